@@ -1,0 +1,33 @@
+// @ts-check
+import { spawnSync } from "node:child_process"
+import { parseArgs } from "node:util"
+
+const help = `npm run check
+
+Types (tsc), lint and the walls between the rooms of src (oxlint with scripts/lint-walls.mjs), and the checks for code that uses
+Effect (effect-tsgo). All of them run, whatever the first ones find. Exit code 1 if any finds something.
+
+  --help  this text`
+
+const root = new URL("..", import.meta.url)
+const parts = [
+  ["tsc"],
+  ["oxlint", "--quiet", "src", "test", "scripts"],
+  // Messages are advice; errors alone make it fail.
+  ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"]
+]
+
+/** @param {ReadonlyArray<string>} part */
+const run = ([command = "", ...args]) => {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit" })
+  if (error !== undefined) console.error(`${command} could not be started: ${error.message} (is \`npm ci\` done?)`)
+  return status === 0
+}
+
+const { values } = parseArgs({ options: { help: { type: "boolean" } } })
+if (values.help) console.log(help)
+else {
+  const failed = parts.filter((part) => !run(part)).map(([name]) => name)
+  console.log(failed.length === 0 ? "check: passed" : `check: ${failed.join(", ")} failed`)
+  process.exitCode = failed.length === 0 ? 0 : 1
+}

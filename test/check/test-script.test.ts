@@ -1,0 +1,74 @@
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+describe("scripts/test.mjs", () => {
+  let copy = ""
+  beforeEach(() => {
+    copy = realpathSync(mkdtempSync(join(tmpdir(), "braid-test-script-")))
+    for (const file of ["package.json", "tsconfig.json", ".oxlintrc.json", "vitest.config.ts", "scripts/lint-walls.mjs", "scripts/check.mjs", "scripts/test.mjs"]) {
+      cpSync(join(root, file), join(copy, file))
+    }
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+    plant("src/domain/one.ts", "export const one = 1")
+    plant("test/fine.test.ts", test('it("is fine", () => expect(1).toBe(1))'))
+  })
+  afterEach(() => rmSync(copy, { recursive: true, force: true }))
+
+  const plant = (file: string, text: string): void => {
+    mkdirSync(dirname(join(copy, file)), { recursive: true })
+    writeFileSync(join(copy, file), `${text}\n`)
+  }
+  const test = (body: string): string => `import { expect, it } from "vitest"\n${body}`
+  const run = (args: ReadonlyArray<string> = ["--no-check"], ci = "") => {
+    const env = { ...process.env, CI: ci, PATH: `${join(root, "node_modules", ".bin")}:${process.env["PATH"] ?? ""}` }
+    const { status, stdout } = spawnSync("node", ["scripts/test.mjs", ...args], { cwd: copy, env, encoding: "utf8" })
+    return { status, last: stdout.trimEnd().split("\n").at(-1), stdout }
+  }
+
+  it("passes, the check included", () => {
+    const { status, last, stdout } = run([])
+    expect(stdout).toContain("check: passed")
+    expect([last, status]).toEqual(["1 passed, 0 failed, 0 skipped", 0])
+  })
+  it("counts a failed check, and runs the tests all the same", () => {
+    plant("src/domain/sin.ts", "export const now = Date.now()")
+    expect(run([])).toMatchObject({ last: "1 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("counts failed tests", () => {
+    plant("test/bad.test.ts", test('it("is bad", () => expect(1).toBe(2))\nit("is good", () => expect(1).toBe(1))'))
+    expect(run()).toMatchObject({ last: "2 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("counts a file that cannot be loaded as failed", () => {
+    plant("test/broken.test.ts", 'throw new Error("no")')
+    expect(run()).toMatchObject({ last: "1 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("counts an error outside of the tests as failed", () => {
+    plant("test/leak.test.ts", test('it("leaks", async () => {\n  void Promise.reject(new Error("lost"))\n  await new Promise((done) => setTimeout(done, 20))\n})'))
+    expect(run()).toMatchObject({ last: "2 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("lets a test be skipped, but not with CI=true", () => {
+    plant("test/skip.test.ts", test('it.skip("later", () => expect(1).toBe(1))'))
+    expect(run()).toMatchObject({ last: "1 passed, 0 failed, 1 skipped", status: 0 })
+    const ci = run(["--no-check"], "true")
+    expect(ci).toMatchObject({ last: "1 passed, 0 failed, 1 skipped", status: 1 })
+    expect(ci.stdout).toMatch(/skipped with CI=true: .*skip\.test\.ts > later/)
+  })
+  it("runs test/long only if asked to, and passes arguments on", () => {
+    plant("test/long/slow.test.ts", test('it("is slow", () => expect(1).toBe(1))'))
+    expect(run()).toMatchObject({ last: "1 passed, 0 failed, 0 skipped", status: 0 })
+    expect(run(["--no-check", "--long"])).toMatchObject({ last: "2 passed, 0 failed, 0 skipped", status: 0 })
+    expect(run(["--no-check", "--long", "test/long"])).toMatchObject({ last: "1 passed, 0 failed, 0 skipped", status: 0 })
+  })
+  it("fails if there is nothing to run", () => {
+    expect(run(["--no-check", "test/none"])).toMatchObject({ last: "0 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("has --help", () => {
+    expect(run(["--help"]).stdout).toContain("npm test -- [OPTION…]")
+  })
+})

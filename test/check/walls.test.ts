@@ -1,0 +1,168 @@
+import { execFileSync, spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const bin = join(root, "node_modules", ".bin")
+const env = { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` }
+
+/** A copy of what the check reads: its configuration and scripts, the given folders of `src`. */
+const copyOf = (rooms: ReadonlyArray<string>): string => {
+  const copy = realpathSync(mkdtempSync(join(tmpdir(), "braid-walls-")))
+  for (const file of ["package.json", "tsconfig.json", ".oxlintrc.json", "vitest.config.ts", "scripts/lint-walls.mjs", "scripts/check.mjs"]) {
+    cpSync(join(root, file), join(copy, file))
+  }
+  for (const room of rooms) cpSync(join(root, room), join(copy, room), { recursive: true })
+  mkdirSync(join(copy, "test"), { recursive: true })
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+  return copy
+}
+
+const plant = (copy: string, file: string, text: string): void => {
+  mkdirSync(dirname(join(copy, file)), { recursive: true })
+  writeFileSync(join(copy, file), `${text}\n`)
+}
+
+interface Finding {
+  readonly code?: string
+  readonly message: string
+  readonly filename: string
+}
+
+/** What the linter finds about the walls, by file. */
+const lint = (copy: string): ReadonlyMap<string, string> => {
+  const { stdout } = spawnSync("oxlint", ["--format=json", "src"], { cwd: copy, env, encoding: "utf8", maxBuffer: 1 << 28 })
+  const { diagnostics }: { readonly diagnostics: ReadonlyArray<Finding> } = JSON.parse(stdout)
+  const found = new Map<string, string>()
+  for (const { code, message, filename } of diagnostics) {
+    if (code?.startsWith("walls(") === true || code === undefined) found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
+  }
+  return found
+}
+
+/** File, its content, and what the finding must name. */
+const violations: ReadonlyArray<readonly [file: string, text: string, names: string]> = [
+  ["src/domain/a/imports-ports.ts", 'export { x } from "../../ports/x.ts"', "ports"],
+  ["src/domain/a/imports-adapters.ts", 'import { x } from "../../adapters/a/x.ts"\nexport const y = x', "adapters"],
+  ["src/domain/a/imports-app.ts", 'import type { X } from "../../app/x.ts"\nexport type Y = X', "app"],
+  ["src/domain/a/detour.ts", 'export * from "../../domain/../app/x.ts"', "app"],
+  ["src/domain/a/imports-test.ts", 'export * from "../../../test/x.ts"', "outside of src"],
+  ["src/domain/a/node-prefix.ts", 'export { readFileSync } from "node:fs"', "node:fs"],
+  ["src/domain/a/bare-builtin.ts", 'export { join } from "path"', "path"],
+  ["src/domain/a/bare-subpath.ts", 'import "fs/promises"', "fs/promises"],
+  ["src/domain/a/type-of-builtin.ts", 'export type Fs = typeof import("node:fs")', "node:fs"],
+  ["src/domain/a/dynamic.ts", 'export const load = () => import("node:net")', "node:net"],
+  ["src/domain/a/dynamic-unknown.ts", "export const load = (name: string) => import(name)", "named in a string"],
+  ["src/domain/a/websocket.ts", 'import { WebSocket } from "ws"\nexport const W = WebSocket', "ws"],
+  ["src/domain/a/kubernetes.ts", 'import type { V1Pod } from "@kubernetes/client-node"\nexport type P = V1Pod', "@kubernetes/client-node"],
+  ["src/domain/a/platform.ts", 'export * as platform from "@effect/platform-node/NodeRuntime"', "@effect/platform-node"],
+  ["src/domain/a/effect-runtime.ts", 'import { Effect } from "effect"\nexport const e = Effect.void', "Effect"],
+  ["src/domain/a/effect-all.ts", 'import * as E from "effect"\nexport const e = E.pipe', "*"],
+  ["src/domain/a/effect-clock.ts", 'export * as clock from "effect/Clock"', "effect/Clock"],
+  ["src/domain/a/date-now.ts", "export const now = () => Date.now()", "Date.now"],
+  ["src/domain/a/date-now-computed.ts", 'export const now = () => Date["now"]()', "Date.now"],
+  ["src/domain/a/date-now-taken.ts", "const { now } = Date\nexport const n = now", "Date"],
+  ["src/domain/a/new-date.ts", "export const now = () => new Date()", "new Date()"],
+  ["src/domain/a/date-called.ts", "export const now = () => Date()", "Date"],
+  ["src/domain/a/math-random.ts", "export const dice = () => Math.random()", "Math.random"],
+  ["src/domain/a/math-random-taken.ts", "const { random } = Math\nexport const r = random", "Math"],
+  ["src/domain/a/process.ts", "export const e = process.env", "process"],
+  ["src/domain/a/global-this.ts", "export const e = globalThis.process", "globalThis"],
+  ["src/domain/a/set-timeout.ts", "export const later = (f: () => void) => setTimeout(f, 1)", "setTimeout"],
+  ["src/domain/a/set-interval.ts", "export const often = (f: () => void) => setInterval(f, 1)", "setInterval"],
+  ["src/domain/a/set-immediate.ts", "export const soon = (f: () => void) => setImmediate(f)", "setImmediate"],
+  ["src/domain/a/queue-microtask.ts", "export const soon = (f: () => void) => queueMicrotask(f)", "queueMicrotask"],
+  ["src/domain/a/performance.ts", "export const now = () => performance.now()", "performance"],
+  ["src/domain/a/buffer.ts", 'export const b = Buffer.from("x")', "Buffer"],
+  ["src/domain/a/import-meta.ts", "export const u = import.meta.url", "import.meta"],
+  ["src/ports/imports-adapters.ts", 'export type { X } from "../adapters/a/x.ts"', "adapters"],
+  ["src/ports/imports-app.ts", 'export type { X } from "../app/x.ts"', "app"],
+  ["src/ports/websocket.ts", 'export type { WebSocket } from "ws"', "ws"],
+  ["src/adapters/a/imports-app.ts", 'export { x } from "../../app/x.ts"', "app"],
+  ["src/adapters/a/imports-sibling.ts", 'export { x } from "../b/x.ts"', "adapter b"]
+]
+
+/** What only looks like a violation. */
+const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
+  ["src/domain/fine/mentions.ts", '// Date.now(), Math.random(), process, import "node:fs"\nexport const text = "new Date() setTimeout process"'],
+  ["src/domain/fine/given-time.ts", "export const at = (ms: number): Date => new Date(ms)\nexport const ms = Date.parse(\"2026-01-01T00:00:00Z\")"],
+  ["src/domain/fine/own-names.ts", "export const f = (process: number, Date: number) => ({ setTimeout: process, now: Date }).setTimeout"],
+  ["src/domain/fine/maths.ts", "export const most = Math.max(1, 2)"],
+  ["src/domain/fine/effect-data.ts", 'import { Result, Schema } from "effect"\nexport * as option from "effect/Option"\nexport const x = [Result, Schema]'],
+  ["src/domain/ports/folder-called-ports.ts", "export const x = 1"],
+  ["src/domain/fine/imports-domain.ts", 'export { x } from "../ports/folder-called-ports.ts"'],
+  ["src/ports/imports-domain.ts", 'export { x } from "../domain/ports/folder-called-ports.ts"'],
+  ["src/adapters/a/imports-inwards.ts", 'export { x } from "../../domain/ports/folder-called-ports.ts"\nexport { y } from "./own.ts"\nexport * as fs from "node:fs"'],
+  ["src/app/imports-all.ts", 'export { y } from "../adapters/a/own.ts"\nexport { x } from "../domain/ports/folder-called-ports.ts"\nexport const now = Date.now()'],
+  ["src/adapters/a/own.ts", "export const y = 1"]
+]
+
+describe("the walls", () => {
+  let copy = ""
+  let found: ReadonlyMap<string, string> = new Map()
+  beforeAll(() => {
+    copy = copyOf(["src"])
+    for (const [file, text] of [...violations, ...allowed]) plant(copy, file, text)
+    found = lint(copy)
+  })
+  afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+  it.each(violations)("%s is found and named", (file, _, names) => {
+    expect(found.get(file)).toContain(names)
+  })
+  it.each(allowed)("%s is not", (file) => {
+    expect(found.get(file)).toBeUndefined()
+  })
+  it("stand in the tree as it is", () => {
+    const planted = new Set(violations.map(([file]) => file))
+    expect([...found].filter(([file]) => !planted.has(file))).toEqual([])
+  })
+})
+
+describe("npm run check", () => {
+  let copy = ""
+  beforeAll(() => {
+    copy = copyOf(["src/domain/protocol"])
+  })
+  afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+  const check = (): { readonly status: number | null; readonly output: string } => {
+    const { status, stdout, stderr } = spawnSync("npm", ["run", "check"], { cwd: copy, env, encoding: "utf8" })
+    return { status, output: stdout + stderr }
+  }
+
+  it("passes a clean tree", () => {
+    const { status, output } = check()
+    expect(output).toContain("check: passed")
+    expect(status).toBe(0)
+  })
+
+  const faults: ReadonlyArray<readonly [what: string, file: string, text: string, named: string, failed: string]> = [
+    ["a violation of the walls", "src/domain/sin.ts", "export const now = Date.now()", "Date.now", "oxlint"],
+    ["a wrong type", "src/domain/sin.ts", 'export const x: number = "1"', "src/domain/sin.ts", "tsc"],
+    ["an `any`", "src/domain/sin.ts", "export const x = (y: any): number => y.z", "no-explicit-any", "oxlint"],
+    [
+      "an effect that nobody runs",
+      "src/app/sin.ts",
+      'import { Effect } from "effect"\nexport const f = () => {\n  Effect.succeed(1)\n}',
+      "floatingEffect",
+      "effect-tsgo"
+    ],
+    ["a wrong type in a script", "scripts/sin.mjs", "// @ts-check\n/** @type {number} */\nexport const x = \"1\"", "scripts/sin.mjs", "tsc"]
+  ]
+  it.each(faults)("fails on %s", (_, file, text, named, failed) => {
+    plant(copy, file, text)
+    const { status, output } = check()
+    rmSync(join(copy, file))
+    expect(output).toContain(named)
+    expect(output).toMatch(new RegExp(`check: .*${failed}.*failed`))
+    expect(status).not.toBe(0)
+  })
+
+  it("has --help", () => {
+    expect(execFileSync("node", [join(copy, "scripts/check.mjs"), "--help"], { env, encoding: "utf8" })).toContain("npm run check")
+  })
+})
