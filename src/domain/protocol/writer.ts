@@ -1,0 +1,82 @@
+const utf8 = new TextEncoder()
+const u128Max = (1n << 128n) - 1n
+const u64Max = (1n << 64n) - 1n
+
+/** Appends bincode primitives to a growing buffer, varints always in their shortest form. */
+export class Writer {
+  depth = 0
+  #bytes = new Uint8Array(256)
+  #view = new DataView(this.#bytes.buffer)
+  #length = 0
+
+  /** A copy of what was written. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length)
+  }
+
+  #reserve(extra: number): number {
+    const start = this.#length
+    const needed = start + extra
+    if (needed > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
+      grown.set(this.#bytes.subarray(0, start))
+      this.#bytes = grown
+      this.#view = new DataView(grown.buffer)
+    }
+    this.#length = needed
+    return start
+  }
+
+  u8(value: number): void {
+    const at = this.#reserve(1)
+    this.#bytes[at] = value
+  }
+
+  raw(value: Uint8Array): void {
+    const at = this.#reserve(value.length)
+    this.#bytes.set(value, at)
+  }
+
+  /** A non-negative safe integer. */
+  varint(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned integer: ${value}`)
+    if (value < 0xfb) this.u8(value)
+    else if (value < 0x1_0000) {
+      const at = this.#reserve(3)
+      this.#view.setUint8(at, 0xfb)
+      this.#view.setUint16(at + 1, value, true)
+    } else if (value < 0x1_0000_0000) {
+      const at = this.#reserve(5)
+      this.#view.setUint8(at, 0xfc)
+      this.#view.setUint32(at + 1, value, true)
+    } else {
+      const at = this.#reserve(9)
+      this.#view.setUint8(at, 0xfd)
+      this.#view.setBigUint64(at + 1, BigInt(value), true)
+    }
+  }
+
+  bigVarint(value: bigint): void {
+    if (value < 0n || value > u128Max) throw new RangeError(`not an unsigned 128-bit integer: ${value}`)
+    if (value <= 0xffff_ffffn) return this.varint(Number(value))
+    if (value <= u64Max) {
+      const at = this.#reserve(9)
+      this.#view.setUint8(at, 0xfd)
+      this.#view.setBigUint64(at + 1, value, true)
+    } else {
+      const at = this.#reserve(17)
+      this.#view.setUint8(at, 0xfe)
+      this.#view.setBigUint64(at + 1, value & u64Max, true)
+      this.#view.setBigUint64(at + 9, value >> 64n, true)
+    }
+  }
+
+  byteString(value: Uint8Array): void {
+    this.varint(value.length)
+    this.raw(value)
+  }
+
+  text(value: string): void {
+    this.byteString(utf8.encode(value))
+  }
+}

@@ -1,0 +1,32 @@
+import { parseArgs } from "node:util"
+import { protocol } from "./protocol.ts"
+
+/** Name, what it measures, and the measurement, which gives the lines to print. */
+const benchmarks: ReadonlyArray<readonly [name: string, about: string, run: () => ReadonlyArray<string>]> = [
+  ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol]
+]
+
+const help = `npm run bench -- NAME…
+
+${benchmarks.map(([name, about]) => `  ${name.padEnd(10)} ${about}`).join("\n")}
+
+  --help     this text
+
+Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`
+
+const main = (): number => {
+  const { values, positionals } = parseArgs({ options: { help: { type: "boolean" } }, allowPositionals: true, strict: false })
+  if (values["help"] === true) {
+    console.log(help)
+    return 0
+  }
+  const unknown = positionals.find((wanted) => !benchmarks.some(([name]) => name === wanted))
+  if (unknown !== undefined || positionals.length === 0) {
+    console.error(`bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`)
+    return 2
+  }
+  for (const [name, , run] of benchmarks) if (positionals.includes(name)) for (const line of run()) console.log(line)
+  return 0
+}
+
+process.exitCode = main()
