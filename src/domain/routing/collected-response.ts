@@ -1,0 +1,161 @@
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import type { ClientMessage } from "../protocol/client-message.ts"
+import type { BodyFrame, ChunkedResponse, HttpResponse, HttpResponseFramed } from "../protocol/http-messages.ts"
+import { atLeast, gate } from "../protocol/version.ts"
+import { limits } from "./limits.ts"
+
+/**
+ * HTTP responses for members that are older than the version agreed with the client: pieces are collected until the body is
+ * complete and sent as one (wire-protocol §5.6, §8.3 no. 19). Below 1.3.0 trailers are lost, as they are with every such agent.
+ */
+
+type Pieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> } | undefined
+type Collected =
+  | { readonly _tag: "Open"; readonly head: HttpResponseFramed; readonly pieces: Pieces; readonly cost: number }
+  /** Answered with 502 already; the rest is thrown away. */
+  | { readonly _tag: "GivenUp" }
+
+/** By client-facing id and request id; entries end with the response or with the id. */
+export interface CollectedResponses {
+  readonly bytes: number
+  readonly byId: HashMap.HashMap<bigint, ReadonlyMap<number, Collected>>
+}
+
+export const nothingCollected: CollectedResponses = { bytes: 0, byId: HashMap.empty() }
+
+/** The steal variants that are responses. */
+export type ResponseMessage =
+  | { readonly _tag: "HttpResponse"; readonly value: HttpResponse }
+  | { readonly _tag: "HttpResponseFramed"; readonly value: HttpResponseFramed }
+  | { readonly _tag: "HttpResponseChunked"; readonly value: ChunkedResponse }
+
+/** `undefined`: the message is no response to a stolen request. */
+export const responseOf = (message: ClientMessage): ResponseMessage | undefined => {
+  if (message._tag !== "TcpSteal") return undefined
+  const { value } = message
+  return value._tag === "HttpResponse" || value._tag === "HttpResponseFramed" || value._tag === "HttpResponseChunked"
+    ? value
+    : undefined
+}
+
+export type Adapted =
+  | { readonly _tag: "Send"; readonly message: ResponseMessage }
+  | { readonly _tag: "Wait" }
+  /** Too much was collected; the caller of the stolen request gets this error in place of the response. */
+  | { readonly _tag: "GiveUp"; readonly message: ResponseMessage }
+
+const costOf = (frames: ReadonlyArray<BodyFrame>): number =>
+  frames.reduce(
+    (total, frame) =>
+      total +
+      (frame._tag === "Data"
+        ? frame.value.length
+        : frame.value.reduce((sum, [name, value]) => sum + name.length + value.length, 0)),
+    limits.collectedPieceCost * (frames.length + 1)
+  )
+
+const inOrder = (pieces: Pieces): ReadonlyArray<BodyFrame> => {
+  const parts: Array<ReadonlyArray<BodyFrame>> = []
+  for (let piece = pieces; piece !== undefined; piece = piece.before) parts.push(piece.frames)
+  return parts.reverse().flat()
+}
+
+const joined = (frames: ReadonlyArray<BodyFrame>): Uint8Array => {
+  const parts = frames.flatMap((frame) => (frame._tag === "Data" ? [frame.value] : []))
+  const body = new Uint8Array(parts.reduce((total, part) => total + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    body.set(part, at)
+    at += part.length
+  }
+  return body
+}
+
+const whole = (response: HttpResponseFramed, memberVersion: string): ResponseMessage => {
+  if (atLeast(memberVersion, gate.httpFramed)) return { _tag: "HttpResponseFramed", value: response }
+  const { internalResponse } = response
+  return {
+    _tag: "HttpResponse",
+    value: { ...response, internalResponse: { ...internalResponse, body: joined(internalResponse.body) } }
+  }
+}
+
+/** 502 in the form that every agent reads; the port is not used by agents (wire-protocol §3.4). */
+const badGateway = (connectionId: bigint, requestId: number, why: string): ResponseMessage => ({
+  _tag: "HttpResponse",
+  value: {
+    port: 0,
+    connectionId,
+    requestId,
+    internalResponse: {
+      status: 502,
+      version: "HTTP/1.1",
+      headers: [["content-type", new TextEncoder().encode("text/plain")]],
+      body: new TextEncoder().encode(why)
+    }
+  }
+})
+
+const entry = (all: CollectedResponses, id: bigint, requestId: number): Collected | undefined =>
+  Option.getOrUndefined(HashMap.get(all.byId, id))?.get(requestId)
+
+const put = (all: CollectedResponses, id: bigint, requestId: number, next: Collected | undefined): CollectedResponses => {
+  const before = entry(all, id, requestId)
+  const requests = new Map(Option.getOrUndefined(HashMap.get(all.byId, id)))
+  if (next === undefined) requests.delete(requestId)
+  else requests.set(requestId, next)
+  const cost = (one: Collected | undefined): number => (one?._tag === "Open" ? one.cost : 0)
+  return {
+    bytes: all.bytes - cost(before) + cost(next),
+    byId: requests.size === 0 ? HashMap.remove(all.byId, id) : HashMap.set(all.byId, id, requests)
+  }
+}
+
+/** The id is gone, and with it whatever was collected for it. */
+export const forgetCollected = (all: CollectedResponses, id: bigint): CollectedResponses => {
+  const requests = Option.getOrUndefined(HashMap.get(all.byId, id))
+  return requests === undefined ? all : requests.keys().reduce((left, request) => put(left, id, request, undefined), all)
+}
+
+/** What an older member gets in place of a response message. Ids stay those of the client. */
+export const adaptResponse = (
+  all: CollectedResponses,
+  message: ResponseMessage,
+  memberVersion: string
+): readonly [CollectedResponses, Adapted] => {
+  if (message._tag === "HttpResponse") return [all, { _tag: "Send", message }]
+  if (message._tag === "HttpResponseFramed") return [all, { _tag: "Send", message: whole(message.value, memberVersion) }]
+  const chunk = message.value
+  const { connectionId, requestId } = chunk.value
+  if (chunk._tag === "Error") {
+    const answered = entry(all, connectionId, requestId)?._tag === "GivenUp"
+    const error = badGateway(connectionId, requestId, "the local process did not complete its response")
+    return [put(all, connectionId, requestId, undefined), answered ? { _tag: "Wait" } : { _tag: "Send", message: error }]
+  }
+  const known = entry(all, connectionId, requestId)
+  if (chunk._tag === "Body" && known === undefined) return [all, { _tag: "Wait" }]
+  if (known?._tag === "GivenUp" && chunk._tag === "Body") {
+    return [chunk.value.isLast ? put(all, connectionId, requestId, undefined) : all, { _tag: "Wait" }]
+  }
+  const open = known?._tag === "Open" && chunk._tag === "Body" ? known : undefined
+  const head = chunk._tag === "Start" ? chunk.value : open?.head
+  if (head === undefined) return [all, { _tag: "Wait" }]
+  const frames = chunk._tag === "Start" ? chunk.value.internalResponse.body : chunk.value.frames
+  const pieces: Pieces = { before: open?.pieces, frames }
+  if (chunk._tag === "Body" && chunk.value.isLast) {
+    const body = inOrder(pieces)
+    const response = { ...head, internalResponse: { ...head.internalResponse, body } }
+    return [put(all, connectionId, requestId, undefined), { _tag: "Send", message: whole(response, memberVersion) }]
+  }
+  const cost = (open?.cost ?? 0) + costOf(frames)
+  const next = put(all, connectionId, requestId, { _tag: "Open", head, pieces, cost })
+  if (next.bytes <= limits.collectedBytes) return [next, { _tag: "Wait" }]
+  return [
+    put(all, connectionId, requestId, { _tag: "GivenUp" }),
+    {
+      _tag: "GiveUp",
+      message: badGateway(connectionId, requestId, "the response is too large for an agent of this version")
+    }
+  ]
+}

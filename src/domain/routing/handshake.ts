@@ -1,0 +1,54 @@
+import { daemonMessage } from "../protocol/daemon-message.ts"
+import { atLeast, unannouncedVersion } from "../protocol/version.ts"
+import { limits } from "./limits.ts"
+import { drop, type RouterState, toClient, type Turn, update, updateClient, warnOperator } from "./state.ts"
+import { logLevelSince } from "./table.ts"
+
+/**
+ * What may reach the client unasked, and when (wire-protocol §6.1, §8.3 no. 16). In the phases A to D and on a connection that never
+ * says `ReadyForLogs`, a log line where an answer is expected ends the client; so log lines wait for `ReadyForLogs` and for the
+ * answer of a version switch that is under way. Answers are never held back.
+ */
+
+/** The version by which messages to the client are gated. */
+export const clientVersion = (state: RouterState): string => state.client.version ?? unannouncedVersion
+
+const mayLog = (state: RouterState): boolean => state.client.readyForLogs && state.client.unansweredSwitches === 0
+
+const deliverLog = (turn: Turn, bytes: Uint8Array): void => {
+  if (mayLog(turn.state)) return toClient(turn, bytes)
+  const { heldLogs } = turn.state.client
+  if (heldLogs.length >= limits.heldLogs || bytes.length > limits.heldLogBytes) return drop(turn, "heldLog")
+  updateClient(turn, { heldLogs: [...heldLogs, bytes] })
+}
+
+/** Passes on what was held back, if the time has come. */
+export const releaseLogs = (turn: Turn): void => {
+  const { heldLogs } = turn.state.client
+  if (heldLogs.length === 0 || !mayLog(turn.state)) return
+  updateClient(turn, { heldLogs: [] })
+  for (const bytes of heldLogs) toClient(turn, bytes)
+}
+
+/** A member's log line. Agents keep silent until `ReadyForLogs`, so an earlier one is no loss. */
+export const logFromMember = (turn: Turn, level: keyof typeof logLevelSince, bytes: Uint8Array): void => {
+  const since = logLevelSince[level]
+  if (since !== undefined && !atLeast(clientVersion(turn.state), since)) return drop(turn, "infoLog")
+  if (!turn.state.client.readyForLogs) return drop(turn, "earlyLog")
+  deliverLog(turn, bytes)
+}
+
+/** A warning of the router's own, to the operator's log and to the user as soon as the client can take it. */
+export const warnUser = (turn: Turn, message: string): void => {
+  warnOperator(turn, message)
+  if (turn.state.ended) return
+  deliverLog(turn, daemonMessage.encode({ _tag: "LogMessage", value: { message, level: { _tag: "Warn" } } }))
+}
+
+/** Keeps what the client says until the default is connected; `false`: there is no room for it. */
+export const hold = (turn: Turn, bytes: Uint8Array): boolean => {
+  const heldCost = turn.state.heldCost + bytes.length + limits.heldMessageCost
+  if (heldCost > limits.heldBytes) return false
+  update(turn, { held: [...turn.state.held, bytes], heldCost })
+  return true
+}

@@ -1,0 +1,85 @@
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import type { MemberName } from "./member.ts"
+
+/**
+ * Client-facing ids of incoming connections and requests. Every agent counts from 0 on its own, separately for mirrored and
+ * stolen traffic (wire-protocol §7.3); the client gets ids from one counter for both channels, and none twice, because messages
+ * for an id may still be under way when it is freed (§2.3, §6.4).
+ */
+
+/** Mirrored or stolen traffic. */
+export type Channel = "Tcp" | "TcpSteal"
+
+/** The owner of a client-facing id, and what it calls the connection itself. */
+export interface Route {
+  readonly member: MemberName
+  readonly channel: Channel
+  readonly memberId: bigint
+}
+
+/** Entries are freed by either side's end of a connection and by the loss of the member; the caller bounds their number. */
+export interface Ids {
+  readonly next: bigint
+  readonly routes: HashMap.HashMap<bigint, Route>
+  readonly byMember: HashMap.HashMap<string, HashMap.HashMap<bigint, bigint>>
+}
+
+export const noIds: Ids = { next: 0n, routes: HashMap.empty(), byMember: HashMap.empty() }
+
+const spaceOf = (member: MemberName, channel: Channel): string => `${channel} ${member}`
+
+const space = (ids: Ids, member: MemberName, channel: Channel): HashMap.HashMap<bigint, bigint> =>
+  Option.getOrElse(HashMap.get(ids.byMember, spaceOf(member, channel)), () => HashMap.empty<bigint, bigint>())
+
+/** How many connections and requests are open. */
+export const openIds = (ids: Ids): number => HashMap.size(ids.routes)
+
+/** What the client calls a member's connection. */
+export const clientIdOf = (ids: Ids, member: MemberName, channel: Channel, memberId: bigint): bigint | undefined =>
+  Option.getOrUndefined(HashMap.get(space(ids, member, channel), memberId))
+
+/** Whose connection the client means; `undefined` for an id that is unknown, freed or of the other channel. */
+export const routeOf = (ids: Ids, channel: Channel, clientId: bigint): Route | undefined => {
+  const route = Option.getOrUndefined(HashMap.get(ids.routes, clientId))
+  return route?.channel === channel ? route : undefined
+}
+
+/** A new client-facing id for a member's connection that has none. */
+export const openId = (ids: Ids, member: MemberName, channel: Channel, memberId: bigint): readonly [Ids, bigint] => {
+  const clientId = ids.next
+  const own = HashMap.set(space(ids, member, channel), memberId, clientId)
+  return [
+    {
+      next: clientId + 1n,
+      routes: HashMap.set(ids.routes, clientId, { member, channel, memberId }),
+      byMember: HashMap.set(ids.byMember, spaceOf(member, channel), own)
+    },
+    clientId
+  ]
+}
+
+/** Forgets an id in both directions; unknown ones are no error. */
+export const freeId = (ids: Ids, clientId: bigint): Ids => {
+  const route = Option.getOrUndefined(HashMap.get(ids.routes, clientId))
+  if (route === undefined) return ids
+  const own = HashMap.remove(space(ids, route.member, route.channel), route.memberId)
+  const key = spaceOf(route.member, route.channel)
+  return {
+    next: ids.next,
+    routes: HashMap.remove(ids.routes, clientId),
+    byMember: HashMap.isEmpty(own) ? HashMap.remove(ids.byMember, key) : HashMap.set(ids.byMember, key, own)
+  }
+}
+
+/** Forgets everything of a member; returns what was open, in the order in which it was opened. */
+export const freeMember = (
+  ids: Ids,
+  member: MemberName
+): readonly [Ids, ReadonlyArray<{ readonly clientId: bigint; readonly channel: Channel }>] => {
+  const open = (["Tcp", "TcpSteal"] as const).flatMap((channel) =>
+    Array.from(HashMap.values(space(ids, member, channel)), (clientId) => ({ clientId, channel }))
+  )
+  open.sort((a, b) => (a.clientId < b.clientId ? -1 : 1))
+  return [open.reduce((left, { clientId }) => freeId(left, clientId), ids), open]
+}

@@ -1,0 +1,77 @@
+import type { MemberName } from "./member.ts"
+import { drop, type Link, liveMembers, type RouterState, sayToClient, sayToMember, setLink, toMember, type Turn, update } from "./state.ts"
+
+/**
+ * One Pong per Ping (wire-protocol §8.3 no. 2). A ping goes to every member; its Pong goes out when the default has answered and
+ * the others have too or have been waited for long enough. A member owes exactly the pings that were sent to it, so one that is
+ * lost or came later is not waited for.
+ */
+
+/** A ping that the client waits for. */
+export interface Ping {
+  readonly number: number
+  /** When the default answered it, epoch milliseconds. */
+  readonly answeredAt: number | undefined
+}
+
+/** Stands for the router's own pings among the numbers of the client's, which start at 1. */
+export const ownPing = 0
+
+/** The client's Ping, to every live member. `owe` notes the expected answer, and says `false` if the member cannot be asked. */
+export const pingFromClient = (
+  turn: Turn,
+  bytes: Uint8Array,
+  owe: (member: MemberName, change: (link: Link) => Link) => boolean
+): void => {
+  const number = turn.state.nextPing
+  update(turn, { nextPing: number + 1, pings: [...turn.state.pings, { number, answeredAt: undefined }] })
+  for (const member of liveMembers(turn.state)) {
+    if (owe(member, (link) => ({ ...link, pings: [...link.pings, number] }))) toMember(turn, member, bytes)
+  }
+}
+
+export const pongFromMember = (turn: Turn, member: MemberName, link: Link): void => {
+  const [number, ...pings] = link.pings
+  if (number === undefined) return drop(turn, "unansweredPong")
+  setLink(turn, member, { ...link, pings })
+  if (number === ownPing) return
+  if (!turn.state.pings.some((ping) => ping.number === number)) return drop(turn, "latePong")
+  if (member !== turn.state.options.defaultMember) return
+  update(turn, {
+    pings: turn.state.pings.map((ping) => (ping.number === number ? { number, answeredAt: turn.now } : ping))
+  })
+}
+
+const due = (state: RouterState, ping: Ping, now: number): boolean => {
+  if (ping.answeredAt === undefined) return false
+  if (now >= ping.answeredAt + state.options.mergeBound) return true
+  return state.options.members.every((member) => !state.links.get(member)?.pings.includes(ping.number))
+}
+
+/** Sends the Pongs that have become due, in the order of the pings, and the router's own pings. */
+export const settlePings = (turn: Turn): void => {
+  for (;;) {
+    const [first, ...rest] = turn.state.pings
+    if (first === undefined || !due(turn.state, first, turn.now)) break
+    update(turn, { pings: rest })
+    sayToClient(turn, { _tag: "Pong" })
+  }
+  const { nextOwnPing, options } = turn.state
+  if (options.pingMembersEvery === undefined || nextOwnPing === undefined || turn.now < nextOwnPing) return
+  update(turn, { nextOwnPing: turn.now + options.pingMembersEvery })
+  for (const member of liveMembers(turn.state)) {
+    const link = turn.state.links.get(member)
+    // One at a time: a member that does not answer is not owed a growing queue.
+    if (link === undefined || link.pings.includes(ownPing)) continue
+    setLink(turn, member, { ...link, pings: [...link.pings, ownPing] })
+    sayToMember(turn, member, { _tag: "Ping" })
+  }
+}
+
+/** When {@link settlePings} has something to do without any further message. */
+export const pingDeadline = (state: RouterState): number | undefined => {
+  const answeredAt = state.pings[0]?.answeredAt
+  const merge = answeredAt === undefined ? Infinity : answeredAt + state.options.mergeBound
+  const at = Math.min(merge, state.nextOwnPing ?? Infinity)
+  return at === Infinity ? undefined : at
+}

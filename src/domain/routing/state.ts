@@ -1,0 +1,202 @@
+import type { ClientMessage } from "../protocol/client-message.ts"
+import { clientMessage } from "../protocol/client-message.ts"
+import type { DaemonMessage } from "../protocol/daemon-message.ts"
+import { daemonMessage } from "../protocol/daemon-message.ts"
+import { type CollectedResponses, nothingCollected } from "./collected-response.ts"
+import { type Channel, type Ids, noIds } from "./ids.ts"
+import { limits } from "./limits.ts"
+import type { MemberName } from "./member.ts"
+import type { Ping } from "./pings.ts"
+import type { Subscription, SubscriptionRequest } from "./subscriptions.ts"
+
+export interface RouterOptions {
+  /** All members of the session, connected or not. */
+  readonly members: ReadonlyArray<MemberName>
+  readonly defaultMember: MemberName
+  /** For the texts of warnings. */
+  readonly memberKind: "cluster" | "agent"
+  /** Milliseconds that a merged answer waits for members other than the default once the default has answered. */
+  readonly mergeBound: number
+  /** Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire-protocol §8.3 no. 21). */
+  readonly pingMembersEvery: number | undefined
+}
+
+/** `now` is epoch milliseconds and never goes back. */
+export type RouterInput = { readonly now: number } & (
+  | { readonly _tag: "FromClient"; readonly bytes: Uint8Array }
+  | { readonly _tag: "FromMember"; readonly member: MemberName; readonly bytes: Uint8Array }
+  | { readonly _tag: "MemberConnected"; readonly member: MemberName }
+  | { readonly _tag: "MemberLost"; readonly member: MemberName; readonly reason: string }
+  /** A sentence for the user's log, said as soon as the client's phase allows it. */
+  | { readonly _tag: "WarnUser"; readonly message: string }
+  | { readonly _tag: "Tick" }
+)
+
+/** Why something was not passed on; the label of a counter. */
+export type DropReason =
+  | "unknownClientTag"
+  | "unknownDaemonTag"
+  | "malformedClientMessage"
+  | "oversizeClientMessage"
+  | "rejected"
+  | "strayId"
+  | "unansweredPong"
+  | "latePong"
+  | "strayResult"
+  | "strayVersion"
+  | "notDefault"
+  | "notLive"
+  | "notForClients"
+  | "earlyLog"
+  | "infoLog"
+  | "heldLog"
+  | "unsolicitedTraffic"
+  | "tooManyConnections"
+  | "collectedTooMuch"
+
+export type RouterOutput =
+  | { readonly _tag: "ToClient"; readonly bytes: Uint8Array }
+  | { readonly _tag: "ToMember"; readonly member: MemberName; readonly bytes: Uint8Array }
+  | { readonly _tag: "DisconnectMember"; readonly member: MemberName; readonly reason: string }
+  | { readonly _tag: "DropClient"; readonly reason: string }
+  | { readonly _tag: "EndSession"; readonly reason: string }
+  | { readonly _tag: "WakeAt"; readonly at: number }
+  | { readonly _tag: "Warn"; readonly message: string }
+  | { readonly _tag: "Dropped"; readonly what: DropReason }
+
+/** A connected member: what it still owes. The queues are in the order of the requests, as one connection answers in order. */
+export interface Link {
+  /** The highest version that it has admitted to; `undefined` until its first answer. */
+  readonly version: string | undefined
+  readonly versionSwitches: ReadonlyArray<VersionSwitch>
+  /** Numbers of the client's pings; {@link ownPing} for the router's. */
+  readonly pings: ReadonlyArray<number>
+  readonly results: Readonly<Record<Channel, ReadonlyArray<ExpectedResult>>>
+}
+
+export interface VersionSwitch {
+  readonly announced: string
+  /** Whether the client waits for the answer. */
+  readonly forClient: boolean
+}
+
+export interface ExpectedResult {
+  readonly port: number
+  /** Number of the client's request; a replay carries that of the request which it repeats. */
+  readonly request: number
+  readonly filtered: boolean
+}
+
+/** How far the client is (wire-protocol §6.1). */
+export interface ClientPhase {
+  /** As announced; `undefined` counts as 1.2.2. */
+  readonly version: string | undefined
+  readonly unansweredSwitches: number
+  readonly readyForLogs: boolean
+  readonly heldLogs: ReadonlyArray<Uint8Array>
+  /** Channels in which the client has ever subscribed: it cannot handle traffic of others. */
+  readonly subscribed: Readonly<Record<Channel, boolean>>
+}
+
+/** Immutable. `ended`: the client's socket is to be closed; every further input is ignored. */
+export interface RouterState {
+  readonly options: RouterOptions
+  readonly ended: boolean
+  readonly links: ReadonlyMap<MemberName, Link>
+  readonly client: ClientPhase
+  /** What the client said before the default was connected. */
+  readonly held: ReadonlyArray<Uint8Array>
+  readonly heldCost: number
+  readonly ids: Ids
+  readonly pings: ReadonlyArray<Ping>
+  readonly nextPing: number
+  readonly nextOwnPing: number | undefined
+  readonly subscriptions: ReadonlyMap<string, Subscription>
+  readonly requests: ReadonlyArray<SubscriptionRequest>
+  readonly nextRequest: number
+  readonly collected: CollectedResponses
+  readonly warned: ReadonlySet<string>
+  readonly wakeAt: number | undefined
+}
+
+export const initialState = (options: RouterOptions): RouterState => ({
+  options,
+  ended: false,
+  links: new Map(),
+  client: {
+    version: undefined,
+    unansweredSwitches: 0,
+    readyForLogs: false,
+    heldLogs: [],
+    subscribed: { Tcp: false, TcpSteal: false }
+  },
+  held: [],
+  heldCost: 0,
+  ids: noIds,
+  pings: [],
+  nextPing: 1,
+  nextOwnPing: undefined,
+  subscriptions: new Map(),
+  requests: [],
+  nextRequest: 1,
+  collected: nothingCollected,
+  warned: new Set(),
+  wakeAt: undefined
+})
+
+/** One step under way: the state so far and what is to be done. Lives only inside `step`. */
+export interface Turn {
+  readonly now: number
+  state: RouterState
+  readonly outputs: Array<RouterOutput>
+}
+
+export const update = (turn: Turn, patch: Partial<RouterState>): void => {
+  turn.state = { ...turn.state, ...patch }
+}
+
+export const updateClient = (turn: Turn, patch: Partial<ClientPhase>): void =>
+  update(turn, { client: { ...turn.state.client, ...patch } })
+
+const emit = (turn: Turn, output: RouterOutput): void => {
+  if (!turn.state.ended) turn.outputs.push(output)
+}
+
+export const toClient = (turn: Turn, bytes: Uint8Array): void => emit(turn, { _tag: "ToClient", bytes })
+export const sayToClient = (turn: Turn, message: DaemonMessage): void => toClient(turn, daemonMessage.encode(message))
+export const wakeAt = (turn: Turn, at: number): void => emit(turn, { _tag: "WakeAt", at })
+export const drop = (turn: Turn, what: DropReason): void => emit(turn, { _tag: "Dropped", what })
+export const warnOperator = (turn: Turn, message: string): void => emit(turn, { _tag: "Warn", message })
+export const disconnect = (turn: Turn, member: MemberName, reason: string): void =>
+  emit(turn, { _tag: "DisconnectMember", member, reason })
+
+/** Does nothing if the member is not connected. */
+export const toMember = (turn: Turn, member: MemberName, bytes: Uint8Array): void => {
+  if (turn.state.links.has(member)) emit(turn, { _tag: "ToMember", member, bytes })
+}
+export const sayToMember = (turn: Turn, member: MemberName, message: ClientMessage): void =>
+  toMember(turn, member, clientMessage.encode(message))
+
+/** The connected members, in the order of the options. */
+export const liveMembers = (state: RouterState): ReadonlyArray<MemberName> =>
+  state.options.members.filter((member) => state.links.has(member))
+
+export const setLink = (turn: Turn, member: MemberName, link: Link): void =>
+  update(turn, { links: new Map(turn.state.links).set(member, link) })
+
+/** `cluster cluster-b`, for messages to people. */
+export const nameOf = (state: RouterState, member: MemberName): string => `${state.options.memberKind} ${member}`
+
+/** The connection is over; the state lets go of everything that it held. */
+export const end = (turn: Turn, how: "DropClient" | "EndSession", reason: string): void => {
+  emit(turn, { _tag: how, reason })
+  turn.state = { ...initialState(turn.state.options), ended: true }
+}
+
+/** Whether this is the first time for this kind of warning. */
+export const firstTime = (turn: Turn, kind: string): boolean => {
+  const { warned } = turn.state
+  if (warned.has(kind) || warned.size >= limits.warnings) return false
+  update(turn, { warned: new Set(warned).add(kind) })
+  return true
+}

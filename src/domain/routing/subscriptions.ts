@@ -1,0 +1,383 @@
+import type { ClientMessage } from "../protocol/client-message.ts"
+import type { HttpFilter } from "../protocol/http-filter-messages.ts"
+import type { ResponseError } from "../protocol/response-error.ts"
+import { atLeast, compareVersions } from "../protocol/version.ts"
+import { clientVersion, warnUser } from "./handshake.ts"
+import type { Channel } from "./ids.ts"
+import { limits } from "./limits.ts"
+import type { MemberName } from "./member.ts"
+import {
+  type ExpectedResult,
+  firstTime,
+  type Link,
+  liveMembers,
+  nameOf,
+  type RouterState,
+  sayToClient,
+  sayToMember,
+  toMember,
+  type Turn,
+  drop,
+  setLink,
+  update,
+  updateClient
+} from "./state.ts"
+import { clientPath, clientTable, filterSince } from "./table.ts"
+import { readableError } from "./versions.ts"
+
+/**
+ * Port subscriptions: sent to every member that can read them, one merged result per request, replayed to members that come
+ * later (wire-protocol §6.3, §8.3 no. 4, 11, 14, 19).
+ *
+ * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is the first
+ * thing that it says.
+ */
+
+/** What the client wants now; replayed to members that connect. */
+export interface Subscription {
+  readonly channel: Channel
+  readonly port: number
+  readonly filtered: boolean
+  /** The least version of a member that can read it. */
+  readonly needs: string | undefined
+  readonly bytes: Uint8Array
+  readonly request: number
+  /** Members that got it on their present connection. */
+  readonly sent: ReadonlySet<MemberName>
+  /** Members that refused it after the client had its result; they are not asked again. */
+  readonly leftOut: ReadonlySet<MemberName>
+}
+
+/** A PortSubscribe whose result the client waits for. */
+export interface SubscriptionRequest {
+  readonly number: number
+  readonly key: string
+  readonly channel: Channel
+  readonly port: number
+  readonly waiting: ReadonlySet<MemberName>
+  readonly accepted: ReadonlySet<MemberName>
+  /** When the others began to be waited for: the default has accepted or takes no part. */
+  readonly boundFrom: number | undefined
+  readonly error: ResponseError | undefined
+}
+
+type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
+
+const keyOf = (channel: Channel, port: number): string => `${channel} ${port}`
+
+const later = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && compareVersions(b, a) > 0) ? b : a
+
+const filterNeeds = (filter: HttpFilter): string | undefined =>
+  filter._tag === "Composite"
+    ? filter.filters.map(filterNeeds).reduce(later, filterSince.Composite)
+    : filterSince[filter._tag]
+
+interface Wanted {
+  readonly channel: Channel
+  readonly port: number
+  readonly filter: HttpFilter | undefined
+}
+
+const wanted = (message: ClientMessage): Wanted | undefined => {
+  if (message._tag === "Tcp") {
+    if (message.value._tag === "PortSubscribe") return { channel: "Tcp", port: message.value.value, filter: undefined }
+    if (message.value._tag === "PortSubscribeFilteredHttp") return { channel: "Tcp", ...message.value }
+    return undefined
+  }
+  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return undefined
+  const type = message.value.value
+  switch (type._tag) {
+    case "All":
+      return { channel: "TcpSteal", port: type.value, filter: undefined }
+    case "FilteredHttp":
+      return { channel: "TcpSteal", port: type.port, filter: { _tag: "Header", value: type.filter } }
+    case "FilteredHttpEx":
+      return { channel: "TcpSteal", port: type.port, filter: type.filter }
+  }
+}
+
+const patchRequest = (turn: Turn, number: number, patch: Partial<SubscriptionRequest>): void =>
+  update(turn, {
+    requests: turn.state.requests.map((request) => (request.number === number ? { ...request, ...patch } : request))
+  })
+
+const setSubscription = (turn: Turn, subscription: Subscription): void =>
+  update(turn, {
+    subscriptions: new Map(turn.state.subscriptions).set(keyOf(subscription.channel, subscription.port), subscription)
+  })
+
+const forget = (turn: Turn, key: string): void => {
+  const subscriptions = new Map(turn.state.subscriptions)
+  subscriptions.delete(key)
+  update(turn, { subscriptions })
+}
+
+const without = (members: ReadonlySet<MemberName>, member: MemberName): ReadonlySet<MemberName> => {
+  if (!members.has(member)) return members
+  const rest = new Set(members)
+  rest.delete(member)
+  return rest
+}
+
+/** The active subscription of a request, if it has not been replaced, unsubscribed or rejected since. */
+const active = (state: RouterState, number: number): Subscription | undefined => {
+  for (const subscription of state.subscriptions.values()) if (subscription.request === number) return subscription
+  return undefined
+}
+
+const replayBytes = (state: RouterState): number =>
+  state.subscriptions.values().reduce((total, subscription) => total + subscription.bytes.length, 0)
+
+/** The client's PortSubscribe, either channel. */
+export const subscribeFromClient = (turn: Turn, message: ClientMessage, bytes: Uint8Array, owe: Owe): void => {
+  const want = wanted(message)
+  if (want === undefined) return
+  const { channel, port, filter } = want
+  const number = turn.state.nextRequest
+  const key = keyOf(channel, port)
+  const request: SubscriptionRequest = {
+    number,
+    key,
+    channel,
+    port,
+    waiting: new Set(liveMembers(turn.state)),
+    accepted: new Set(),
+    boundFrom: undefined,
+    error: undefined
+  }
+  update(turn, { nextRequest: number + 1, requests: [...turn.state.requests, request] })
+  updateClient(turn, { subscribed: { ...turn.state.client.subscribed, [channel]: true } })
+  const { subscriptions } = turn.state
+  if (
+    (!subscriptions.has(key) && subscriptions.size >= limits.subscriptions) ||
+    replayBytes(turn.state) + bytes.length > limits.subscriptionBytes
+  ) {
+    warnUser(turn, `port ${port} is not subscribed: one connection may hold ${limits.subscriptions} subscriptions of ${limits.subscriptionBytes} bytes in all`)
+    return reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
+  }
+  supersede(turn, subscriptions.get(key))
+  const needs = later(clientTable[clientPath(message)].since, filter && filterNeeds(filter))
+  setSubscription(turn, {
+    channel,
+    port,
+    filtered: filter !== undefined,
+    needs,
+    bytes,
+    request: number,
+    sent: new Set(),
+    leftOut: new Set()
+  })
+  for (const member of liveMembers(turn.state)) offer(turn, member, key, owe)
+}
+
+/** Sends a subscription to a member that has not got it, as far as its version allows and is known. */
+const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
+  const subscription = turn.state.subscriptions.get(key)
+  const link = turn.state.links.get(member)
+  if (subscription === undefined || link === undefined) return
+  const { channel, port, request, needs, filtered, bytes } = subscription
+  if (subscription.sent.has(member) || subscription.leftOut.has(member)) return
+  if (needs !== undefined) {
+    if (link.version === undefined) return
+    if (!atLeast(link.version, needs)) return tooOld(turn, member, subscription, link.version, needs)
+  }
+  const expected: ExpectedResult = { port, request, filtered }
+  if (!owe(member, (old) => ({ ...old, results: { ...old.results, [channel]: [...old.results[channel], expected] } }))) return
+  setSubscription(turn, { ...subscription, sent: new Set(subscription.sent).add(member) })
+  toMember(turn, member, bytes)
+}
+
+const tooOld = (turn: Turn, member: MemberName, { port, request }: Subscription, version: string, needs: string): void => {
+  if (firstTime(turn, `old ${member} ${needs} ${port}`)) {
+    warnUser(
+      turn,
+      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: its agent speaks protocol ${version}, the filter needs ${needs}`
+    )
+  }
+  stopWaiting(turn, member, (open) => open.number === request)
+}
+
+/** Makes requests independent of a member's answer. If it was the default's, the bound of the others runs from now. */
+const stopWaiting = (turn: Turn, member: MemberName, which: (request: SubscriptionRequest) => boolean): void => {
+  if (!turn.state.requests.some((request) => request.waiting.has(member) && which(request))) return
+  const byDefault = member === turn.state.options.defaultMember
+  update(turn, {
+    requests: turn.state.requests.map((request) =>
+      request.waiting.has(member) && which(request)
+        ? {
+            ...request,
+            waiting: without(request.waiting, member),
+            boundFrom: byDefault ? (request.boundFrom ?? turn.now) : request.boundFrom
+          }
+        : request
+    )
+  })
+}
+
+/** Members that were still to get the subscription will not: they count as if they had accepted it and the next one after it. */
+const supersede = (turn: Turn, subscription: Subscription | undefined): void => {
+  const request = turn.state.requests.find((open) => open.number === subscription?.request)
+  if (subscription === undefined || request === undefined) return
+  const unsent = liveMembers(turn.state).filter((member) => request.waiting.has(member) && !subscription.sent.has(member))
+  patchRequest(turn, request.number, { accepted: new Set([...request.accepted, ...unsent]) })
+  for (const member of unsent) stopWaiting(turn, member, (open) => open.number === request.number)
+}
+
+/** What a member is owed that has just connected or made its version known. */
+export const offerAll = (turn: Turn, member: MemberName, owe: Owe): void => {
+  for (const key of turn.state.subscriptions.keys()) offer(turn, member, key, owe)
+}
+
+/** The client's PortUnsubscribe. A request under way still gets its result. */
+export const unsubscribeFromClient = (turn: Turn, channel: Channel, port: number, bytes: Uint8Array): void => {
+  const key = keyOf(channel, port)
+  const subscription = turn.state.subscriptions.get(key)
+  supersede(turn, subscription)
+  if (subscription !== undefined) forget(turn, key)
+  for (const member of liveMembers(turn.state)) toMember(turn, member, bytes)
+}
+
+/** The request fails: members that have accepted or still may are unsubscribed at once, in the order of their connection. */
+const reject = (turn: Turn, number: number, error: ResponseError, culprit: MemberName | undefined): void => {
+  patchRequest(turn, number, { error, waiting: new Set() })
+  const subscription = active(turn.state, number)
+  if (subscription === undefined) return
+  const { channel, port, sent } = subscription
+  forget(turn, keyOf(channel, port))
+  for (const member of liveMembers(turn.state)) {
+    if (member === culprit || !sent.has(member)) continue
+    sayToMember(turn, member, { _tag: channel, value: { _tag: "PortUnsubscribe", value: port } })
+  }
+}
+
+const portOfError = (error: ResponseError): number | undefined => {
+  if (error._tag === "PortAlreadyStolen") return error.value
+  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
+  const { blockedAction } = error
+  if (blockedAction._tag === "Mirror") return blockedAction.value
+  if (blockedAction._tag !== "Steal") return undefined
+  return blockedAction.value._tag === "All" ? blockedAction.value.value : blockedAction.value.port
+}
+
+/** An error that the client survives: it accepts these kinds only, and with the right port (wire-protocol §6.3). */
+const survivable = (state: RouterState, error: ResponseError, port: number): ResponseError => {
+  const readable = readableError(error, clientVersion(state))
+  return portOfError(readable) === port ? readable : { _tag: "PortAlreadyStolen", value: port }
+}
+
+/** A SubscribeResult. The answers of one channel come in the order of the requests, per port. */
+export const resultFromMember = (
+  turn: Turn,
+  member: MemberName,
+  link: Link,
+  channel: Channel,
+  result: { readonly _tag: "Ok"; readonly value: number } | { readonly _tag: "Err"; readonly error: ResponseError }
+): void => {
+  const port = result._tag === "Ok" ? result.value : portOfError(result.error)
+  const queue = link.results[channel]
+  const named = queue.findIndex((expected) => expected.port === port)
+  // An error may name no port or a wrong one; it still answers something, and the client must not wait for ever.
+  const at = named < 0 && result._tag === "Err" ? 0 : named
+  const expected = queue[at]
+  if (expected === undefined) return drop(turn, "strayResult")
+  setLink(turn, member, { ...link, results: { ...link.results, [channel]: queue.toSpliced(at, 1) } })
+  if (result._tag === "Err") return refused(turn, member, expected, result.error, undefined)
+  const request = turn.state.requests.find((open) => open.number === expected.request)
+  if (request === undefined || !request.waiting.has(member)) return
+  stopWaiting(turn, member, (open) => open.number === request.number)
+  patchRequest(turn, request.number, { accepted: new Set(request.accepted).add(member) })
+}
+
+/** A member does not take a subscription; `text` is its own explanation, where it gave one. */
+const refused = (
+  turn: Turn,
+  member: MemberName,
+  { request: number, port }: ExpectedResult,
+  error: ResponseError,
+  text: string | undefined
+): void => {
+  const request = turn.state.requests.find((open) => open.number === number)
+  if (request?.waiting.has(member)) {
+    // The error itself has no room for the member's name.
+    warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+    return reject(turn, number, survivable(turn.state, error, port), member)
+  }
+  const subscription = active(turn.state, number)
+  if (subscription === undefined) return
+  setSubscription(turn, { ...subscription, leftOut: new Set(subscription.leftOut).add(member) })
+  if (firstTime(turn, `refused ${member} ${port}`)) {
+    warnUser(turn, `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: ${text ?? error._tag}`)
+  }
+}
+
+/**
+ * A Close in place of the result of a filtered subscription is how agents refuse a filter that does not compile
+ * (wire-protocol §7.4). `false`: no such result is expected, the Close means what it says.
+ */
+export const closeAsResult = (turn: Turn, member: MemberName, link: Link, reason: string): boolean => {
+  const candidates = (["Tcp", "TcpSteal"] as const).flatMap((channel) => {
+    const at = link.results[channel].findIndex((expected) => expected.filtered)
+    const expected = link.results[channel][at]
+    return expected === undefined ? [] : [{ channel, at, expected }]
+  })
+  const oldest = candidates.toSorted((a, b) => a.expected.request - b.expected.request)[0]
+  if (oldest === undefined) return false
+  const { channel, at, expected } = oldest
+  setLink(turn, member, { ...link, results: { ...link.results, [channel]: link.results[channel].toSpliced(at, 1) } })
+  refused(turn, member, expected, { _tag: "PortAlreadyStolen", value: expected.port }, reason)
+  return true
+}
+
+/** A lost member counts as answered and has to be offered everything again when it returns. */
+export const loseSubscriber = (turn: Turn, member: MemberName): void => {
+  stopWaiting(turn, member, () => true)
+  update(turn, {
+    subscriptions: new Map(
+      turn.state.subscriptions.entries().map(([key, one]) => [key, { ...one, sent: without(one.sent, member) }])
+    )
+  })
+}
+
+const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
+  boundFrom !== undefined && turn.now >= boundFrom + turn.state.options.mergeBound
+
+/** Answers the requests that are decided, per port in the order of the requests. */
+export const settleRequests = (turn: Turn): void => {
+  const blocked = new Set<string>()
+  for (const { number } of turn.state.requests) {
+    const open = turn.state.requests.find((request) => request.number === number)
+    if (open === undefined || blocked.has(open.key)) continue
+    const { key, channel, port } = open
+    const decided = open.error !== undefined || open.waiting.size === 0 || overdue(turn, open)
+    if (!decided) {
+      blocked.add(key)
+      continue
+    }
+    if (open.error === undefined && open.accepted.size === 0) {
+      warnUser(turn, `no ${turn.state.options.memberKind} takes the subscription of port ${port}`)
+      reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
+    }
+    const error = turn.state.requests.find((request) => request.number === number)?.error
+    update(turn, { requests: turn.state.requests.filter((request) => request.number !== number) })
+    sayToClient(turn, {
+      _tag: channel,
+      value: {
+        _tag: "SubscribeResult",
+        value: error === undefined ? { _tag: "Ok", value: port } : { _tag: "Err", error }
+      }
+    })
+  }
+}
+
+/** When {@link settleRequests} has something to do without any further message. */
+export const requestDeadline = (state: RouterState): number | undefined => {
+  const seen = new Set<string>()
+  let first = Infinity
+  for (const { key, boundFrom } of state.requests) {
+    // A later request of the same port is answered after the earlier one, however long it has waited.
+    if (!seen.has(key)) first = Math.min(first, boundFrom ?? Infinity)
+    seen.add(key)
+  }
+  return first === Infinity ? undefined : first + state.options.mergeBound
+}

@@ -1,0 +1,512 @@
+/**
+ * The routing table: for every message of either direction where it goes and why. The router takes every such decision from
+ * here, `docs/routing.md` is printed from here, and a row for each variant is demanded by the types and by a test.
+ *
+ * Source: wire-protocol §8, from which the reasons are taken.
+ */
+import type { ClientMessage } from "../protocol/client-message.ts"
+import type { DaemonMessage } from "../protocol/daemon-message.ts"
+import type { FileRequest, FileResponse } from "../protocol/file-messages.ts"
+import type { HttpFilter } from "../protocol/http-filter-messages.ts"
+import type { ChunkedRequest, ChunkedResponse } from "../protocol/http-messages.ts"
+import type { DaemonTcp, LayerTcp, LayerTcpSteal } from "../protocol/incoming-messages.ts"
+import type {
+  DaemonSeqpacket,
+  DaemonTcpOutgoing,
+  DaemonUdpOutgoing,
+  LayerSeqpacket,
+  LayerTcpOutgoing,
+  LayerUdpOutgoing
+} from "../protocol/outgoing-messages.ts"
+import { gate } from "../protocol/version.ts"
+
+/** Names of one variant, from the outermost enum inwards: `TcpSteal.HttpResponseChunked.Body`. */
+export type ClientPath =
+  | Exclude<
+      ClientMessage["_tag"],
+      "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "FileRequest"
+    >
+  | `Tcp.${LayerTcp["_tag"]}`
+  | `TcpSteal.${Exclude<LayerTcpSteal["_tag"], "HttpResponseChunked">}`
+  | `TcpSteal.HttpResponseChunked.${ChunkedResponse["_tag"]}`
+  | `TcpOutgoing.${LayerTcpOutgoing["_tag"]}`
+  | `UdpOutgoing.${LayerUdpOutgoing["_tag"]}`
+  | `SeqpacketOutgoing.${LayerSeqpacket["_tag"]}`
+  | `FileRequest.${FileRequest["_tag"]}`
+
+type IncomingPath = Exclude<DaemonTcp["_tag"], "HttpRequestChunked"> | `HttpRequestChunked.${ChunkedRequest["_tag"]}`
+export type DaemonPath =
+  | Exclude<
+      DaemonMessage["_tag"],
+      "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "File"
+    >
+  | `Tcp.${IncomingPath}`
+  | `TcpSteal.${IncomingPath}`
+  | `TcpOutgoing.${DaemonTcpOutgoing["_tag"]}`
+  | `UdpOutgoing.${DaemonUdpOutgoing["_tag"]}`
+  | `SeqpacketOutgoing.${DaemonSeqpacket["_tag"]}`
+  | `File.${FileResponse["_tag"]}`
+
+/** The row of a client message. */
+export const clientPath = (message: ClientMessage): ClientPath => {
+  switch (message._tag) {
+    case "Tcp":
+      return `Tcp.${message.value._tag}`
+    case "TcpSteal":
+      return message.value._tag === "HttpResponseChunked"
+        ? `TcpSteal.HttpResponseChunked.${message.value.value._tag}`
+        : `TcpSteal.${message.value._tag}`
+    case "TcpOutgoing":
+      return `TcpOutgoing.${message.value._tag}`
+    case "UdpOutgoing":
+      return `UdpOutgoing.${message.value._tag}`
+    case "SeqpacketOutgoing":
+      return `SeqpacketOutgoing.${message.value._tag}`
+    case "FileRequest":
+      return `FileRequest.${message.value._tag}`
+    default:
+      return message._tag
+  }
+}
+
+const incomingPath = (message: DaemonTcp): IncomingPath =>
+  message._tag === "HttpRequestChunked" ? `HttpRequestChunked.${message.value._tag}` : message._tag
+
+/** The row of a daemon message. */
+export const daemonPath = (message: DaemonMessage): DaemonPath => {
+  switch (message._tag) {
+    case "Tcp":
+      return `Tcp.${incomingPath(message.value)}`
+    case "TcpSteal":
+      return `TcpSteal.${incomingPath(message.value)}`
+    case "TcpOutgoing":
+      return `TcpOutgoing.${message.value._tag}`
+    case "UdpOutgoing":
+      return `UdpOutgoing.${message.value._tag}`
+    case "SeqpacketOutgoing":
+      return `SeqpacketOutgoing.${message.value._tag}`
+    case "File":
+      return `File.${message.value._tag}`
+    default:
+      return message._tag
+  }
+}
+
+interface Row {
+  /** The least version of the receiving side that understands the message; `undefined`: it was there from the beginning. */
+  readonly since: string | undefined
+  /** What the loss of a member means for the message or for its answer. */
+  readonly lost: string
+  readonly reason: string
+  /** Section of wire-protocol. */
+  readonly source: string
+}
+
+export type ClientRow = Row & {
+  /** `owner`: the member that allocated the message's connection id. */
+  readonly to: "default" | "all" | "owner" | "answered" | "rejected"
+  /** What the router does apart from passing it on. */
+  readonly action:
+    | "forward"
+    | "goodbye"
+    | "ping"
+    | "switchVersion"
+    | "readyForLogs"
+    | "subscribe"
+    | "unsubscribe"
+    | "toOwner"
+    | "endOwner"
+    | "response"
+    | "endResponse"
+    | "refuseForGood"
+    | "drop"
+  /** Who keeps the message away from a receiver that is too old. */
+  readonly gatedBy: "client" | "router" | undefined
+}
+
+export type DaemonRow = Row & {
+  readonly treatment: "forward" | "fromDefault" | "merge" | "rewriteId" | "consume" | "drop"
+  /** `open` makes a new client-facing id, `request` uses the known or makes one, `use` needs a known one, `end` frees it. */
+  readonly action:
+    | "forward"
+    | "close"
+    | "log"
+    | "pong"
+    | "version"
+    | "result"
+    | "open"
+    | "request"
+    | "use"
+    | "end"
+    | "operatorPing"
+    | "drop"
+}
+
+const lostDefault = "Default: the client's socket is closed and it starts again. Others: nothing, they never saw it."
+const lostOwner = "The id is freed and closed towards the client; what still comes for it is dropped."
+const lostAnswer = "Only the default answers, and its loss closes the client's socket: the client fails its own pending requests."
+
+type Versions<K extends string> = { readonly [P in K]: string | undefined }
+
+/** One row for each named variant of `prefix`, differing in their version only. */
+const each = <P extends string, K extends string, R extends Row>(
+  prefix: P,
+  versions: Versions<K>,
+  row: Omit<R, "since">
+): { readonly [Q in `${P}.${K}`]: R } =>
+  Object.fromEntries(
+    Object.entries(versions).map(([name, since]) => [`${prefix}.${name}`, { ...row, since }])
+  ) as { readonly [Q in `${P}.${K}`]: R }
+
+const stateful = (reason: string): Omit<ClientRow, "since"> => ({
+  to: "default",
+  action: "forward",
+  gatedBy: "client",
+  lost: lostDefault,
+  reason,
+  source: "§8.1"
+})
+const outgoing = stateful("one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (§8.3 no. 3)")
+const files = stateful("file descriptors belong to one agent, answers are matched by position")
+
+const subscribe: Omit<ClientRow, "since"> = {
+  to: "all",
+  action: "subscribe",
+  gatedBy: "router",
+  lost: "A pending result no longer waits for it; it is subscribed again when it returns.",
+  reason: "traffic may arrive anywhere; remembered for replay, results merged into one, filter kinds gated per member (§8.3 no. 4, 11, 19)",
+  source: "§8.1"
+}
+const unsubscribe: ClientRow = {
+  to: "all",
+  action: "unsubscribe",
+  gatedBy: undefined,
+  since: undefined,
+  lost: "Nothing: the subscription is not replayed to it.",
+  reason: "forgets the subscription; has no answer",
+  source: "§8.1"
+}
+const endOwner: ClientRow = {
+  to: "owner",
+  action: "endOwner",
+  gatedBy: undefined,
+  since: undefined,
+  lost: lostOwner,
+  reason: "agents' ids collide: id rewritten, then freed; may overtake data, so an unknown id is dropped silently (§8.3 no. 6, 8, 9)",
+  source: "§8.1"
+}
+const response = (since: string | undefined, reason: string): ClientRow => ({
+  to: "owner",
+  action: "response",
+  gatedBy: since === undefined ? undefined : "router",
+  since,
+  lost: lostOwner,
+  reason,
+  source: "§8.1"
+})
+const rejected = (since: string | undefined, reason: string, source = "§8.1"): ClientRow => ({
+  to: "rejected",
+  action: "drop",
+  gatedBy: undefined,
+  since,
+  lost: "Nothing.",
+  reason,
+  source
+})
+
+const beginning = undefined
+const connectionRequests = { Connect: beginning, Write: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
+
+/** Where each client message goes. */
+export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
+  Close: {
+    to: "all",
+    action: "goodbye",
+    gatedBy: undefined,
+    since: undefined,
+    lost: "Nothing.",
+    reason: "clean stop of every member, then the client's socket is closed; no client of 3.250 sends it",
+    source: "§8.1"
+  },
+  ...each("Tcp", { PortSubscribe: beginning, PortSubscribeFilteredHttp: gate.mirrorHttpFilter }, subscribe),
+  "Tcp.PortUnsubscribe": unsubscribe,
+  "Tcp.ConnectionUnsubscribe": endOwner,
+  "TcpSteal.PortSubscribe": { ...subscribe, since: undefined },
+  "TcpSteal.PortUnsubscribe": unsubscribe,
+  "TcpSteal.ConnectionUnsubscribe": endOwner,
+  "TcpSteal.Data": {
+    to: "owner",
+    action: "toOwner",
+    gatedBy: undefined,
+    since: undefined,
+    lost: lostOwner,
+    reason: "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (§8.3 no. 6, 25)",
+    source: "§8.1"
+  },
+  "TcpSteal.HttpResponse": response(undefined, "understood by every agent; id rewritten"),
+  "TcpSteal.HttpResponseFramed": response(gate.httpFramed, "id rewritten; an older owner gets HttpResponse instead"),
+  "TcpSteal.HttpResponseChunked.Start": response(
+    gate.httpChunkedResponse,
+    "id rewritten; for an older owner the body is collected, bounded, and sent as HttpResponseFramed (§8.3 no. 19)"
+  ),
+  "TcpSteal.HttpResponseChunked.Body": response(gate.httpChunkedResponse, "as Start; the id is at the end (§8.3 no. 7)"),
+  "TcpSteal.HttpResponseChunked.Error": {
+    ...response(gate.httpChunkedResponse, "id rewritten, then freed; an older owner gets status 502 (§8.3 no. 9)"),
+    action: "endResponse"
+  },
+  ...each("TcpOutgoing", connectionRequests, outgoing),
+  ...each("UdpOutgoing", connectionRequests, outgoing),
+  ...each("SeqpacketOutgoing", { Write: gate.seqpacket, Close: gate.seqpacket, ConnectV2: gate.seqpacket }, outgoing),
+  ...each(
+    "FileRequest",
+    {
+      Open: beginning,
+      OpenRelative: beginning,
+      Read: beginning,
+      ReadLimited: beginning,
+      Seek: beginning,
+      Write: beginning,
+      WriteLimited: beginning,
+      Close: beginning,
+      Access: beginning,
+      Xstat: beginning,
+      XstatFs: beginning,
+      FdOpenDir: beginning,
+      ReadDir: beginning,
+      CloseDir: beginning,
+      GetDEnts64: beginning,
+      ReadLink: "1.6.0",
+      ReadDirBatch: "1.9.0",
+      MakeDir: "1.13.0",
+      MakeDirAt: "1.13.0",
+      RemoveDir: "1.14.0",
+      Unlink: "1.14.0",
+      UnlinkAt: "1.14.0",
+      StatFs: "1.16.0",
+      XstatFsV2: "1.18.0",
+      StatFsV2: "1.18.0",
+      Rename: "1.21.0",
+      Ftruncate: "1.24.0",
+      Futimens: "1.24.0",
+      Fchown: "1.24.0",
+      Fchmod: "1.24.0"
+    },
+    files
+  ),
+  GetEnvVarsRequest: { ...stateful("one truth; the answer is matched by position"), since: undefined },
+  Ping: {
+    to: "all",
+    action: "ping",
+    gatedBy: undefined,
+    since: undefined,
+    lost: "The Pong no longer waits for it.",
+    reason: "one Pong per Ping, or the client dies: answers are counted per member (§8.3 no. 2)",
+    source: "§8.1"
+  },
+  GetAddrInfoRequest: { ...stateful("the answer is matched by position, together with V2"), since: undefined },
+  PauseTargetRequest: rejected(undefined, "a dead feature; every agent answers it with Close (§8.3 no. 15)"),
+  SwitchProtocolVersion: {
+    to: "all",
+    action: "switchVersion",
+    gatedBy: undefined,
+    since: gate.switchProtocolVersion,
+    lost: "Nothing: only the default's answer counts; a returning member is told again.",
+    reason: "every member is told the client's true version, the client gets one answer: min(client, default) (§8.3 no. 1, 17, 18)",
+    source: "§8.1"
+  },
+  ReadyForLogs: {
+    to: "all",
+    action: "readyForLogs",
+    gatedBy: "router",
+    since: gate.readyForLogs,
+    lost: "Replayed when it returns.",
+    reason: "else members drop their logs; ends the silence towards the client (§8.3 no. 11, 16)",
+    source: "§8.1"
+  },
+  Vpn: {
+    to: "answered",
+    action: "refuseForGood",
+    gatedBy: undefined,
+    since: "1.10.0",
+    lost: "Nothing.",
+    reason:
+      "no agent supports it and each would answer Close; one Close is made here, because `mirrord vpn` would wait for ever for an answer (§8.3 no. 15)",
+    source: "§8.1"
+  },
+  GetAddrInfoRequestV2: { ...stateful("the answer is matched by position, together with V1"), since: "1.15.0" },
+  OperatorPong: rejected(gate.operatorPing, "answers an operator's own ping, and the router sends the client none; agents choke on it"),
+  ReverseDnsLookup: rejected(gate.reverseDns, "between operator and agent only"),
+  ShareLink: rejected(gate.shareLink, "between operator and agent only: a client could register other sessions' keys")
+}
+
+const lostIncoming = "One Close for each of its open ids goes to the client, in the right channel (§8.3 no. 10)."
+const incoming = (reason: string, action: DaemonRow["action"]): Omit<DaemonRow, "since"> => ({
+  treatment: "rewriteId",
+  action,
+  lost: lostIncoming,
+  reason,
+  source: "§8.2"
+})
+const opens = incoming("a fresh client-facing id from the one counter: agents' ids collide (§8.3 no. 5)", "open")
+const requests = incoming("as a new connection; several requests of one connection share its id, the request id is kept (§8.3 no. 5, 7)", "request")
+const uses = incoming("dropped if the id is not mapped (§8.3 no. 8); empty data is a half-close (§8.3 no. 25)", "use")
+const ends = incoming("frees the id; may come twice (§8.3 no. 8, 9)", "end")
+const subscribeResult: Omit<DaemonRow, "since"> = {
+  treatment: "merge",
+  action: "result",
+  lost: "A lost member counts as answered.",
+  reason: "one result per request, whatever the number of members (§8.3 no. 4)",
+  source: "§8.2"
+}
+
+const incomingRows = <P extends "Tcp" | "TcpSteal">(channel: P) => ({
+  ...each(channel, { NewConnectionV1: beginning, NewConnectionV2: gate.modeAgnosticHttpRequests }, opens),
+  ...each(
+    channel,
+    {
+      HttpRequest: beginning,
+      HttpRequestFramed: gate.httpFramed,
+      "HttpRequestChunked.StartV1": gate.httpChunkedRequest,
+      "HttpRequestChunked.StartV2": gate.httpChunkedRequestV2
+    },
+    requests
+  ),
+  ...each(
+    channel,
+    {
+      Data: beginning,
+      "HttpRequestChunked.Body": gate.httpChunkedRequest,
+      "HttpRequestChunked.ErrorV1": gate.httpChunkedRequest,
+      "HttpRequestChunked.ErrorV2": gate.httpChunkedRequestV2
+    },
+    uses
+  ),
+  ...each(channel, { Close: beginning }, ends),
+  ...each(channel, { SubscribeResult: beginning }, subscribeResult)
+})
+
+const fromDefault = (reason: string): Omit<DaemonRow, "since"> => ({
+  treatment: "fromDefault",
+  action: "forward",
+  lost: lostAnswer,
+  reason,
+  source: "§8.2"
+})
+const connectionAnswers = { Connect: beginning, Read: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
+const outgoingAnswer = fromDefault("the request went to the default only")
+const positional = fromDefault("matched by position: order of the default kept, a surplus one is fatal (§8.3 no. 20)")
+const dropped = (since: string | undefined, reason: string): DaemonRow => ({
+  treatment: "drop",
+  action: "drop",
+  since,
+  lost: "Nothing.",
+  reason,
+  source: "§8.2"
+})
+
+/** What happens to each daemon message. */
+export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
+  Close: {
+    treatment: "fromDefault",
+    action: "close",
+    since: undefined,
+    lost: "Nothing.",
+    reason:
+      "final for the client, so only the default may end the session; from another member it means that member is lost. In place of the result of a filtered subscription it rejects that subscription (§8.3 no. 14)",
+    source: "§8.2"
+  },
+  ...incomingRows("Tcp"),
+  ...incomingRows("TcpSteal"),
+  ...each("TcpOutgoing", connectionAnswers, outgoingAnswer),
+  ...each("UdpOutgoing", connectionAnswers, outgoingAnswer),
+  ...each("SeqpacketOutgoing", { Read: gate.seqpacket, Close: gate.seqpacket, ConnectV2: gate.seqpacket }, outgoingAnswer),
+  LogMessage: {
+    treatment: "forward",
+    action: "log",
+    since: undefined,
+    lost: "The router adds one warning that names the member.",
+    reason: "from every member, once the client has sent ReadyForLogs; level Info from 1.13.4 (§8.3 no. 16)",
+    source: "§8.2"
+  },
+  ...each(
+    "File",
+    {
+      Open: beginning,
+      Read: beginning,
+      ReadLimited: beginning,
+      Write: beginning,
+      WriteLimited: beginning,
+      Seek: beginning,
+      Access: beginning,
+      Xstat: beginning,
+      XstatFs: beginning,
+      ReadDir: beginning,
+      OpenDir: beginning,
+      GetDEnts64: beginning,
+      ReadLink: "1.6.0",
+      ReadDirBatch: "1.9.0",
+      MakeDir: "1.13.0",
+      RemoveDir: "1.14.0",
+      Unlink: "1.14.0",
+      XstatFsV2: "1.18.0",
+      Rename: "1.21.0",
+      Ftruncate: "1.24.0",
+      Futimens: "1.24.0",
+      Fchown: "1.24.0",
+      Fchmod: "1.24.0"
+    },
+    positional
+  ),
+  Pong: {
+    treatment: "merge",
+    action: "pong",
+    since: undefined,
+    lost: "No longer waited for.",
+    reason: "a surplus Pong kills the client (§8.3 no. 2)",
+    source: "§8.2"
+  },
+  GetEnvVarsResponse: { ...positional, since: undefined },
+  GetAddrInfoResponse: { ...positional, since: undefined },
+  PauseTarget: dropped(undefined, "fatal for every client"),
+  SwitchProtocolVersionResponse: {
+    treatment: "merge",
+    action: "version",
+    since: gate.switchProtocolVersion,
+    lost: "Nothing: nobody waits for it.",
+    reason: "a second answer is taken for another request's (§8.3 no. 1); teaches the member's version",
+    source: "§8.2"
+  },
+  Vpn: dropped("1.10.0", "fatal for every client"),
+  OperatorPing: {
+    treatment: "consume",
+    action: "operatorPing",
+    since: gate.operatorPing,
+    lost: "Nothing.",
+    reason: "answered here with OperatorPong to that member: the client's answer would not say to whom it belongs, and its handshake forbids it",
+    source: "§8.2"
+  },
+  ReverseDnsLookup: dropped(gate.reverseDns, "answers a request that only an operator makes, and the router makes none; fatal for every client")
+}
+
+/** The least version of an agent that can read a subscription with such a filter (wire-protocol §3.3). */
+export const filterSince: { readonly [K in HttpFilter["_tag"]]: string | undefined } = {
+  Header: undefined,
+  Path: undefined,
+  Composite: gate.compositeFilter,
+  Method: gate.methodFilter,
+  Body: gate.bodyFilter,
+  HeaderJq: gate.headerJqFilter
+}
+
+/** The least version of a client that can read a log line of such a level (wire-protocol §4). */
+export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string | undefined } = {
+  Warn: undefined,
+  Error: undefined,
+  Info: gate.infoLog
+}
+
+/**
+ * Messages of a variant that this version of the protocol does not know (design §4 line 7, wire-protocol §8). Only what lies
+ * outside these tags may be passed on unread: inside them are ids to rewrite and results to merge.
+ */
+export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])

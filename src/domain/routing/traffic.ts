@@ -1,0 +1,110 @@
+import type { ClientMessage } from "../protocol/client-message.ts"
+import { daemonMessage } from "../protocol/daemon-message.ts"
+import type { DaemonTcp } from "../protocol/incoming-messages.ts"
+import { atLeast } from "../protocol/version.ts"
+import { adaptResponse, forgetCollected, responseOf } from "./collected-response.ts"
+import { addressedByClient, addressedByMember } from "./connection-id.ts"
+import { warnUser } from "./handshake.ts"
+import { type Channel, clientIdOf, freeId, freeMember, openId, openIds, routeOf } from "./ids.ts"
+import { limits } from "./limits.ts"
+import type { MemberName } from "./member.ts"
+import { drop, firstTime, nameOf, sayToClient, sayToMember, toClient, toMember, type Turn, update } from "./state.ts"
+import type { ClientRow, DaemonRow } from "./table.ts"
+
+/**
+ * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side and ours on
+ * the other (wire-protocol §8.3 no. 5 to 10, 24).
+ */
+
+const free = (turn: Turn, clientId: bigint): void =>
+  update(turn, { ids: freeId(turn.state.ids, clientId), collected: forgetCollected(turn.state.collected, clientId) })
+
+const closeAtClient = (turn: Turn, channel: Channel, clientId: bigint): void => {
+  free(turn, clientId)
+  sayToClient(turn, { _tag: channel, value: { _tag: "Close", value: { connectionId: clientId } } })
+}
+
+/** The member is told that nobody wants its connection, so that its peer does not wait. */
+const refuse = (turn: Turn, member: MemberName, channel: Channel, memberId: bigint): void =>
+  sayToMember(turn, member, { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: memberId } })
+
+/** A daemon message of the treatment `rewriteId`. */
+export const trafficFromMember = (
+  turn: Turn,
+  member: MemberName,
+  channel: Channel,
+  message: DaemonTcp,
+  action: DaemonRow["action"],
+  bytes: Uint8Array
+): void => {
+  const addressed = addressedByMember(message)
+  if (addressed === undefined) return
+  const known = clientIdOf(turn.state.ids, member, channel, addressed.id)
+  const send = (id: bigint): void =>
+    toClient(turn, id === addressed.id ? bytes : daemonMessage.encode({ _tag: channel, value: addressed.withId(id) }))
+
+  if (action === "use" || action === "end" || (action === "request" && known !== undefined)) {
+    if (known === undefined) return drop(turn, "strayId")
+    send(known)
+    if (action === "end") free(turn, known)
+    return
+  }
+  // Clients that have not subscribed end their connection on such a message (§6.1 A to D, F).
+  if (!turn.state.client.subscribed[channel]) {
+    drop(turn, "unsolicitedTraffic")
+    return refuse(turn, member, channel, addressed.id)
+  }
+  if (known !== undefined) closeAtClient(turn, channel, known)
+  if (openIds(turn.state.ids) >= limits.openIds) {
+    if (firstTime(turn, "ids")) warnUser(turn, `more than ${limits.openIds} incoming connections are open; new ones are refused`)
+    drop(turn, "tooManyConnections")
+    return refuse(turn, member, channel, addressed.id)
+  }
+  const [ids, clientId] = openId(turn.state.ids, member, channel, addressed.id)
+  update(turn, { ids })
+  send(clientId)
+}
+
+/** A client message to the owner of its id. */
+export const trafficFromClient = (turn: Turn, message: ClientMessage, row: ClientRow, bytes: Uint8Array): void => {
+  const addressed = addressedByClient(message)
+  if (addressed === undefined) return
+  const { channel, id: clientId } = addressed
+  const route = routeOf(turn.state.ids, channel, clientId)
+  if (route === undefined) return drop(turn, "strayId")
+  const { member, memberId } = route
+  const version = turn.state.links.get(member)?.version
+  if (row.action === "response" || row.action === "endResponse") {
+    if (row.since !== undefined && version !== undefined && !atLeast(version, row.since)) {
+      respondInOldForm(turn, message, member, memberId, version)
+      if (row.action === "endResponse") free(turn, clientId)
+      return
+    }
+  }
+  if (memberId === clientId) toMember(turn, member, bytes)
+  else sayToMember(turn, member, addressed.withId(memberId))
+  if (row.action === "endOwner" || row.action === "endResponse") free(turn, clientId)
+}
+
+const respondInOldForm = (turn: Turn, message: ClientMessage, member: MemberName, memberId: bigint, version: string): void => {
+  const response = responseOf(message)
+  if (response === undefined) return
+  const [collected, adapted] = adaptResponse(turn.state.collected, response, version)
+  update(turn, { collected })
+  if (adapted._tag === "Wait") return
+  if (adapted._tag === "GiveUp") {
+    drop(turn, "collectedTooMuch")
+    if (firstTime(turn, `collected ${member}`)) {
+      warnUser(turn, `responses to ${nameOf(turn.state, member)} are too large: its agent speaks protocol ${version} and takes whole bodies only`)
+    }
+  }
+  const addressed = addressedByClient({ _tag: "TcpSteal", value: adapted.message })
+  if (addressed !== undefined) sayToMember(turn, member, addressed.withId(memberId))
+}
+
+/** Closes everything that a lost member had open, towards the client. */
+export const loseTraffic = (turn: Turn, member: MemberName): void => {
+  const [ids, open] = freeMember(turn.state.ids, member)
+  update(turn, { ids })
+  for (const { clientId, channel } of open) closeAtClient(turn, channel, clientId)
+}

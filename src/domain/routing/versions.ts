@@ -1,0 +1,95 @@
+import type { ResponseError } from "../protocol/response-error.ts"
+import { atLeast, compareVersions, gate, minVersion, protocolVersion } from "../protocol/version.ts"
+import type { MemberName } from "./member.ts"
+import { releaseLogs } from "./handshake.ts"
+import {
+  drop,
+  type Link,
+  liveMembers,
+  sayToClient,
+  sayToMember,
+  setLink,
+  toClient,
+  toMember,
+  type Turn,
+  updateClient
+} from "./state.ts"
+
+/**
+ * Version agreement (wire-protocol §5.6, second strategy): every member hears the client's true version, the client hears
+ * min(client, default), once per switch and as soon as the default has answered. The other members' answers teach what may be
+ * broadcast to them and go no further.
+ *
+ * A client that never announces a version is older than 1.3.0; members then go by the router's own version. No client
+ * that gets past the operator's API is that old.
+ */
+
+type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
+
+const owing = (announced: string, forClient: boolean) => (link: Link): Link => ({
+  ...link,
+  versionSwitches: [...link.versionSwitches, { announced, forClient }]
+})
+
+/** The client's switch. May come any number of times. */
+export const switchFromClient = (turn: Turn, announced: string, bytes: Uint8Array, owe: Owe): void => {
+  updateClient(turn, { version: announced, unansweredSwitches: turn.state.client.unansweredSwitches + 1 })
+  for (const member of liveMembers(turn.state)) {
+    const forClient = member === turn.state.options.defaultMember
+    if (owe(member, owing(announced, forClient))) toMember(turn, member, bytes)
+  }
+}
+
+/** Tells a member that has just connected the client's version, or ours to learn its own. */
+export const introduce = (turn: Turn, member: MemberName, owe: Owe): void => {
+  const announced = turn.state.client.version ?? protocolVersion
+  if (owe(member, owing(announced, false))) sayToMember(turn, member, { _tag: "SwitchProtocolVersion", value: announced })
+}
+
+/** A client's gates never open for a pre-release (§5.1), so none is ever answered. */
+const withoutPreRelease = (version: string): string => {
+  if (atLeast(version, "0.0.0")) return version
+  const release = version.replace(/[-+].*$/, "")
+  return minVersion(release, protocolVersion)
+}
+
+export const versionFromMember = (turn: Turn, member: MemberName, link: Link, version: string, bytes: Uint8Array): void => {
+  const [answered, ...versionSwitches] = link.versionSwitches
+  if (answered === undefined) return drop(turn, "strayVersion")
+  // A member answers no more than it was told, so the highest answer says most about it.
+  const known = link.version === undefined || compareVersions(version, link.version) > 0 ? version : link.version
+  setLink(turn, member, { ...link, versionSwitches, version: known })
+  if (!answered.forClient) return
+  updateClient(turn, { unansweredSwitches: turn.state.client.unansweredSwitches - 1 })
+  const agreed = withoutPreRelease(minVersion(answered.announced, version))
+  if (agreed === version) toClient(turn, bytes)
+  else sayToClient(turn, { _tag: "SwitchProtocolVersionResponse", value: agreed })
+  releaseLogs(turn)
+}
+
+
+/** An error in a form that a client of this version can read (wire-protocol §5.6). */
+export const readableError = (error: ResponseError, client: string): ResponseError => {
+  switch (error._tag) {
+    case "SystemFailure":
+      return atLeast(client, gate.systemFailure)
+        ? error
+        : { _tag: "RemoteIO", value: { rawOsError: null, kind: { _tag: "Other" } } }
+    case "OpenLocal":
+      return atLeast(client, gate.openLocal)
+        ? error
+        : { _tag: "RemoteIO", value: { rawOsError: 2, kind: { _tag: "NotFound" } } }
+    case "ForbiddenWithReason": {
+      const { blockedAction, policyName } = error
+      return atLeast(client, gate.forbiddenWithReason)
+        ? error
+        : readableError({ _tag: "Forbidden", blockedAction, policyName }, client)
+    }
+    case "Forbidden":
+      return error.blockedAction._tag === "Mirror" && !atLeast(client, gate.mirrorBlocked)
+        ? { _tag: "PortAlreadyStolen", value: error.blockedAction.value }
+        : error
+    default:
+      return error
+  }
+}
