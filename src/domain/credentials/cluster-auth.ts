@@ -1,0 +1,22 @@
+/**
+ * How this operator proves who it is to a member cluster (`authType`, helm-chart.md §2.2). Only the description: the
+ * secrets themselves are in the Secret `mirrord-cluster-<name>` and never pass through here.
+ */
+export type ClusterAuth =
+  /** A ServiceAccount token from Secret key `bearerToken`. */
+  | { readonly _tag: "BearerToken" }
+  /** A token presigned with the pod's AWS identity. Without `region` the cluster is reported as an error. */
+  | { readonly _tag: "Eks"; readonly region: string | undefined }
+  /** A token of the pod's Azure workload identity; the ids override what the Azure webhook injects. */
+  | { readonly _tag: "Aks"; readonly tenantId: string | undefined; readonly clientId: string | undefined }
+  /** A client certificate from Secret keys `tls.crt` and `tls.key`. */
+  | { readonly _tag: "Mtls" }
+
+/** The values that `authType` may have, in the published spelling. */
+export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const
+export type AuthType = (typeof authTypes)[number]
+
+export const isAuthType = (text: unknown): text is AuthType => authTypes.some((known) => known === text)
+
+/** Label of the Secrets that hold members' credentials; its value is `"true"`. */
+export const credentialsLabel = "operator.metalbear.co/remote-cluster-credentials"

@@ -1,0 +1,59 @@
+import type { ClusterAuth } from "../credentials/cluster-auth.ts"
+import type { ClusterName } from "./cluster-name.ts"
+
+/** One member as configured (an entry of `clusters-config.yaml`, helm-chart.md §2.1). */
+export interface MemberConfiguration {
+  readonly name: ClusterName
+  /** URL of the API server, as written. */
+  readonly server: string
+  /** Namespace of the operator in that cluster, when configured. */
+  readonly namespace: string | undefined
+  /** PEM of the API server's CA; without it the system's roots are used. */
+  readonly certificateAuthority: string | undefined
+  readonly auth: ClusterAuth
+  /**
+   * What is wrong with this cluster alone, one sentence each: the operator starts, and reports the cluster as an error
+   * with these texts instead of connecting.
+   */
+  readonly problems: ReadonlyArray<string>
+}
+
+/** When a session counts as started: the default cluster and whoever is ready, or every member. */
+export type SessionStart = "default" | "all"
+
+/** Times of a session, in seconds. */
+export interface SessionTimes {
+  /** How long a session may take to become ready. */
+  readonly remoteSessionTimeoutSecs: number
+  /** How long a session lives without any client. */
+  readonly sessionTtlSecs: number
+}
+
+/** The published defaults (`values.yaml`, helm-chart.md §1.1). */
+export const defaultSessionTimes: SessionTimes = { remoteSessionTimeoutSecs: 300, sessionTtlSecs: 60 }
+
+/** A primary's whole fleet, as configured. */
+export interface FleetConfiguration extends SessionTimes {
+  /** Name of the cluster that this operator runs in. */
+  readonly clusterName: ClusterName
+  /** Whether this cluster runs no workloads. */
+  readonly managementOnly: boolean
+  /** Cluster for stateful operations; missing when nothing says which (then `/readyz` does). */
+  readonly defaultCluster: ClusterName | undefined
+  readonly sessionStart: SessionStart
+  /** Sorted by name. The primary is not among them. */
+  readonly members: ReadonlyArray<MemberConfiguration>
+}
+
+/** A mistake that keeps the operator from starting. */
+export interface ConfigurationMistake {
+  /** `multicluster-config.yaml` or `clusters-config.yaml`. */
+  readonly file: string
+  /** Like `clusters[2].authType`; empty for the file as a whole. */
+  readonly field: string
+  /** What was found, shortened; never a credential. */
+  readonly value: string
+  readonly cure: string
+  /** All of it as one sentence. */
+  readonly message: string
+}

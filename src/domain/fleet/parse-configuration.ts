@@ -1,0 +1,210 @@
+import * as Result from "effect/Result"
+import {
+  clusterName,
+  clusterNameProblem,
+  clusterNamesCollide,
+  type ClusterName,
+  type Sha256Hex
+} from "./cluster-name.ts"
+import {
+  defaultSessionTimes,
+  type ConfigurationMistake,
+  type FleetConfiguration,
+  type SessionStart
+} from "./configuration.ts"
+import { MistakeList } from "./mistakes.ts"
+import { parseMembers, type MemberEntry } from "./parse-members.ts"
+
+/**
+ * A configuration file after the YAML library: the value, or why it is no YAML. An absent or empty file is no
+ * configuration.
+ */
+export type ConfigurationDocument =
+  | { readonly _tag: "Absent" }
+  | { readonly _tag: "NotYaml"; readonly reason: string }
+  | { readonly _tag: "Parsed"; readonly value: unknown }
+
+export const multiClusterFile = "multicluster-config.yaml"
+export const clustersFile = "clusters-config.yaml"
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The value of a document, with "no YAML" recorded as a mistake. */
+const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknown => {
+  switch (document._tag) {
+    case "Absent":
+      return undefined
+    case "NotYaml":
+      mistakes.add("", document.reason, "the file is not YAML", "correct the text at the place that is named")
+      return undefined
+    case "Parsed":
+      return document.value
+  }
+}
+
+/** What `multicluster-config.yaml` says, before it is compared with the list of clusters. */
+interface PrimarySettings extends Omit<FleetConfiguration, "members" | "defaultCluster"> {
+  /** As written; empty when not set. */
+  readonly defaultCluster: string
+}
+
+const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings => {
+  if (value !== undefined && value !== null && !isRecord(value)) {
+    mistakes.add(
+      "",
+      value,
+      "the file must hold a map",
+      "write the keys clusterName, defaultCluster, managementOnly, … at its top level"
+    )
+  }
+  const fields = isRecord(value) ? value : {}
+
+  const text = (field: string): string => {
+    const found = fields[field]
+    if (found === undefined || found === null) return ""
+    if (typeof found === "string") return found
+    mistakes.add(field, found, `${field} must be text`, "write it in quotes")
+    return ""
+  }
+  // As in the published template, 0 and null mean "not set" (helm-chart.md §1.1).
+  const seconds = (field: string, fallback: number): number => {
+    const found = fields[field]
+    if (found === undefined || found === null || found === 0) return fallback
+    if (typeof found === "number" && Number.isSafeInteger(found) && found > 0) return found
+    mistakes.add(field, found, `${field} must be a whole number of seconds above 0`, `write for example ${fallback}`)
+    return fallback
+  }
+  const managementOnly = (): boolean => {
+    const found = fields["managementOnly"]
+    if (found === undefined) return true
+    if (found === null) return false
+    if (typeof found === "boolean") return found
+    mistakes.add("managementOnly", found, "managementOnly must be true or false", "write true or false without quotes")
+    return false
+  }
+  const sessionStart = (): SessionStart => {
+    const found = fields["sessionStart"]
+    if (found === undefined || found === null || found === "default") return "default"
+    if (found === "all") return "all"
+    mistakes.add("sessionStart", found, "sessionStart must be default or all", "write default or all")
+    return "default"
+  }
+
+  const ownName = text("clusterName")
+  const problem = ownName === "" ? undefined : clusterNameProblem(ownName)
+  if (problem !== undefined) mistakes.add("clusterName", ownName, problem, "give this cluster another name")
+  return {
+    clusterName: clusterName(ownName === "" || problem !== undefined ? "primary" : ownName),
+    defaultCluster: text("defaultCluster"),
+    managementOnly: managementOnly(),
+    remoteSessionTimeoutSecs: seconds("remoteSessionTimeoutSecs", defaultSessionTimes.remoteSessionTimeoutSecs),
+    sessionTtlSecs: seconds("sessionTtlSecs", defaultSessionTimes.sessionTtlSecs),
+    sessionStart: sessionStart()
+  }
+}
+
+const checkCollisions = (
+  entries: ReadonlyArray<MemberEntry>,
+  ownName: ClusterName,
+  sha256Hex: Sha256Hex,
+  mistakes: MistakeList
+): void => {
+  for (const [index, entry] of entries.entries()) {
+    const field = `clusters[${entry.index}].name`
+    if (clusterNamesCollide(entry.member.name, ownName, sha256Hex)) {
+      mistakes.add(
+        field,
+        entry.member.name,
+        `the name collides with clusterName ${ownName}, the primary itself`,
+        "rename one of the two"
+      )
+    }
+    const earlier = entries
+      .slice(0, index)
+      .find((other) => clusterNamesCollide(entry.member.name, other.member.name, sha256Hex))
+    if (earlier !== undefined) {
+      const other = `clusters[${earlier.index}], ${earlier.member.name}`
+      mistakes.add(field, entry.member.name, `the name collides with that of ${other}`, "rename one of the two")
+    }
+  }
+}
+
+const checkDefault = (
+  primary: PrimarySettings,
+  entries: ReadonlyArray<MemberEntry>,
+  allNamesKnown: boolean,
+  inPrimary: MistakeList,
+  inClusters: MistakeList
+): ClusterName | undefined => {
+  const named = primary.defaultCluster
+  const flagged = entries.filter((entry) => entry.isDefault)
+  const names = entries.map((entry) => entry.member.name)
+
+  for (const extra of flagged.slice(1)) {
+    const first = flagged[0]?.member.name ?? ""
+    inClusters.add(
+      `clusters[${extra.index}].isDefault`,
+      true,
+      `${extra.member.name} is marked as default although ${first} is already`,
+      "leave isDefault at one cluster only"
+    )
+  }
+  if (named === "") {
+    if (flagged[0] !== undefined) return flagged[0].member.name
+    return entries.length === 0 && !primary.managementOnly ? primary.clusterName : undefined
+  }
+  if (flagged[0] !== undefined && flagged.every((entry) => entry.member.name !== named)) {
+    inClusters.add(
+      `clusters[${flagged[0].index}].isDefault`,
+      true,
+      `${flagged[0].member.name} is marked as default but defaultCluster in ${multiClusterFile} is ${named}`,
+      "make the two agree, or leave isDefault out"
+    )
+  }
+  if (named === primary.clusterName) {
+    if (!primary.managementOnly) return primary.clusterName
+    inPrimary.add(
+      "defaultCluster",
+      named,
+      "a management-only cluster has no workloads and cannot be its own default",
+      "name another cluster, or set managementOnly to false"
+    )
+    return undefined
+  }
+  if (names.some((name) => name === named)) return clusterName(named)
+  // No clusters at all is reported by /readyz and never refused; with unreadable entries this would only be an echo of
+  // those.
+  if (entries.length > 0 && allNamesKnown) {
+    const choices = [...(primary.managementOnly ? [] : [primary.clusterName]), ...names].join(", ")
+    inPrimary.add("defaultCluster", named, "no cluster has this name", `name one of ${choices}`)
+  }
+  return undefined
+}
+
+/**
+ * Reads a primary's two configuration files in the published format (helm-chart.md §2.1).
+ *
+ * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
+ * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
+ * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide.
+ * What concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet is
+ * reported by `fleetProblems`.
+ */
+export const parseFleetConfiguration = (
+  documents: { readonly multiCluster: ConfigurationDocument; readonly clusters: ConfigurationDocument },
+  sha256Hex: Sha256Hex
+): Result.Result<FleetConfiguration, ReadonlyArray<ConfigurationMistake>> => {
+  const inPrimary = new MistakeList(multiClusterFile)
+  const inClusters = new MistakeList(clustersFile)
+  const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), inPrimary)
+  const { entries, complete } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
+  const allNamesKnown = complete && documents.clusters._tag !== "NotYaml"
+  checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)
+  const defaultCluster = checkDefault(primary, entries, allNamesKnown, inPrimary, inClusters)
+
+  const mistakes = [...inPrimary.mistakes, ...inClusters.mistakes]
+  if (mistakes.length > 0) return Result.fail(mistakes)
+  const members = entries.map(({ member }) => member).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return Result.succeed({ ...primary, defaultCluster, members })
+}

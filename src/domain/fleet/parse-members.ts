@@ -1,0 +1,144 @@
+import * as Result from "effect/Result"
+import { authTypes, isAuthType, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
+import { readPem } from "../credentials/pem.ts"
+import { clusterName, clusterNameProblem } from "./cluster-name.ts"
+import type { MemberConfiguration } from "./configuration.ts"
+import type { MistakeList } from "./mistakes.ts"
+
+/** One readable entry of `clusters-config.yaml` with what only the cross-checks need. */
+export interface MemberEntry {
+  /** Place in the file's list. */
+  readonly index: number
+  readonly isDefault: boolean
+  readonly member: MemberConfiguration
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** An optional text field; another type is this cluster's own problem, not a reason to refuse the file. */
+const optionalText = (value: unknown, field: string, problems: Array<string>): string | undefined => {
+  if (value === undefined || value === null || value === "") return undefined
+  if (typeof value === "string") return value
+  problems.push(`${field} must be text; write it in quotes.`)
+  return undefined
+}
+
+const certificateAuthority = (value: unknown, problems: Array<string>): string | undefined => {
+  const text = optionalText(value, "caData", problems)
+  if (text === undefined) return undefined
+  const pem = readPem(text)
+  if (Result.isSuccess(pem)) return pem.success
+  problems.push(`caData cannot be read: ${pem.failure}; give the API server's CA in one of the two forms.`)
+  return undefined
+}
+
+const authOf = (type: AuthType, entry: Readonly<Record<string, unknown>>, problems: Array<string>): ClusterAuth => {
+  switch (type) {
+    case "bearerToken":
+      return { _tag: "BearerToken" }
+    case "mtls":
+      return { _tag: "Mtls" }
+    case "aks":
+      return {
+        _tag: "Aks",
+        tenantId: optionalText(entry["tenantId"], "tenantId", problems),
+        clientId: optionalText(entry["clientId"], "clientId", problems)
+      }
+    case "eks": {
+      const region = optionalText(entry["region"], "region", problems)
+      if (region === undefined) problems.push("authType eks needs region; name the AWS region of the EKS cluster.")
+      return { _tag: "Eks", region }
+    }
+  }
+}
+
+const checkUrl = (server: string, problems: Array<string>): void => {
+  if (server !== "" && !(URL.canParse(server) && /^https?:$/u.test(new URL(server).protocol))) {
+    problems.push(
+      `server is ${JSON.stringify(server)}, which is no URL; write for example https://api.example.com:6443.`
+    )
+  }
+}
+
+const parseEntry = (value: unknown, index: number, mistakes: MistakeList): MemberEntry | undefined => {
+  const at = `clusters[${index}]`
+  if (!isRecord(value)) {
+    mistakes.add(at, value, "an entry must be a map", "write at least name, server and authType")
+    return undefined
+  }
+  const name = value["name"]
+  const problem = typeof name === "string" ? clusterNameProblem(name) : "an entry needs a name, as text"
+  if (typeof name !== "string" || problem !== undefined) {
+    mistakes.add(`${at}.name`, name, problem ?? "", "write the name by which you know the cluster")
+  }
+
+  const authType = value["authType"]
+  if (!isAuthType(authType)) {
+    const missing = authType === undefined || authType === null || authType === ""
+    mistakes.add(
+      `${at}.authType`,
+      authType,
+      missing ? `${at} does not say how to authenticate` : "this authType does not exist",
+      `write one of ${authTypes.join(", ")}`
+    )
+  }
+  const server = value["server"]
+  if (typeof server !== "string" || server.trim() === "") {
+    mistakes.add(
+      `${at}.server`,
+      server,
+      `${at} has no server`,
+      "write the URL of its API server, for example https://api.example.com:6443"
+    )
+  }
+  const flag = value["isDefault"]
+  const isDefault = flag === true || flag === "true"
+  if (!isDefault && flag !== undefined && flag !== null && flag !== false && flag !== "false") {
+    mistakes.add(`${at}.isDefault`, flag, "isDefault must be true or false", "write true, or leave it out")
+  }
+  if (typeof name !== "string" || problem !== undefined) return undefined
+
+  const problems: Array<string> = []
+  const url = typeof server === "string" ? server.trim() : ""
+  checkUrl(url, problems)
+  return {
+    index,
+    isDefault,
+    member: {
+      name: clusterName(name),
+      server: url,
+      namespace: optionalText(value["namespace"], "namespace", problems),
+      certificateAuthority: certificateAuthority(value["caData"], problems),
+      auth: authOf(isAuthType(authType) ? authType : "bearerToken", value, problems),
+      problems
+    }
+  }
+}
+
+/**
+ * Reads `clusters-config.yaml`. Every entry with a usable name comes back, even one with mistakes, so that names and
+ * defaults can be compared; `complete` is false when an entry had no usable name.
+ */
+export const parseMembers = (
+  value: unknown,
+  mistakes: MistakeList
+): { readonly entries: ReadonlyArray<MemberEntry>; readonly complete: boolean } => {
+  if (value === undefined || value === null) return { entries: [], complete: true }
+  const list = isRecord(value) ? value["clusters"] : value
+  if (isRecord(value) && (list === undefined || list === null)) return { entries: [], complete: true }
+  if (!isRecord(value) || !Array.isArray(list)) {
+    mistakes.add(
+      isRecord(value) ? "clusters" : "",
+      list,
+      "the file must hold a list named clusters",
+      "write clusters: and one entry per cluster"
+    )
+    return { entries: [], complete: false }
+  }
+  const entries = list.map((entry: unknown, index) => parseEntry(entry, index, mistakes))
+  return {
+    entries: entries.filter((entry) => entry !== undefined),
+    complete: entries.every((entry) => entry !== undefined)
+  }
+}

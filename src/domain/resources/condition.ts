@@ -1,0 +1,46 @@
+import * as Schema from "effect/Schema"
+import { timestamp } from "./object-meta.ts"
+
+const text = (description: string) => Schema.String.annotate({ description })
+
+/** `metav1.Condition`, the usual list element of `status.conditions`. */
+export const Condition = Schema.Struct({
+  type: text("What is true or not, in CamelCase."),
+  status: Schema.Literals(["True", "False", "Unknown"]).annotate({ description: "Whether it is." }),
+  reason: text("One CamelCase word for a program."),
+  message: text("A sentence for a person."),
+  lastTransitionTime: Schema.String.annotate({ format: "date-time", description: "When `status` last changed." }),
+  observedGeneration: Schema.optionalKey(
+    Schema.Int.annotate({ format: "int64", description: "The `metadata.generation` that this was observed for." })
+  )
+})
+export type Condition = typeof Condition.Type
+
+export const findCondition = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
+  conditions?.find((condition) => condition.type === type)
+
+/**
+ * The list with one condition set. `lastTransitionTime` moves only when `status` does, other writers' conditions stay,
+ * and the same list comes back when nothing changed, so that a status at rest is never written again.
+ */
+export const withCondition = (
+  conditions: ReadonlyArray<Condition>,
+  next: Omit<Condition, "lastTransitionTime">,
+  now: number
+): ReadonlyArray<Condition> => {
+  const before = findCondition(conditions, next.type)
+  if (
+    before !== undefined
+    && before.status === next.status
+    && before.reason === next.reason
+    && before.message === next.message
+    && before.observedGeneration === next.observedGeneration
+  ) {
+    return conditions
+  }
+  const lastTransitionTime = before?.status === next.status ? before.lastTransitionTime : timestamp(now)
+  const condition: Condition = { ...next, lastTransitionTime }
+  return before === undefined
+    ? [...conditions, condition]
+    : conditions.map((other) => (other.type === next.type ? condition : other))
+}

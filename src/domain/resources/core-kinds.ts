@@ -1,0 +1,140 @@
+import * as Schema from "effect/Schema"
+import { ObjectMeta } from "./object-meta.ts"
+import type { ResourceDescriptor } from "./resource-descriptor.ts"
+
+// Narrow views of built-in kinds: only what the operator reads. Bytes of a Secret stay in their base64 text.
+
+const StringMap = Schema.Record(Schema.String, Schema.String)
+const optionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
+
+export const ContainerStatus = Schema.Struct({
+  name: Schema.String,
+  ready: Schema.optionalKey(Schema.Boolean),
+  containerID: optionalText,
+  state: Schema.optionalKey(
+    Schema.Struct({
+      running: Schema.optionalKey(Schema.Unknown),
+      waiting: Schema.optionalKey(Schema.Struct({ reason: optionalText, message: optionalText })),
+      terminated: Schema.optionalKey(Schema.Struct({ reason: optionalText, exitCode: Schema.optionalKey(Schema.Int) }))
+    })
+  )
+})
+export type ContainerStatus = typeof ContainerStatus.Type
+
+const Container = Schema.Struct({ name: Schema.String })
+
+const PodTemplate = Schema.Struct({
+  metadata: Schema.optionalKey(Schema.NullOr(Schema.Struct({ labels: Schema.optionalKey(Schema.NullOr(StringMap)) }))),
+  spec: Schema.optionalKey(Schema.Struct({ containers: Schema.optionalKey(Schema.NullOr(Schema.Array(Container))) }))
+})
+
+const LabelSelector = Schema.Struct({ matchLabels: Schema.optionalKey(Schema.NullOr(StringMap)) })
+
+export const Pod = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: Schema.optionalKey(
+    Schema.Struct({
+      nodeName: optionalText,
+      shareProcessNamespace: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+      containers: Schema.optionalKey(Schema.Array(Container))
+    })
+  ),
+  status: Schema.optionalKey(
+    Schema.Struct({
+      phase: optionalText,
+      podIPs: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Struct({ ip: optionalText })))),
+      containerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus))),
+      initContainerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus))),
+      ephemeralContainerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus)))
+    })
+  )
+})
+export type Pod = typeof Pod.Type
+
+/**
+ * Deployment, ReplicaSet, StatefulSet, Job and Argo's Rollout: what they have in common, and a Rollout's
+ * `workloadRef`.
+ */
+export const Workload = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: Schema.optionalKey(
+    Schema.Struct({
+      replicas: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+      selector: Schema.optionalKey(Schema.NullOr(LabelSelector)),
+      template: Schema.optionalKey(Schema.NullOr(PodTemplate)),
+      workloadRef: Schema.optionalKey(
+        Schema.NullOr(Schema.Struct({ apiVersion: Schema.String, kind: Schema.String, name: Schema.String }))
+      )
+    })
+  )
+})
+export type Workload = typeof Workload.Type
+
+export const Service = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: Schema.optionalKey(Schema.Struct({ selector: Schema.optionalKey(Schema.NullOr(StringMap)) }))
+})
+export type Service = typeof Service.Type
+
+export const Secret = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
+export type Secret = typeof Secret.Type
+
+export const ConfigMap = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
+export type ConfigMap = typeof ConfigMap.Type
+
+export const Lease = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: Schema.optionalKey(
+    Schema.Struct({
+      holderIdentity: optionalText,
+      leaseDurationSeconds: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+      acquireTime: optionalText,
+      renewTime: optionalText,
+      leaseTransitions: Schema.optionalKey(Schema.NullOr(Schema.Int))
+    })
+  )
+})
+export type Lease = typeof Lease.Type
+
+/** The answer to a SubjectAccessReview. */
+export const SubjectAccessReview = Schema.Struct({
+  status: Schema.Struct({ allowed: Schema.Boolean, denied: Schema.optionalKey(Schema.Boolean), reason: optionalText })
+})
+export type SubjectAccessReview = typeof SubjectAccessReview.Type
+
+/** The answer to a TokenRequest. The token is a secret: wrap it before it goes anywhere. */
+export const TokenRequest = Schema.Struct({
+  status: Schema.Struct({ token: Schema.String, expirationTimestamp: Schema.String })
+})
+export type TokenRequest = typeof TokenRequest.Type
+
+const namespaced = <T>(
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  schema: Schema.ConstraintDecoder<T>
+): ResourceDescriptor<T> => ({ group, version, kind, plural, scope: "Namespaced", schema })
+
+export const pods = namespaced("", "v1", "Pod", "pods", Pod)
+export const services = namespaced("", "v1", "Service", "services", Service)
+export const secrets = namespaced("", "v1", "Secret", "secrets", Secret)
+export const configMaps = namespaced("", "v1", "ConfigMap", "configmaps", ConfigMap)
+export const leases = namespaced("coordination.k8s.io", "v1", "Lease", "leases", Lease)
+export const deployments = namespaced("apps", "v1", "Deployment", "deployments", Workload)
+export const replicaSets = namespaced("apps", "v1", "ReplicaSet", "replicasets", Workload)
+export const statefulSets = namespaced("apps", "v1", "StatefulSet", "statefulsets", Workload)
+export const jobs = namespaced("batch", "v1", "Job", "jobs", Workload)
+export const rollouts = namespaced("argoproj.io", "v1alpha1", "Rollout", "rollouts", Workload)
+
+export const subjectAccessReviews: ResourceDescriptor<SubjectAccessReview> = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  scope: "Cluster",
+  schema: SubjectAccessReview
+}
+
+/** Created at the subresource `serviceaccounts/<name>/token`. */
+export const tokenRequests = namespaced("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests", TokenRequest)

@@ -1,0 +1,80 @@
+import * as Schema from "effect/Schema"
+import { Condition } from "./condition.ts"
+import { ObjectMeta } from "./object-meta.ts"
+import type { ResourceDescriptor } from "./resource-descriptor.ts"
+import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
+
+const text = (description: string) => Schema.String.annotate({ description })
+const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
+
+export const SessionPhase = Schema.Literals(["Initializing", "Pending", "Ready", "Failed", "Terminating"]).annotate({
+  description: "Where the session is in its life."
+})
+export type SessionPhase = typeof SessionPhase.Type
+
+/**
+ * `spec` of a multi-cluster session. Published fields and requirements (helm-chart.md §6.2) with these optional
+ * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo` are
+ * what a child's published spec holds beyond the parent's.
+ */
+export const MirrordMultiClusterSessionSpec = Schema.Struct({
+  owner: SessionOwner,
+  namespace: text("Namespace of the target, the same in every cluster."),
+  target: Schema.optionalKey(KubeResourceTarget),
+  targetAlias: text("The target as the client's connect request names it, for example `deployment.my-app`."),
+  clusters: Schema.Array(Schema.String).annotate({ description: "Names of the workload clusters." }),
+  primaryCluster: text("Name of the cluster that holds this object."),
+  defaultCluster: Schema.optionalKey(text("Cluster that serves environment, files, DNS and outgoing connections.")),
+  key: Schema.optionalKey(text("Session key of the user.")),
+  clientCliVersion: Schema.optionalKey(text("Version of the mirrord CLI.")),
+  httpFilter: Schema.optionalKey(Schema.Struct({ headerFilter: Schema.optionalKey(Schema.String) })),
+  ciInfo: Schema.optionalKey(
+    Schema.Struct({
+      provider: Schema.optionalKey(Schema.String),
+      environment: Schema.optionalKey(Schema.String),
+      pipeline: Schema.optionalKey(Schema.String),
+      triggeredBy: Schema.optionalKey(Schema.String)
+    })
+  )
+}).annotate({ description: "What the session is for." })
+export type MirrordMultiClusterSessionSpec = typeof MirrordMultiClusterSessionSpec.Type
+
+/** One entry of `status.clusterSessions` (helm-chart.md §6.2). */
+export const ClusterSessionStatus = Schema.Struct({
+  sessionName: text("Name of the MirrordClusterSession in that cluster."),
+  ready: Schema.Boolean.annotate({ description: "Whether that cluster's agents are usable." }),
+  agentEndpoint: Schema.optionalKey(Schema.String),
+  error: Schema.optionalKey(text("Why the cluster is left out of the session.")),
+  lastHeartbeat: Schema.optionalKey(time("When the cluster's session was last seen.")),
+  scaledownOnly: Schema.optionalKey(Schema.Boolean)
+})
+export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
+
+/**
+ * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` is our addition. Nothing in it may be null.
+ */
+export const MirrordMultiClusterSessionStatus = Schema.Struct({
+  phase: Schema.optionalKey(SessionPhase),
+  clusterSessions: Schema.optionalKey(Schema.Record(Schema.String, ClusterSessionStatus)),
+  connectedTimestamp: Schema.optionalKey(time("Heartbeat: when a client's connection was last seen.")),
+  closed: Schema.optionalKey(text("Why the session ended.")),
+  conditions: Schema.optionalKey(Schema.Array(Condition))
+}).annotate({ description: "What the operator of the primary cluster observed." })
+export type MirrordMultiClusterSessionStatus = typeof MirrordMultiClusterSessionStatus.Type
+
+export const MirrordMultiClusterSession = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: MirrordMultiClusterSessionSpec,
+  status: Schema.optionalKey(MirrordMultiClusterSessionStatus)
+})
+/** The parent of one session over many clusters. Lives in the primary cluster. */
+export type MirrordMultiClusterSession = typeof MirrordMultiClusterSession.Type
+
+export const mirrordMultiClusterSessions: ResourceDescriptor<MirrordMultiClusterSession> = {
+  group: "operator.metalbear.co",
+  version: "v1alpha",
+  kind: "MirrordMultiClusterSession",
+  plural: "mirrordmulticlustersessions",
+  scope: "Cluster",
+  schema: MirrordMultiClusterSession
+}

@@ -1,0 +1,129 @@
+import * as Schema from "effect/Schema"
+import { ObjectMeta } from "./object-meta.ts"
+import type { ResourceDescriptor } from "./resource-descriptor.ts"
+import { SessionInfo } from "./session.ts"
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** Feature flags that this client knows (operator-api.md §2.5). It tolerates others, so reading accepts any text. */
+export type Feature =
+  | "ProxyApi"
+  | "CopyTarget"
+  | "CopyTargetExcludeContainers"
+  | "SessionManagement"
+  | "SqsQueueSplitting"
+  | "KafkaQueueSplitting"
+  | "LayerReconnect"
+  | "KafkaQueueSplittingDirect"
+  | "SqsQueueSplittingDirect"
+  | "MySqlBranching"
+  | "ExtendableUserCredentials"
+  | "PgBranching"
+  | "CockroachdbBranching"
+  | "BypassCiCertificateVerification"
+  | "MongodbBranching"
+  | "MultiClusterPrimary"
+  | "MultiClusterRemote"
+  | "SqsQueueSplittingWithJqFilter"
+  | "KafkaQueueSplittingWithJqFilter"
+  | "PreviewEnv"
+  | "UnifiedBranchDbCrd"
+  | "RmqQueueSplitting"
+  | "GcpPubSubQueueSplitting"
+  | "RedisPubSubQueueSplitting"
+  | "TemporalQueueSplitting"
+  | "ConnectParamsInHeader"
+  | "BullMqQueueSplitting"
+  | "GenericDbBranching"
+  | "CopyTargetFilterIsolation"
+  | "LabelTargeting"
+  | "MariaDbBranching"
+  | "DbBranchCustomImage"
+  | "DbBranchProfiles"
+  | "DiagnosticPing"
+  | "KafkaQueueSplittingWithProtobufDecoding"
+  | "PgBranchQueryParams"
+
+/**
+ * snake_case (operator-api.md §2.2). The fingerprint must be there: clients cache their certificate under it (§1.5.5).
+ */
+export const License = Schema.Struct({
+  name: Schema.String,
+  organization: Schema.String,
+  /** `YYYY-MM-DD`. */
+  expire_at: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/u)),
+  fingerprint: optional(Schema.String),
+  subscription_id: optional(Schema.String)
+})
+export type License = typeof License.Type
+
+/** snake_case (§2.1). */
+export const MirrordOperatorSpec = Schema.Struct({
+  operator_version: Schema.String,
+  default_namespace: Schema.String,
+  /** Deprecated, `ProxyApi` is the only legal element; anything else breaks every command of the client. */
+  features: optional(Schema.Array(Schema.Literal("ProxyApi"))),
+  supported_features: optional(Schema.Array(Schema.String)),
+  license: License,
+  protocol_version: optional(Schema.String),
+  copy_target_enabled: optional(Schema.Boolean),
+  /** A switch: branch CRs go there. Only on a management-only primary. */
+  operator_namespace: optional(Schema.String)
+})
+export type MirrordOperatorSpec = typeof MirrordOperatorSpec.Type
+
+/**
+ * One member's health (§2.3): exactly one of `connected` and `error`. Inside `connected` the names are **camelCase**;
+ * the snake_case of the design document breaks every command.
+ */
+export const ConnectedCluster = Schema.Union([
+  Schema.Struct({
+    name: Schema.String,
+    lastCheck: Schema.String,
+    connected: Schema.Struct({ operatorVersion: Schema.String, licenseFingerprint: optional(Schema.String) })
+  }),
+  Schema.Struct({ name: Schema.String, lastCheck: Schema.String, error: Schema.Struct({ message: Schema.String }) })
+])
+export type ConnectedCluster = typeof ConnectedCluster.Type
+
+/** camelCase, all required (§2.3). */
+export const MultiClusterSessionInfo = Schema.Struct({
+  id: Schema.String,
+  durationSecs: Count,
+  user: Schema.String,
+  target: Schema.String,
+  namespace: Schema.String,
+  clusters: Schema.Array(Schema.String),
+  phase: Schema.String
+})
+export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
+
+export const MirrordOperatorStatus = Schema.Struct({
+  sessions: Schema.Array(SessionInfo),
+  statistics: optional(Schema.Struct({ dau: Count, mau: Count })),
+  /** Only on a primary, as is the next. */
+  connected_clusters: optional(Schema.Array(ConnectedCluster)),
+  multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo))
+})
+export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
+
+export const MirrordOperator = Schema.Struct({
+  metadata: Schema.Struct({ name: Schema.optionalKey(ObjectMeta.fields.name) }),
+  spec: MirrordOperatorSpec,
+  status: optional(MirrordOperatorStatus)
+})
+/**
+ * The virtual singleton `operator` (operator-api.md §2): the first thing that every client reads, and all of it
+ * strictly.
+ */
+export type MirrordOperator = typeof MirrordOperator.Type
+
+export const mirrordOperators: ResourceDescriptor<MirrordOperator> = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  kind: "MirrordOperator",
+  plural: "mirrordoperators",
+  scope: "Cluster",
+  schema: MirrordOperator
+}

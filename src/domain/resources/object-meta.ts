@@ -1,0 +1,40 @@
+import * as Schema from "effect/Schema"
+
+const StringMap = Schema.Record(Schema.String, Schema.String)
+
+/** `metav1.OwnerReference`. */
+export const OwnerReference = Schema.Struct({
+  apiVersion: Schema.String,
+  kind: Schema.String,
+  name: Schema.String,
+  uid: Schema.String,
+  controller: Schema.optionalKey(Schema.Boolean),
+  blockOwnerDeletion: Schema.optionalKey(Schema.Boolean)
+})
+export type OwnerReference = typeof OwnerReference.Type
+
+/** The fields of `metav1.ObjectMeta` that controllers read. Times are RFC 3339 text as the server sent them. */
+export const ObjectMeta = Schema.Struct({
+  name: Schema.String,
+  namespace: Schema.optionalKey(Schema.String),
+  uid: Schema.optionalKey(Schema.String),
+  resourceVersion: Schema.optionalKey(Schema.String),
+  generation: Schema.optionalKey(Schema.Int),
+  creationTimestamp: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  deletionTimestamp: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  finalizers: Schema.optionalKey(Schema.Array(Schema.String)),
+  labels: Schema.optionalKey(Schema.NullOr(StringMap)),
+  annotations: Schema.optionalKey(Schema.NullOr(StringMap)),
+  ownerReferences: Schema.optionalKey(Schema.Array(OwnerReference))
+})
+export type ObjectMeta = typeof ObjectMeta.Type
+
+/** A server's timestamp in epoch milliseconds, or nothing when it is absent or no time at all. */
+export const timeOf = (text: string | null | undefined): number | undefined => {
+  if (text === undefined || text === null) return undefined
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Epoch milliseconds as the RFC 3339 text that Kubernetes and the mirrord client read. */
+export const timestamp = (time: number): string => new Date(time).toISOString()

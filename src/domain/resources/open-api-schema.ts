@@ -1,0 +1,70 @@
+import * as Schema from "effect/Schema"
+
+/** A plain JSON value. */
+export type Json = string | number | boolean | null | ReadonlyArray<Json> | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Bounds that `Schema.Int` prints for every integer and that say nothing. */
+const isSafeIntegerBound = (key: string, value: unknown): boolean =>
+  (key === "minimum" && value === Number.MIN_SAFE_INTEGER) || (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
+
+const omit = (object: JsonObject, ...keys: ReadonlyArray<string>): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
+
+/** JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. */
+const flattenNull = (node: JsonObject): JsonObject => {
+  const alternatives = node["anyOf"]
+  if (!Array.isArray(alternatives)) return node
+  const rest = alternatives.filter((one: Json) => !(isObject(one) && one["type"] === "null"))
+  const only = rest[0]
+  if (rest.length === alternatives.length) return node
+  if (rest.length !== 1 || !isObject(only))
+    throw new Error("a nullable union of several types is not a structural schema")
+  return { ...only, ...omit(node, "anyOf"), nullable: true }
+}
+
+/** Annotations on checked values arrive as a one-element `allOf`, which a structural schema may not use for types. */
+const flattenAllOf = (node: JsonObject): JsonObject => {
+  const parts = node["allOf"]
+  return Array.isArray(parts) ? Object.assign({}, omit(node, "allOf"), ...parts) : node
+}
+
+const toStructural = (node: unknown, definitions: Readonly<Record<string, unknown>>): Json => {
+  if (node === null || typeof node === "string" || typeof node === "number" || typeof node === "boolean") return node
+  if (Array.isArray(node)) return node.map((item) => toStructural(item, definitions))
+  if (!isObject(node)) throw new Error(`a JSON schema holds a ${typeof node}`)
+  const reference = node["$ref"]
+  if (typeof reference === "string") {
+    const name = reference.slice(reference.lastIndexOf("/") + 1)
+    const { $ref: _, ...rest } = node
+    return toStructural({ ...Object.assign({}, definitions[name]), ...rest }, definitions)
+  }
+  const entries = Object.entries(node).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
+    if (isSafeIntegerBound(key, value) || key === "examples") return []
+    if (key === "additionalProperties" && node["properties"] !== undefined) return []
+    if (key === "properties" && isObject(value)) {
+      return [
+        [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toStructural(one, definitions)]))]
+      ]
+    }
+    return [[key, toStructural(value, definitions)]]
+  })
+  return flattenNull(flattenAllOf(Object.fromEntries(entries)))
+}
+
+/**
+ * A schema as the `openAPIV3Schema` of a CRD: references inlined, `null` as `nullable`, no `additionalProperties`
+ * beside `properties` (apiextensions.k8s.io/v1 rules for structural schemas). Throws on what has no such form, which
+ * is a mistake in the schema, not in data.
+ */
+export const openApiSchema = (schema: Schema.Constraint): JsonObject => {
+  const document = Schema.toJsonSchemaDocument(schema)
+  const structural = toStructural(document.schema, document.definitions)
+  if (!isObject(structural)) throw new Error("the schema of a resource must be an object")
+  return structural
+}

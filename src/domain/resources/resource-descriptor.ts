@@ -1,0 +1,73 @@
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+
+/**
+ * What is needed to address a kind at a Kubernetes API server and to read its objects.
+ *
+ * A schema here is a *view*: it names the fields this operator reads and lets every other field through unread, so an
+ * object written by a newer client decodes. Because a view forgets what it does not name, nothing ever writes a
+ * decoded view back (`PUT` would erase the rest, failures.md class 25): objects are created from what we own
+ * completely, and changed by merge patches that mention only the fields being changed.
+ */
+export interface ResourceDescriptor<T> {
+  /** API group, empty for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly scope: "Cluster" | "Namespaced"
+  readonly schema: Schema.ConstraintDecoder<T>
+}
+
+/** `group/version`, or the bare version for the core group: the value of an object's `apiVersion`. */
+export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string =>
+  resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
+
+/** One field of an object that is not what its kind demands. `path` is written like `spec.clusters[0]`. */
+export interface FieldProblem {
+  readonly path: string
+  readonly message: string
+}
+
+/** An object that cannot be read as its kind, with every problem at once. Holds no values, so it may be logged. */
+export interface UnreadableResource {
+  readonly _tag: "UnreadableResource"
+  readonly kind: string
+  readonly problems: ReadonlyArray<FieldProblem>
+  /** All of it as one sentence. */
+  readonly message: string
+}
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const fieldPath = (path: ReadonlyArray<PropertyKey>): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`
+    return text === "" ? String(key) : `${text}.${String(key)}`
+  }, "")
+
+/** Every place where a value departs from a schema. The rejected values themselves are left out. */
+export const fieldProblems = (error: Schema.SchemaError): ReadonlyArray<FieldProblem> =>
+  formatIssue(error.issue).issues.map(({ message, path }) => ({
+    path: fieldPath((path ?? []).map((part) => (typeof part === "object" ? part.key : part))),
+    message
+  }))
+
+/**
+ * Reads an object of a kind. Unknown fields are fine and are not part of the result; see {@link ResourceDescriptor}.
+ */
+export const readResource = <T>(
+  resource: ResourceDescriptor<T>,
+  value: unknown
+): Result.Result<T, UnreadableResource> =>
+  Result.mapError(Schema.decodeUnknownResult(resource.schema, { errors: "all" })(value), (error) => {
+    const problems = fieldProblems(error)
+    const list = problems.map(({ path, message }) => `${path === "" ? "the object" : path}: ${message}`).join("; ")
+    return {
+      _tag: "UnreadableResource",
+      kind: resource.kind,
+      problems,
+      message: `This is not a readable ${resource.kind}: ${list}.`
+    }
+  })

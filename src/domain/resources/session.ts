@@ -1,0 +1,39 @@
+import * as Schema from "effect/Schema"
+import { ObjectMeta } from "./object-meta.ts"
+import type { ResourceDescriptor } from "./resource-descriptor.ts"
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/**
+ * One session as users see it (operator-api.md §2.4). Field names are snake_case on the wire, but not inside
+ * `http_filter`.
+ */
+export const SessionInfo = Schema.Struct({
+  /** Upper-case hex without padding, so that the client joins local and remote rows (§5.1). */
+  id: optional(Schema.String),
+  duration_secs: Schema.Int,
+  user: Schema.String,
+  /** Path form, such as `deployment/web`. */
+  target: Schema.String,
+  namespace: optional(Schema.String),
+  locked_ports: optional(
+    Schema.Array(Schema.Struct({ port: Schema.Int, kind: Schema.String, filter: optional(Schema.String) }))
+  ),
+  user_id: optional(Schema.String),
+  key: optional(Schema.String),
+  http_filter: optional(Schema.Struct({ headerFilter: optional(Schema.String) }))
+})
+export type SessionInfo = typeof SessionInfo.Type
+
+export const Session = Schema.Struct({ metadata: ObjectMeta, spec: Schema.Struct({ session: SessionInfo }) })
+/** The virtual object behind `mirrord session list` (operator-api.md §1.9). */
+export type Session = typeof Session.Type
+
+export const sessions: ResourceDescriptor<Session> = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  kind: "Session",
+  plural: "sessions",
+  scope: "Namespaced",
+  schema: Session
+}

@@ -1,0 +1,53 @@
+import { findCondition } from "../resources/condition.ts"
+import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
+import { childAnnotations } from "./names.ts"
+import { isFailureReason, type SessionFailure } from "./session-failure.ts"
+
+/** What a primary knows of a parent's child in one cluster. */
+export type ChildObservation =
+  /** Not known: not looked yet, or the cluster does not answer. `since`: epoch ms. */
+  | { readonly _tag: "Unknown"; readonly since: number }
+  /**
+   * There is none. `confirmed`: by the API server's own answer (404 to a GET or DELETE) after this operator's last
+   * create, not by a cache; only that lets a parent forget the child (failures.md S6).
+   */
+  | { readonly _tag: "Absent"; readonly confirmed: boolean }
+  /** There is none, and the API server refused to create it for good (4xx other than 409 and 429). `at`: epoch ms. */
+  | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
+  | {
+      readonly _tag: "Present"
+      readonly uid: string
+      /** `spec.multiClusterParentName`. */
+      readonly parentName: string | undefined
+      /** UID of the parent that made it, where the annotation says so. */
+      readonly parentUid: string | undefined
+      readonly deleting: boolean
+      /** The cluster's agents are usable. */
+      readonly ready: boolean
+      /** The member says that it does not work; it may still become ready. */
+      readonly failure: SessionFailure | undefined
+    }
+
+/** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
+export const startingReason = "Starting"
+
+/** Reads what a member says about a child. A condition for an older generation counts as nothing (failures.md S9). */
+export const observeChild = (child: MirrordClusterSession): ChildObservation => {
+  const { metadata, spec, status } = child
+  const condition = findCondition(status?.conditions ?? undefined, readyCondition)
+  const current =
+    condition !== undefined && (condition.observedGeneration ?? metadata.generation ?? 0) >= (metadata.generation ?? 0)
+  const deleting = (metadata.deletionTimestamp ?? undefined) !== undefined
+  const failed = current && condition.status === "False" && condition.reason !== startingReason
+  return {
+    _tag: "Present",
+    uid: metadata.uid ?? "",
+    parentName: spec.multiClusterParentName ?? undefined,
+    parentUid: metadata.annotations?.[childAnnotations.parentUid],
+    deleting,
+    ready: current && condition.status === "True" && !deleting,
+    failure: failed
+      ? { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
+      : undefined
+  }
+}

@@ -1,0 +1,155 @@
+import type { SessionTimes } from "../fleet/configuration.ts"
+import { withCondition, type Condition } from "../resources/condition.ts"
+import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
+import { timeOf } from "../resources/object-meta.ts"
+import { startingReason } from "./child-observation.ts"
+import { leaderGrace, type SocketPresence } from "./liveness.ts"
+import { childAnnotations } from "./names.ts"
+import type { MergePatch } from "./merge-patch.ts"
+import type { Precondition } from "./session-action.ts"
+import type { SessionFailure } from "./session-failure.ts"
+
+/** An attempt that failed. `failures`: how many in a row, at least 1; `at`: epoch ms. */
+interface FailedAttempt {
+  readonly _tag: "Failed"
+  readonly at: number
+  readonly failures: number
+  readonly failure: SessionFailure
+}
+
+/**
+ * Where resolving the target stands. `P` is whatever starting an agent needs; `undefined` placement is for targetless.
+ */
+export type TargetObservation<P> =
+  { readonly _tag: "Unresolved" } | { readonly _tag: "Resolved"; readonly placement: P } | FailedAttempt
+
+/** Where the agent stands. An agent that ended because its last client left is `None` again. */
+export type AgentObservation =
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Starting" }
+  /** A client's socket to it would be usable. */
+  | { readonly _tag: "Ready" }
+  | FailedAttempt
+
+/** Everything from which a member decides about one of its sessions. Times are epoch ms. */
+export interface ObservedChild<P> {
+  readonly child: MirrordClusterSession | undefined
+  readonly target: TargetObservation<P>
+  readonly agent: AgentObservation
+  /** Client connections of this session here, those that still wait for the agent included. */
+  readonly sockets: SocketPresence
+  /**
+   * When this process saw `connectedTimestamp` change last, where it knows; takes the place of the timestamp's own
+   * value.
+   */
+  readonly heartbeatSeenAt: number | undefined
+  /** When this operator began to be able to see sockets. */
+  readonly operatorSince: number
+  /** For sessions whose annotations do not say. */
+  readonly defaults: SessionTimes
+}
+
+/** What a member does next for one of its sessions. At most one action writes the object. */
+export type ChildAction<P> =
+  | { readonly _tag: "ResolveTarget" }
+  /**
+   * Start an agent there; everything made for it carries an ownerReference to the child, so deleting the child cleans
+   * up.
+   */
+  | { readonly _tag: "StartAgent"; readonly placement: P }
+  /** Merge patch of the child's `status` through the status subresource. */
+  | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
+  /** Delete the child; `why` is for log and Event. */
+  | { readonly _tag: "DeleteChild"; readonly why: string; readonly precondition: Precondition }
+  | { readonly _tag: "RequeueAt"; readonly at: number }
+
+/** Milliseconds that a member waits beyond the TTL, so that the primary, which counts heartbeats, is first. */
+const memberPatience = 15_000
+
+const firstRetry = 15_000
+const longestRetry = 300_000
+
+const retryAt = ({ at, failures }: FailedAttempt): number =>
+  at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), longestRetry)
+
+const seconds = (child: MirrordClusterSession, annotation: string, fallback: number): number => {
+  const text = child.metadata.annotations?.[annotation]
+  return text !== undefined && /^[1-9][0-9]{0,8}$/u.test(text) ? Number(text) : fallback
+}
+
+/** When a child ends for want of a socket, and the sentence that says so; nothing while one is open. */
+const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
+  const { sockets, operatorSince, defaults } = observed
+  if (sockets.open > 0) return undefined
+  const created = timeOf(child.metadata.creationTimestamp) ?? now
+  // Without a parent the real client itself talks to us, and pauses as liveness.ts says.
+  const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
+  const started = created >= operatorSince ? created : operatorSince + (fromParent ? 0 : leaderGrace)
+  const lastSeen = Math.max(
+    observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
+    sockets.lastClosedAt ?? 0
+  )
+  if (lastSeen === 0) {
+    const wait = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs)
+    return { at: started + wait * 1000, why: `No client connected within ${wait} s.` }
+  }
+  const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
+  return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }
+}
+
+const readiness = <P>(
+  observed: ObservedChild<P>,
+  generation: number | undefined
+): Omit<Condition, "lastTransitionTime"> => {
+  const { target, agent } = observed
+  const at = { type: readyCondition, ...(generation === undefined ? {} : { observedGeneration: generation }) }
+  const failed =
+    target._tag === "Failed"
+      ? target.failure
+      : target._tag === "Resolved" && agent._tag === "Failed"
+        ? agent.failure
+        : undefined
+  if (failed !== undefined) return { ...at, status: "False", reason: failed.reason, message: failed.message }
+  if (target._tag === "Resolved" && agent._tag === "Ready") {
+    return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
+  }
+  const message = target._tag === "Resolved" ? "The agent is starting." : "The target is being resolved."
+  return { ...at, status: "False", reason: startingReason, message }
+}
+
+/** The next step towards a running agent, and when a failed one is tried again. */
+const progress = <P>(
+  { target, agent }: ObservedChild<P>,
+  now: number
+): { readonly act?: ChildAction<P>; readonly at?: number } => {
+  if (target._tag === "Unresolved") return { act: { _tag: "ResolveTarget" } }
+  if (target._tag === "Failed")
+    return now >= retryAt(target) ? { act: { _tag: "ResolveTarget" } } : { at: retryAt(target) }
+  if (agent._tag === "None") return { act: { _tag: "StartAgent", placement: target.placement } }
+  if (agent._tag !== "Failed") return {}
+  return now >= retryAt(agent) ? { act: { _tag: "StartAgent", placement: target.placement } } : { at: retryAt(agent) }
+}
+
+/**
+ * What a member does next for one MirrordClusterSession: target → agent → Ready condition, and the end on its own when
+ * no socket comes, so that a primary that is gone for ever leaves nothing behind (issue "a session", §4). Pure and
+ * level-triggered like the primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as
+ * long as the child lives: a workload that appears later still joins.
+ */
+export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
+  const { child } = observed
+  if (child === undefined || (child.metadata.deletionTimestamp ?? undefined) !== undefined) return []
+  const precondition = { uid: child.metadata.uid ?? "", resourceVersion: child.metadata.resourceVersion ?? "" }
+  const end = ending(observed, child, now)
+  if (end !== undefined && now >= end.at) return [{ _tag: "DeleteChild", why: end.why, precondition }]
+
+  const { act, at } = progress(observed, now)
+  const before = child.status?.conditions ?? []
+  const conditions = withCondition(before, readiness(observed, child.metadata.generation), now)
+  const status: ReadonlyArray<ChildAction<P>> =
+    conditions === before ? [] : [{ _tag: "PatchStatus", patch: { conditions }, precondition }]
+  const times = [end?.at, at].filter((time): time is number => time !== undefined && time > now)
+  const requeue: ReadonlyArray<ChildAction<P>> =
+    times.length === 0 ? [] : [{ _tag: "RequeueAt", at: Math.min(...times) }]
+  return [...(act === undefined ? [] : [act]), ...status, ...requeue]
+}

@@ -1,0 +1,88 @@
+import type { ClusterName } from "../fleet/cluster-name.ts"
+import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
+import type { ChildObservation } from "./child-observation.ts"
+import type { ClusterReach } from "./observed-session.ts"
+import type { SessionFailure } from "./session-failure.ts"
+
+/** Milliseconds for which silence of a cluster is not yet taken for its loss. */
+export const lossGrace = 5_000
+
+/** Milliseconds until a create that was refused is tried again. */
+export const refusedRetry = 15_000
+
+/** How one cluster's part of a session stands. */
+export type ClusterVerdict =
+  | { readonly _tag: "Ready" }
+  | { readonly _tag: "Starting" }
+  | { readonly _tag: "Lost"; readonly failure: SessionFailure }
+  | { readonly _tag: "Failed"; readonly failure: SessionFailure }
+
+/**
+ * What the child needs: nothing, to be created, or to be deleted because an earlier parent of the same name left it
+ * behind.
+ */
+export type ChildNeed = "Nothing" | "Create" | "Delete"
+
+export interface ClusterAssessment {
+  readonly cluster: ClusterName
+  readonly childName: string
+  readonly verdict: ClusterVerdict
+  readonly need: ChildNeed
+  /** UID of the child that is there. */
+  readonly uid: string | undefined
+  /** When time alone may change this assessment, epoch ms. */
+  readonly changesAt: number | undefined
+}
+
+/** One cluster of a session as observed. `reach` is missing when the cluster is no longer configured. */
+export interface ClusterInput {
+  readonly cluster: ClusterName
+  readonly reach: ClusterReach | undefined
+  readonly recorded: ClusterSessionStatus
+  readonly child: ChildObservation
+  readonly parent: { readonly name: string; readonly uid: string }
+}
+
+const lost = (message: string): ClusterVerdict => ({ _tag: "Lost", failure: { reason: "ClusterLost", message } })
+
+/** Assesses one cluster's part of a session. */
+export const assessCluster = (input: ClusterInput, now: number): ClusterAssessment => {
+  const { cluster, reach, recorded, child, parent } = input
+  const base = {
+    cluster,
+    childName: recorded.sessionName,
+    need: "Nothing",
+    uid: undefined,
+    changesAt: undefined
+  } as const
+  const starting: ClusterVerdict = { _tag: "Starting" }
+
+  if (reach === undefined) return { ...base, verdict: lost("it is no longer configured") }
+  if (!reach.reachable) return { ...base, verdict: lost(reach.error ?? "it cannot be reached") }
+  switch (child._tag) {
+    case "Unknown": {
+      const knownLostAt = child.since + lossGrace
+      if (now >= knownLostAt) return { ...base, verdict: lost("its sessions cannot be read") }
+      return { ...base, verdict: recorded.ready ? { _tag: "Ready" } : starting, changesAt: knownLostAt }
+    }
+    case "Absent":
+      return { ...base, verdict: starting, need: "Create" }
+    case "Refused": {
+      const verdict: ClusterVerdict = { _tag: "Failed", failure: child.failure }
+      const retryAt = child.at + refusedRetry
+      return now >= retryAt ? { ...base, verdict, need: "Create" } : { ...base, verdict, changesAt: retryAt }
+    }
+    case "Present": {
+      const found = { ...base, uid: child.uid }
+      if (child.parentName !== parent.name) {
+        const message = `another object there already has the name ${recorded.sessionName}`
+        return { ...found, verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
+      }
+      const foreign = child.parentUid !== undefined && child.parentUid !== parent.uid
+      if (foreign) return { ...found, verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
+      if (child.deleting) return { ...found, verdict: starting }
+      if (child.ready) return { ...found, verdict: { _tag: "Ready" } }
+      return { ...found, verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
+    }
+  }
+}

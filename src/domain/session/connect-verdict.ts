@@ -1,0 +1,34 @@
+import { clusterName } from "../fleet/cluster-name.ts"
+import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
+import { failureStatus, reconnectNotPossible, type KubeStatus } from "./failure-status.ts"
+import { conditionSince, parentConditions, recordedFailure } from "./parent-view.ts"
+
+/** What happens to a connect request of a session. */
+export type ConnectVerdict =
+  /** There is no such session: make its parent, then hold. */
+  | { readonly _tag: "Create" }
+  /** Keep the request waiting; decide again when the parent changes. */
+  | { readonly _tag: "Hold" }
+  /** Answer 101. */
+  | { readonly _tag: "Attach" }
+  | { readonly _tag: "Refuse"; readonly status: KubeStatus }
+
+/**
+ * Decides about a connect request, first or repeated, from the session's parent alone, so every replica decides the
+ * same. A running session whose default cluster is away is held; `plan` fails it past the bound, and then it is
+ * refused with 410.
+ */
+export const connectVerdict = (parent: MirrordMultiClusterSession | undefined): ConnectVerdict => {
+  if (parent === undefined) return { _tag: "Create" }
+  const { metadata, spec, status } = parent
+  if ((metadata.deletionTimestamp ?? undefined) !== undefined || status?.phase === "Terminating") {
+    return { _tag: "Refuse", status: reconnectNotPossible("This mirrord session has ended; start a new one.") }
+  }
+  const failure = recordedFailure(parent)
+  if (failure !== undefined) return { _tag: "Refuse", status: failureStatus(failure) }
+  const entry =
+    spec.defaultCluster === undefined ? undefined : status?.clusterSessions?.[clusterName(spec.defaultCluster)]
+  const defaultReady =
+    entry?.ready ?? conditionSince(status?.conditions, parentConditions.defaultReady, "True") !== undefined
+  return { _tag: status?.phase === "Ready" && defaultReady ? "Attach" : "Hold" }
+}

@@ -1,0 +1,30 @@
+import type { SocketPresence } from "./liveness.ts"
+
+/** Milliseconds between two heartbeats of a session (one status write each, failures.md class 12). */
+export const heartbeatInterval = 10_000
+
+/** Milliseconds for which heartbeats go on after the last socket closed: a client that reconnects is not missed. */
+export const heartbeatTail = 15_000
+
+/** Whether a heartbeat is due now, and when to ask again (epoch ms); nothing to ask while no socket comes. */
+export interface HeartbeatDecision {
+  readonly write: boolean
+  readonly nextAt: number | undefined
+}
+
+/**
+ * Decides about one session's heartbeat at this replica. `lastWrittenAt`: when this replica last wrote one. A clock
+ * that jumped back makes one due at once instead of silencing the session.
+ */
+export const heartbeat = (
+  sockets: SocketPresence,
+  lastWrittenAt: number | undefined,
+  now: number
+): HeartbeatDecision => {
+  const tailEnd = sockets.lastClosedAt === undefined ? undefined : sockets.lastClosedAt + heartbeatTail
+  const active = sockets.open > 0 || (tailEnd !== undefined && now <= tailEnd)
+  if (!active) return { write: false, nextAt: undefined }
+  const write = lastWrittenAt === undefined || lastWrittenAt > now || now - lastWrittenAt >= heartbeatInterval
+  const next = (write ? now : lastWrittenAt) + heartbeatInterval
+  return { write, nextAt: sockets.open > 0 || (tailEnd !== undefined && next <= tailEnd) ? next : undefined }
+}

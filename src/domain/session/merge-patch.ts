@@ -1,0 +1,34 @@
+/** A JSON merge patch (RFC 7396): `null` removes a key, objects are merged, everything else replaces. */
+export interface MergePatch {
+  readonly [key: string]: unknown
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const equal = (a: unknown, b: unknown): boolean => {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => equal(item, b[index]))
+  if (!isObject(a) || !isObject(b)) return a === b
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...keys].every((key) => equal(a[key], b[key]))
+}
+
+/**
+ * The patch that turns `from` into `to`, mentioning only what differs; nothing when they are equal. `undefined` is
+ * absence. Fields that neither names, such as those of other writers, are left alone.
+ */
+export const mergePatch = (from: object, to: object): MergePatch | undefined => {
+  const before: Readonly<Record<string, unknown>> = { ...from }
+  const after: Readonly<Record<string, unknown>> = { ...to }
+  const entries = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap(
+    (key): ReadonlyArray<readonly [string, unknown]> => {
+      const [old, next] = [before[key], after[key]]
+      if (equal(old, next)) return []
+      if (next === undefined) return [[key, null]]
+      if (isObject(old) && isObject(next)) return [[key, mergePatch(old, next)]]
+      return [[key, next]]
+    }
+  )
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}

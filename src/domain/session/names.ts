@@ -1,0 +1,34 @@
+import { clusterSlug, type ClusterName, type Sha256Hex } from "../fleet/cluster-name.ts"
+import { sessionIdName, type SessionId } from "./session-id.ts"
+
+/** Name of the MirrordMultiClusterSession of a session: `mc-` and 16 lower-case hex digits (operator-api.md §4.4.2). */
+export const parentName = (id: SessionId): string => `mc-${sessionIdName(id)}`
+
+/**
+ * Name of the MirrordClusterSession of a parent in one cluster: `<parent>-<cluster>`, the cluster as a DNS label. At
+ * most 83 characters for a parent of {@link parentName}, far below the 253 of an object's name.
+ */
+export const childName = (parent: string, cluster: ClusterName, sha256Hex: Sha256Hex): string =>
+  `${parent}-${clusterSlug(cluster, sha256Hex)}`
+
+/** The id in a parent's name, or nothing when the name is no such name. */
+export const sessionIdOfParent = (name: string): SessionId | undefined => {
+  const hex = /^mc-([0-9a-f]{16})$/u.exec(name)?.[1]
+  return hex === undefined ? undefined : (BigInt(`0x${hex}`) as SessionId)
+}
+
+/** Held by the primary on a parent until the children that its status names are gone or owed. */
+export const parentFinalizer = "operator.metalbear.co/multi-cluster-session"
+
+/** Annotations by which a primary tells a member what the published child has no field for. */
+export const childAnnotations = {
+  /** UID of the parent: tells the child of this parent from one that an earlier parent of the same name left behind. */
+  parentUid: "operator.metalbear.co/multi-cluster-parent-uid",
+  /** Seconds that the child lives without a socket. */
+  sessionTtlSecs: "operator.metalbear.co/session-ttl-secs",
+  /** Seconds that the child waits for its first socket. */
+  remoteSessionTimeoutSecs: "operator.metalbear.co/remote-session-timeout-secs"
+} as const
+
+/** Label on everything that an operator makes; hides it from `mirrord ls` (operator-api.md §4.2). */
+export const ownerLabel = { "operator.metalbear.co/owner": "mirrord-operator" } as const

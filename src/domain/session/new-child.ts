@@ -1,0 +1,35 @@
+import type { MirrordMultiClusterSessionSpec } from "../resources/mirrord-multi-cluster-session.ts"
+import { childAnnotations, ownerLabel } from "./names.ts"
+import type { SessionSettings } from "./observed-session.ts"
+import type { NewChild } from "./session-action.ts"
+
+/**
+ * The child of a parent in one cluster. Connect parameters are not in it: they travel with the connect request
+ * (design.md §5). Only published spec fields are used, so any member's CRD keeps them; the rest is in annotations.
+ */
+export const newChild = (
+  name: string,
+  spec: MirrordMultiClusterSessionSpec,
+  parent: { readonly name: string; readonly uid: string },
+  settings: SessionSettings
+): NewChild => ({
+  metadata: {
+    name,
+    labels: ownerLabel,
+    annotations: {
+      [childAnnotations.parentUid]: parent.uid,
+      [childAnnotations.sessionTtlSecs]: String(settings.sessionTtlSecs),
+      [childAnnotations.remoteSessionTimeoutSecs]: String(settings.remoteSessionTimeoutSecs)
+    }
+  },
+  spec: {
+    namespace: spec.namespace,
+    owner: spec.owner,
+    multiClusterParentName: parent.name,
+    ...(spec.target === undefined ? {} : { target: spec.target }),
+    ...(spec.key === undefined ? {} : { key: spec.key }),
+    ...(spec.clientCliVersion === undefined ? {} : { clientCliVersion: spec.clientCliVersion }),
+    ...(spec.httpFilter === undefined ? {} : { httpFilter: spec.httpFilter }),
+    ...(spec.ciInfo === undefined ? {} : { ciInfo: spec.ciInfo })
+  }
+})

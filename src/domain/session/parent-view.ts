@@ -1,0 +1,112 @@
+import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
+import { findCondition, type Condition } from "../resources/condition.ts"
+import type {
+  ClusterSessionStatus,
+  MirrordMultiClusterSession,
+  SessionPhase
+} from "../resources/mirrord-multi-cluster-session.ts"
+import { timeOf } from "../resources/object-meta.ts"
+import type { ObservedSession } from "./observed-session.ts"
+import type { Precondition } from "./session-action.ts"
+import { isFailureReason, type SessionFailure } from "./session-failure.ts"
+
+/**
+ * Types of the conditions on a parent. Times that a decision needs are their `lastTransitionTime`s, so any replica can
+ * go on.
+ */
+export const parentConditions = {
+  /** The default cluster's part is usable. */
+  defaultReady: "DefaultReady",
+  /** A client may be connected. */
+  ready: "Ready",
+  /** The session failed; reason and message say why. */
+  failed: "Failed"
+} as const
+
+/** What the plan reads from a parent. Times are epoch ms. */
+export interface ParentView {
+  readonly name: string
+  readonly uid: string
+  readonly generation: number | undefined
+  readonly createdAt: number
+  readonly deletedAt: number | undefined
+  readonly finalizers: ReadonlyArray<string>
+  readonly clusters: ReadonlyArray<ClusterName>
+  readonly defaultCluster: ClusterName | undefined
+  readonly phase: SessionPhase | undefined
+  /** In the order of the spec's clusters; what only the status names comes last. */
+  readonly recorded: ReadonlyMap<ClusterName, ClusterSessionStatus>
+  readonly conditions: ReadonlyArray<Condition>
+  readonly connectedAt: number | undefined
+  readonly closed: string | undefined
+  readonly precondition: Precondition
+}
+
+/**
+ * Reads a parent. Times that are missing or garbage count as `fallbackTime`, so no session is older than it is known
+ * to be.
+ */
+export const parentView = (
+  parent: MirrordMultiClusterSession,
+  fleet: ObservedSession["fleet"],
+  fallbackTime: number
+): ParentView => {
+  const { metadata, spec, status } = parent
+  const clusters = [...new Set(spec.clusters)].map(clusterName)
+  const sessions = new Map(
+    Object.entries(status?.clusterSessions ?? {}).map(([name, entry]) => [clusterName(name), entry])
+  )
+  const ordered = [
+    ...clusters.filter((name) => sessions.has(name)),
+    ...[...sessions.keys()].filter((name) => !clusters.includes(name))
+  ]
+  const recorded = ordered.flatMap((name): ReadonlyArray<readonly [ClusterName, ClusterSessionStatus]> => {
+    const entry = sessions.get(name)
+    return entry === undefined ? [] : [[name, entry]]
+  })
+  const deletion = metadata.deletionTimestamp ?? undefined
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    generation: metadata.generation,
+    createdAt: timeOf(metadata.creationTimestamp) ?? fallbackTime,
+    deletedAt: deletion === undefined ? undefined : (timeOf(deletion) ?? fallbackTime),
+    finalizers: metadata.finalizers ?? [],
+    clusters,
+    defaultCluster: spec.defaultCluster === undefined ? fleet.defaultCluster : clusterName(spec.defaultCluster),
+    phase: status?.phase,
+    recorded: new Map(recorded),
+    conditions: status?.conditions ?? [],
+    connectedAt: timeOf(status?.connectedTimestamp),
+    closed: status?.closed,
+    precondition: { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" }
+  }
+}
+
+/** Since when a condition has a status, epoch ms, or nothing when it has not. */
+export const conditionSince = (
+  conditions: ReadonlyArray<Condition> | undefined,
+  type: string,
+  status: "True" | "False"
+): number | undefined => {
+  const condition = findCondition(conditions, type)
+  return condition?.status === status ? timeOf(condition.lastTransitionTime) : undefined
+}
+
+/** Why a parent failed, as its status says, for whichever replica answers the client. */
+export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFailure | undefined => {
+  if (parent.status?.phase !== "Failed") return undefined
+  const condition = findCondition(parent.status.conditions, parentConditions.failed)
+  if (condition === undefined) return { reason: "Error", message: parent.status.closed ?? "The session failed." }
+  return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
+}
+
+/** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
+export const leftOutWarnings = (parent: MirrordMultiClusterSession): ReadonlyArray<string> =>
+  parent.status?.phase !== "Ready"
+    ? []
+    : Object.entries(parent.status.clusterSessions ?? {}).flatMap(([cluster, { ready, error }]) =>
+        ready || error === undefined
+          ? []
+          : [`mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${error}`]
+      )

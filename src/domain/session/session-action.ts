@@ -1,0 +1,62 @@
+import type { ClusterName } from "../fleet/cluster-name.ts"
+import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
+import type { MergePatch } from "./merge-patch.ts"
+
+/**
+ * The object that a write is meant for. Sent along as `metadata.uid` and `metadata.resourceVersion` (for DELETE as
+ * preconditions), so that a decision from an old view fails with 409 instead of undoing what somebody wrote meanwhile.
+ */
+export interface Precondition {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** A child to be created with POST as it stands. */
+export interface NewChild {
+  readonly metadata: {
+    readonly name: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations: Readonly<Record<string, string>>
+  }
+  readonly spec: MirrordClusterSessionSpec
+}
+
+/**
+ * What a primary does next for one session. At most one action of a plan writes the parent. Actions may be executed in
+ * any order, and any of them may fail or be skipped: the next plan starts from what is then observed.
+ */
+export type SessionAction =
+  | { readonly _tag: "AddFinalizer"; readonly finalizer: string; readonly precondition: Precondition }
+  /** Write children's names into the parent's status (merge patch of `status`); they are created by a later plan. */
+  | {
+      readonly _tag: "RecordChild"
+      readonly children: ReadonlyArray<{ readonly cluster: ClusterName; readonly childName: string }>
+      readonly patch: MergePatch
+      readonly precondition: Precondition
+    }
+  /** POST; 409 AlreadyExists is success, the watch will tell what is there. */
+  | { readonly _tag: "CreateChild"; readonly cluster: ClusterName; readonly child: NewChild }
+  /** DELETE with background propagation; 404 is success and confirms absence. `uid`: precondition where known. */
+  | {
+      readonly _tag: "DeleteChild"
+      readonly cluster: ClusterName
+      readonly childName: string
+      readonly uid: string | undefined
+    }
+  /** Merge patch of the parent's `status` through the status subresource. */
+  | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
+  /**
+   * A child that could not be deleted in time: to be kept in a ledger that outlives the parent and paid when the
+   * cluster returns.
+   */
+  | {
+      readonly _tag: "RecordDebt"
+      readonly cluster: ClusterName
+      readonly childName: string
+      readonly parentUid: string
+    }
+  | { readonly _tag: "RemoveFinalizer"; readonly finalizer: string; readonly precondition: Precondition }
+  /** Delete the parent; `why` is for log and Event. */
+  | { readonly _tag: "DeleteParent"; readonly why: string; readonly precondition: Precondition }
+  /** Plan again at this time (epoch ms, in the future) if nothing happens before. */
+  | { readonly _tag: "RequeueAt"; readonly at: number }

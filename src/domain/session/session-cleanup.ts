@@ -1,0 +1,55 @@
+import type { ClusterName } from "../fleet/cluster-name.ts"
+import type { ChildObservation } from "./child-observation.ts"
+import { refusedRetry } from "./cluster-verdict.ts"
+import type { ObservedSession } from "./observed-session.ts"
+import type { ParentView } from "./parent-view.ts"
+import type { SessionAction } from "./session-action.ts"
+
+/** Milliseconds for which deleting a child is tried before it becomes a debt. */
+export const debtGrace = 60_000
+
+/** The deletion of a parent's children, as far as it stands. */
+export interface Cleanup {
+  readonly actions: ReadonlyArray<SessionAction>
+  /** Children that are neither known to be gone nor owed. */
+  readonly open: ReadonlyArray<{ readonly cluster: ClusterName; readonly childName: string }>
+}
+
+const isGone = (child: ChildObservation | undefined, parentName: string): boolean => {
+  switch (child?._tag) {
+    case "Absent":
+      return child.confirmed
+    case "Present":
+      // Somebody else's object of that name is none of our children.
+      return child.parentName !== parentName
+    case "Refused":
+      // Refused means never made, but an earlier create may have got through unseen: only an answer to DELETE settles
+      // it.
+      return false
+    case "Unknown":
+    case undefined:
+      return false
+  }
+}
+
+/**
+ * Deletes the children that the status names, and no others: never by prefix, of which another parent's may have the
+ * same (failures.md class 15). A child in a cluster that cannot be reached waits without holding up the others.
+ */
+export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): Cleanup => {
+  const open = [...parent.recorded].flatMap(([cluster, { sessionName }]) =>
+    observed.debts.has(sessionName) || isGone(observed.children.get(cluster), parent.name)
+      ? []
+      : [{ cluster, childName: sessionName }]
+  )
+  const actions = open.flatMap(({ cluster, childName }): ReadonlyArray<SessionAction> => {
+    const child = observed.children.get(cluster)
+    if (observed.fleet.clusters.get(cluster)?.reachable !== true) return []
+    if (child?._tag === "Present" && child.deleting) return []
+    return [{ _tag: "DeleteChild", cluster, childName, uid: child?._tag === "Present" ? child.uid : undefined }]
+  })
+  return { actions, open }
+}
+
+/** Milliseconds until children that could not be deleted are looked at again. */
+export const cleanupRetry = refusedRetry

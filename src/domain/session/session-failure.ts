@@ -1,0 +1,43 @@
+/** Why a session, or one cluster's part of it, cannot be. The words are condition reasons, visible with `kubectl`. */
+export const failureReasons = [
+  /** The target, or its container, does not exist. */
+  "NoSuchTarget",
+  /** Somebody may not do what the session needs. */
+  "Forbidden",
+  /** Not ready in time. */
+  "TimedOut",
+  /** The cluster cannot be reached. */
+  "ClusterLost",
+  /** The default cluster of a running session stayed away too long. */
+  "DefaultLost",
+  /** Anything else: no usable pod, the agent does not start, … */
+  "Error"
+] as const
+export type FailureReason = (typeof failureReasons)[number]
+
+export const isFailureReason = (text: string): text is FailureReason => failureReasons.some((known) => known === text)
+
+/** A failure with the sentence for the user. Never holds a credential. */
+export interface SessionFailure {
+  readonly reason: FailureReason
+  readonly message: string
+}
+
+/** What a person can do about a failure. */
+const cures: Readonly<Record<FailureReason, string>> = {
+  NoSuchTarget: "check the target's name, container and namespace, and that it exists in that cluster",
+  Forbidden:
+    "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
+  TimedOut: "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
+  ClusterLost:
+    "check that the cluster's API server and its operator are up, then run the command again",
+  DefaultLost: "check that cluster, then start a new session",
+  Error: "look at the operator's log in that cluster, then run the command again"
+}
+
+/** A failure as one sentence naming cluster, cause and cure. */
+export const explainFailure = (cluster: string | undefined, failure: SessionFailure): string => {
+  const cause = failure.message.replace(/[.\s]+$/u, "")
+  const place = cluster === undefined ? "The session failed" : `The session failed in cluster ${cluster}`
+  return `${place}: ${cause}; ${cures[failure.reason]}.`
+}

@@ -1,0 +1,220 @@
+import type { ClusterName } from "../fleet/cluster-name.ts"
+import { withCondition, type Condition } from "../resources/condition.ts"
+import type {
+  ClusterSessionStatus,
+  MirrordMultiClusterSessionSpec,
+  SessionPhase
+} from "../resources/mirrord-multi-cluster-session.ts"
+import { assessCluster, type ClusterAssessment } from "./cluster-verdict.ts"
+import { mergePatch } from "./merge-patch.ts"
+import { newChild } from "./new-child.ts"
+import type { ObservedSession } from "./observed-session.ts"
+import { conditionSince, parentConditions, type ParentView } from "./parent-view.ts"
+import type { SessionAction } from "./session-action.ts"
+import { explainFailure, type SessionFailure } from "./session-failure.ts"
+
+/** Milliseconds that other members get after the default cluster is ready, before the session starts without them. */
+export const memberGrace = 15_000
+
+interface Situation {
+  readonly observed: ObservedSession
+  readonly parent: ParentView
+  readonly clusters: ReadonlyArray<ClusterAssessment>
+  readonly now: number
+}
+
+const notInTime = `it was not ready ${memberGrace / 1000} s after the default cluster`
+
+/** From when members are waited for: a new leader gives them their time again, for it must first learn how they are. */
+const graceEnd = ({ observed, parent, now }: Situation): number =>
+  Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince)
+  + memberGrace
+
+/** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
+const leftOutReason = (one: ClusterAssessment, situation: Situation): string | undefined => {
+  const { verdict } = one
+  switch (verdict._tag) {
+    case "Ready":
+      return undefined
+    case "Lost":
+      return verdict.failure.message
+    case "Failed":
+      return verdict.failure.reason === "NoSuchTarget" || situation.now >= graceEnd(situation)
+        ? verdict.failure.message
+        : undefined
+    case "Starting":
+      return situation.now >= graceEnd(situation) ? notInTime : undefined
+  }
+}
+
+const startDeadline = ({ observed, parent }: Situation): number =>
+  Math.max(parent.createdAt, observed.leaderSince) + observed.settings.remoteSessionTimeoutSecs * 1000
+
+interface Failing {
+  readonly cluster: ClusterName | undefined
+  readonly failure: SessionFailure
+}
+
+const failureOf = ({ cluster, verdict }: ClusterAssessment): ReadonlyArray<Failing> =>
+  verdict._tag === "Lost" || verdict._tag === "Failed" ? [{ cluster, failure: verdict.failure }] : []
+
+/** Why a session that is not Ready yet can never be, or nothing. */
+const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
+  const { observed, parent, clusters, now } = situation
+  if (defaultCluster === undefined) {
+    const message = `it has no usable default cluster: ${parent.defaultCluster ?? "none"} is not among its clusters`
+    return { cluster: parent.defaultCluster, failure: { reason: "Error", message } }
+  }
+  const demanded = observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
+  const failed = demanded.flatMap(failureOf)[0]
+  if (failed !== undefined) return failed
+  const late = demanded.find(({ verdict }) => verdict._tag !== "Ready")
+  if (late === undefined || now < startDeadline(situation)) return undefined
+  const message = `it was not ready within ${observed.settings.remoteSessionTimeoutSecs} s`
+  return { cluster: late.cluster, failure: { reason: "TimedOut", message } }
+}
+
+/** Why a Ready session is over although its client is there: the default cluster stayed away past the bound. */
+const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
+  const lostAt = conditionSince(situation.parent.conditions, parentConditions.defaultReady, "False")
+  const bound = situation.observed.settings.remoteSessionTimeoutSecs
+  if (defaultCluster?.verdict._tag === "Ready" || lostAt === undefined || situation.now < lostAt + bound * 1000)
+    return undefined
+  const detail = defaultCluster === undefined ? [] : failureOf(defaultCluster)
+  const message = `it was away for ${bound} s${detail[0] === undefined ? "" : `: ${detail[0].failure.message}`}`
+  return { cluster: situation.parent.defaultCluster, failure: { reason: "DefaultLost", message } }
+}
+
+const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
+  if (situation.parent.phase === "Ready") return "Ready"
+  const all = situation.observed.settings.sessionStart === "all"
+  const complete = situation.clusters.every(
+    (one) => one.verdict._tag === "Ready" || (!all && leftOutReason(one, situation) !== undefined)
+  )
+  return defaultReady && complete ? "Ready" : "Pending"
+}
+
+/** What `status.clusterSessions.<c>` should say. Fields of others, such as `agentEndpoint`, stay. */
+const entryOf = (
+  one: ClusterAssessment,
+  recorded: ClusterSessionStatus | undefined,
+  situation: Situation,
+  phase: SessionPhase
+): ClusterSessionStatus => {
+  const { error: before, ...rest } = recorded ?? { sessionName: one.childName, ready: false }
+  const ready = one.verdict._tag === "Ready"
+  if (ready) return { ...rest, ready }
+  const isDefault = one.cluster === situation.parent.defaultCluster
+  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
+  const error = isDefault ? failureOf(one)[0]?.failure.message : leftOutReason(one, situation)
+  const shown = phase === "Ready" ? (one.verdict._tag === "Starting" ? (before ?? error) : (error ?? before)) : error
+  return shown === undefined ? { ...rest, ready } : { ...rest, ready, error: shown }
+}
+
+const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: boolean): ReadonlyArray<Condition> => {
+  const { parent, clusters, now } = situation
+  const ready = clusters.filter(({ verdict }) => verdict._tag === "Ready").length
+  const generation = parent.generation === undefined ? {} : { observedGeneration: parent.generation }
+  const set = (list: ReadonlyArray<Condition>, type: string, is: boolean, reason: string, message: string) =>
+    withCondition(list, { type, status: is ? "True" : "False", reason, message, ...generation }, now)
+  const name = parent.defaultCluster ?? "none"
+  const withDefault = set(
+    parent.conditions,
+    parentConditions.defaultReady,
+    defaultReady,
+    defaultReady ? "AgentsUsable" : "NotReady",
+    `The default cluster ${name} is ${defaultReady ? "" : "not "}ready.`
+  )
+  const message = `${ready} of ${clusters.length} clusters ready.`
+  return set(withDefault, parentConditions.ready, phase === "Ready" && defaultReady, phase, message)
+}
+
+const failParent = (situation: Situation, { cluster, failure }: Failing): ReadonlyArray<SessionAction> => {
+  const { parent, now } = situation
+  const message = explainFailure(cluster, failure)
+  const generation = parent.generation === undefined ? {} : { observedGeneration: parent.generation }
+  const notReady = withCondition(
+    parent.conditions,
+    { type: parentConditions.ready, status: "False", reason: "Failed", message, ...generation },
+    now
+  )
+  const conditions = withCondition(
+    notReady,
+    { type: parentConditions.failed, status: "True", reason: failure.reason, message, ...generation },
+    now
+  )
+  const entry = cluster === undefined ? undefined : parent.recorded.get(cluster)
+  const patch = {
+    phase: "Failed",
+    closed: message,
+    conditions,
+    ...(cluster === undefined || entry === undefined
+      ? {}
+      : { clusterSessions: { [cluster]: { ready: false, error: failure.message } } })
+  }
+  return [{ _tag: "PatchStatus", patch, precondition: parent.precondition }]
+}
+
+/** The step of a session whose children are all recorded: create them, follow them, and say how the whole stands. */
+export const planStart = (
+  observed: ObservedSession,
+  spec: MirrordMultiClusterSessionSpec,
+  parent: ParentView,
+  now: number
+): { readonly actions: ReadonlyArray<SessionAction>; readonly lookAgainAt: ReadonlyArray<number | undefined> } => {
+  const clusters = [...parent.recorded].map(([cluster, recorded]) =>
+    assessCluster(
+      {
+        cluster,
+        reach: observed.fleet.clusters.get(cluster),
+        recorded,
+        child: observed.children.get(cluster) ?? {
+          _tag: "Unknown",
+          since: Math.max(observed.leaderSince, parent.createdAt)
+        },
+        parent
+      },
+      now
+    )
+  )
+  const situation: Situation = { observed, parent, clusters, now }
+  const defaultCluster = clusters.find(({ cluster }) => cluster === parent.defaultCluster)
+  const failing =
+    parent.phase === "Ready" ? lossOfDefault(situation, defaultCluster) : startFailure(situation, defaultCluster)
+  if (failing !== undefined) return { actions: failParent(situation, failing), lookAgainAt: [] }
+
+  const defaultReady = defaultCluster?.verdict._tag === "Ready"
+  const phase = phaseOf(situation, defaultReady)
+  const children = clusters.flatMap((one): ReadonlyArray<SessionAction> => {
+    if (one.need === "Create")
+      return [
+        { _tag: "CreateChild", cluster: one.cluster, child: newChild(one.childName, spec, parent, observed.settings) }
+      ]
+    if (one.need === "Delete")
+      return [{ _tag: "DeleteChild", cluster: one.cluster, childName: one.childName, uid: one.uid }]
+    return []
+  })
+  const before = {
+    phase: parent.phase,
+    clusterSessions: Object.fromEntries(parent.recorded),
+    conditions: parent.conditions
+  }
+  const after = {
+    phase,
+    clusterSessions: Object.fromEntries(
+      clusters.map((one) => [one.cluster, entryOf(one, parent.recorded.get(one.cluster), situation, phase)])
+    ),
+    conditions: conditionsOf(situation, phase, defaultReady)
+  }
+  const patch = mergePatch(before, after)
+  const status: ReadonlyArray<SessionAction> =
+    patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition: parent.precondition }]
+  const lostAt = conditionSince(after.conditions, parentConditions.defaultReady, "False")
+  const lookAgainAt = [
+    ...clusters.map(({ changesAt }) => changesAt),
+    phase === "Ready" ? undefined : startDeadline(situation),
+    defaultReady && clusters.some(({ verdict }) => verdict._tag !== "Ready") ? graceEnd(situation) : undefined,
+    phase === "Ready" && lostAt !== undefined ? lostAt + observed.settings.remoteSessionTimeoutSecs * 1000 : undefined
+  ]
+  return { actions: [...children, ...status], lookAgainAt }
+}

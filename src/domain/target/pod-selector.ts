@@ -1,0 +1,89 @@
+import * as Result from "effect/Result"
+import type { Pod, Service, Workload } from "../resources/core-kinds.ts"
+import type { TargetError } from "./target-errors.ts"
+
+/** Labels that all pods of a target have. Only equality exists: `matchExpressions` are ignored, as the client does. */
+export type PodLabels = Readonly<Record<string, string>>
+
+/** Where to look next for a workload's pods. */
+export type WorkloadSelector =
+  | { readonly _tag: "Labels"; readonly labels: PodLabels }
+  /** An Argo Rollout without a selector: the labels are those of the workload it refers to. */
+  | {
+      readonly _tag: "Reference"
+      readonly kind: "Deployment" | "ReplicaSet" | "StatefulSet" | "PodTemplate"
+      readonly name: string
+    }
+
+/** `k=v` terms joined by commas, sorted by key: the query parameter `labelSelector`. */
+export const labelSelectorText = (labels: PodLabels): string =>
+  Object.entries(labels)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",")
+
+const referenceKinds = ["Deployment", "ReplicaSet", "StatefulSet"] as const
+
+const reference = (
+  target: string,
+  ref: { readonly apiVersion: string; readonly kind: string; readonly name: string }
+) => {
+  const workload = referenceKinds.find((kind) => ref.apiVersion === "apps/v1" && kind === ref.kind)
+  const kind = ref.apiVersion === "v1" && ref.kind === "PodTemplate" ? "PodTemplate" : workload
+  return kind === undefined
+    ? Result.fail({ _tag: "UnknownWorkloadRef", target, apiVersion: ref.apiVersion, kind: ref.kind } as const)
+    : Result.succeed({ _tag: "Reference", kind, name: ref.name } as const)
+}
+
+/**
+ * The selector of a deployment, replica set, stateful set, job or rollout (agent-and-targets.md §1.2). An empty one
+ * would match every pod of the namespace and counts as missing. `target` is the path form, for errors.
+ */
+export const workloadSelector = (target: string, workload: Workload): Result.Result<WorkloadSelector, TargetError> => {
+  const { selector, template, workloadRef } = workload.spec ?? {}
+  if (workloadRef !== undefined && workloadRef !== null) {
+    if (template !== undefined && template !== null) {
+      return Result.fail({
+        _tag: "AmbiguousTemplate",
+        target,
+        problem: "it has both spec.template and spec.workloadRef"
+      })
+    }
+    if (selector === undefined || selector === null) return reference(target, workloadRef)
+  }
+  const labels = selector?.matchLabels
+  return labels === undefined || labels === null || Object.keys(labels).length === 0
+    ? Result.fail({ _tag: "MissingSelector", target, field: "spec.selector.matchLabels" })
+    : Result.succeed({ _tag: "Labels", labels })
+}
+
+/** The selector of a service; ExternalName and selector-less services have none and cannot be targets. */
+export const serviceSelector = (target: string, service: Service): Result.Result<PodLabels, TargetError> => {
+  const labels = service.spec?.selector
+  return labels === undefined || labels === null || Object.keys(labels).length === 0
+    ? Result.fail({ _tag: "MissingSelector", target, field: "spec.selector" })
+    : Result.succeed(labels)
+}
+
+/** A named container must be in the workload's own pod template (agent-and-targets.md §1.6). Nothing: fine. */
+export const templateProblem = (
+  target: string,
+  workload: Workload,
+  container: string | undefined
+): TargetError | undefined => {
+  const containers = workload.spec?.template?.spec?.containers
+  if (container === undefined || containers === undefined || containers === null) return undefined
+  return containers.some(({ name }) => name === container) ? undefined : { _tag: "NoSuchContainer", target, container }
+}
+
+/** For a service, at least one matching pod must have the named container in its spec. Nothing: fine. */
+export const servicePodsProblem = (
+  target: string,
+  pods: ReadonlyArray<Pod>,
+  container: string | undefined
+): TargetError | undefined =>
+  container === undefined
+  || pods.length === 0
+  || pods.some((pod) => pod.spec?.containers?.some(({ name }) => name === container))
+    ? undefined
+    : { _tag: "NoSuchContainer", target, container }

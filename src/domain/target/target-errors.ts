@@ -1,0 +1,108 @@
+import type { SessionFailure } from "../session/session-failure.ts"
+
+/** Why a pod cannot be the target of an agent, in words of agent-and-targets.md §1.3 and §1.6. */
+export type PodProblem =
+  | { readonly _tag: "MissingField"; readonly field: string }
+  | { readonly _tag: "NotRunning"; readonly phase: string }
+  | { readonly _tag: "InDeletion" }
+  | { readonly _tag: "ContainerNotFound"; readonly container: string }
+  | { readonly _tag: "NoViableContainer" }
+  | { readonly _tag: "ContainerNotReady"; readonly container: string }
+  | { readonly _tag: "UnreadableContainerId"; readonly container: string }
+
+const describePodProblem = (problem: PodProblem): string => {
+  switch (problem._tag) {
+    case "MissingField":
+      return `${problem.field} is missing`
+    case "NotRunning":
+      return `it is not running but ${problem.phase}`
+    case "InDeletion":
+      return "it is in deletion"
+    case "ContainerNotFound":
+      return `it has no container ${problem.container}`
+    case "NoViableContainer":
+      return "it has no container that can be a target"
+    case "ContainerNotReady":
+      return `its container ${problem.container} is not ready`
+    case "UnreadableContainerId":
+      return `the id of its container ${problem.container} is not of runtime docker, containerd or cri-o`
+  }
+}
+
+/** Why a target cannot be resolved in a cluster (agent-and-targets.md §1.6). `target` is its path form. */
+export type TargetError =
+  | { readonly _tag: "NoSuchTarget"; readonly target: string; readonly namespace: string }
+  | { readonly _tag: "NoSuchKind"; readonly target: string; readonly resource: string }
+  | { readonly _tag: "NoSuchContainer"; readonly target: string; readonly container: string }
+  | { readonly _tag: "MissingSelector"; readonly target: string; readonly field: string }
+  | { readonly _tag: "AmbiguousTemplate"; readonly target: string; readonly problem: string }
+  | { readonly _tag: "UnknownWorkloadRef"; readonly target: string; readonly apiVersion: string; readonly kind: string }
+  | { readonly _tag: "NoPodMatches"; readonly target: string; readonly selector: string }
+  | { readonly _tag: "NoPodUsable"; readonly target: string; readonly pods: number }
+  | { readonly _tag: "LabelTargetNotReady"; readonly selector: string }
+  | { readonly _tag: "PodNotUsable"; readonly pod: string; readonly problem: PodProblem }
+  | { readonly _tag: "CopyTargetRequired"; readonly target: string }
+  | { readonly _tag: "NodeFull"; readonly node: string; readonly pods: number }
+  | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly detail: string }
+  | { readonly _tag: "Forbidden"; readonly target: string; readonly detail: string }
+
+const describe = (error: TargetError): string => {
+  switch (error._tag) {
+    case "NoSuchTarget":
+      return `there is no ${error.target} in namespace ${error.namespace}`
+    case "NoSuchKind":
+      return `there is no ${error.target}: the cluster does not know ${error.resource}`
+    case "NoSuchContainer":
+      return `${error.target} has no container ${error.container}`
+    case "MissingSelector":
+      return `${error.target} cannot be a target: its field ${error.field} is missing or empty`
+    case "AmbiguousTemplate":
+      return `${error.target} cannot be a target: ${error.problem}`
+    case "UnknownWorkloadRef":
+      return `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}`
+    case "NoPodMatches":
+      return `${error.target} has no pods: none matches its labels ${error.selector}`
+    case "NoPodUsable":
+      return `none of the ${error.pods} pods of ${error.target} is ready to be targeted`
+    case "LabelTargetNotReady":
+      return `the label target is not ready: no pod with labels ${error.selector} is ready to be targeted`
+    case "PodNotUsable":
+      return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
+    case "CopyTargetRequired":
+      return `${error.target} can only be used with a copy target; enable feature.copy_target`
+    case "NodeFull":
+      return `node ${error.node} is full with ${error.pods} pods, the agent has no place there`
+    case "ImagePullFailed":
+      return `the agent's image ${error.image} cannot be pulled: ${error.detail}`
+    case "Forbidden":
+      return `the operator may not look up ${error.target}: ${error.detail}`
+  }
+}
+
+/**
+ * A target's error as the failure of a session. Only what is not there at all is `NoSuchTarget` (404, and a member is
+ * left out at once); a workload without usable pods exists and may become usable.
+ */
+export const targetFailure = (error: TargetError): SessionFailure => {
+  const message = describe(error)
+  switch (error._tag) {
+    case "NoSuchTarget":
+    case "NoSuchKind":
+    case "NoSuchContainer":
+      return { reason: "NoSuchTarget", message }
+    case "PodNotUsable":
+      return { reason: error.problem._tag === "ContainerNotFound" ? "NoSuchTarget" : "Error", message }
+    case "Forbidden":
+      return { reason: "Forbidden", message }
+    case "MissingSelector":
+    case "AmbiguousTemplate":
+    case "UnknownWorkloadRef":
+    case "NoPodMatches":
+    case "NoPodUsable":
+    case "LabelTargetNotReady":
+    case "CopyTargetRequired":
+    case "NodeFull":
+    case "ImagePullFailed":
+      return { reason: "Error", message }
+  }
+}

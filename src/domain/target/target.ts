@@ -1,0 +1,81 @@
+import type { KubeResourceTarget } from "../resources/session-shapes.ts"
+
+/** Kinds of workload that a target may name (agent-and-targets.md §1.1), in the spelling of target paths. */
+export const targetKinds = [
+  "deployment",
+  "pod",
+  "rollout",
+  "job",
+  "cronjob",
+  "statefulset",
+  "service",
+  "replicaset"
+] as const
+export type TargetKind = (typeof targetKinds)[number]
+
+/** What a session is for. `container` is what the user named; nothing: the operator chooses. */
+export type Target =
+  | {
+      readonly _tag: "Workload"
+      readonly kind: TargetKind
+      readonly name: string
+      readonly container: string | undefined
+    }
+  /** Every pod with these labels; sorted by key. */
+  | {
+      readonly _tag: "Label"
+      readonly labels: Readonly<Record<string, string>>
+      readonly container: string | undefined
+    }
+  | { readonly _tag: "Targetless" }
+
+/** Where a kind's objects are at the API server. */
+export interface KindAddress {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+}
+
+const addresses: Readonly<Record<TargetKind, KindAddress>> = {
+  deployment: { group: "apps", version: "v1", kind: "Deployment", plural: "deployments" },
+  replicaset: { group: "apps", version: "v1", kind: "ReplicaSet", plural: "replicasets" },
+  statefulset: { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets" },
+  pod: { group: "", version: "v1", kind: "Pod", plural: "pods" },
+  service: { group: "", version: "v1", kind: "Service", plural: "services" },
+  job: { group: "batch", version: "v1", kind: "Job", plural: "jobs" },
+  cronjob: { group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs" },
+  rollout: { group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts" }
+}
+
+/** The API of a kind (agent-and-targets.md §1.1). */
+export const kindAddress = (kind: TargetKind): KindAddress => addresses[kind]
+
+/** Whether a session can only run on a copy of the workload. */
+export const needsCopy = (target: Target): boolean =>
+  target._tag === "Workload" && (target.kind === "job" || target.kind === "cronjob")
+
+/** The target as session resources hold it; nothing for targetless, and for labels, which those shapes cannot hold. */
+export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => {
+  if (target._tag !== "Workload") return undefined
+  const { group, version, kind } = kindAddress(target.kind)
+  return {
+    apiVersion: group === "" ? version : `${group}/${version}`,
+    kind,
+    name: target.name,
+    container: target.container ?? ""
+  }
+}
+
+/** Reads a session resource's target; absent is targetless. Nothing for a kind that is no target. */
+export const fromKubeTarget = (target: KubeResourceTarget | null | undefined): Target | undefined => {
+  if (target === null || target === undefined) return { _tag: "Targetless" }
+  const kind = targetKinds.find((one) => addresses[one].kind === target.kind)
+  if (kind === undefined) return undefined
+  return {
+    _tag: "Workload",
+    kind,
+    name: target.name,
+    container: target.container === "" ? undefined : target.container
+  }
+}

@@ -1,0 +1,154 @@
+import fc from "fast-check"
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { timestamp } from "../../../src/domain/resources/object-meta.ts"
+import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
+import { observeChild } from "../../../src/domain/session/child-observation.ts"
+import { childPlan, type ObservedChild } from "../../../src/domain/session/child-plan.ts"
+import { noSockets } from "../../../src/domain/session/liveness.ts"
+
+const created = 1_000_000_000_000
+interface Extra {
+  readonly metadata?: object
+  readonly spec?: object
+  readonly status?: object | null
+}
+const read = ({ metadata, spec, status }: Extra = {}) =>
+  Result.getOrThrow(
+    readResource(mirrordClusterSessions, {
+      metadata: {
+        name: "mc-1-b",
+        uid: "u",
+        resourceVersion: "7",
+        generation: 1,
+        creationTimestamp: timestamp(created),
+        ...metadata
+      },
+      spec: {
+        namespace: "default",
+        owner: { userId: "u", username: "n", hostname: "h", k8sUsername: "k" },
+        multiClusterParentName: "mc-1",
+        ...spec
+      },
+      ...(status === undefined ? {} : { status })
+    })
+  )
+const observed = (change: Partial<ObservedChild<string>> = {}): ObservedChild<string> => ({
+  child: read(),
+  target: { _tag: "Unresolved" },
+  agent: { _tag: "None" },
+  sockets: noSockets,
+  heartbeatSeenAt: undefined,
+  operatorSince: created - 1_000_000,
+  defaults: { sessionTtlSecs: 60, remoteSessionTimeoutSecs: 300 },
+  ...change
+})
+const tags = (change: Partial<ObservedChild<string>>, now = created) =>
+  childPlan(observed(change), now).map(({ _tag }) => _tag)
+const conditionOf = (change: Partial<ObservedChild<string>>, now = created) => {
+  const patch = childPlan(observed(change), now).find((action) => action._tag === "PatchStatus")
+  if (patch?._tag !== "PatchStatus") throw new Error("no patch")
+  const child = read({ status: patch.patch })
+  return { child, condition: child.status?.conditions?.[0] }
+}
+const failed = (failures: number, at = created) =>
+  ({ _tag: "Failed", at, failures, failure: { reason: "NoSuchTarget", message: "there is no deployment/x" } }) as const
+const resolved = { _tag: "Resolved", placement: "pod" } as const
+
+describe("childPlan", () => {
+  it("resolves the target, starts the agent, marks the child Ready", () => {
+    expect(tags({})).toEqual(["ResolveTarget", "PatchStatus", "RequeueAt"])
+    expect(conditionOf({}).condition).toMatchObject({
+      type: "Ready",
+      status: "False",
+      reason: "Starting",
+      observedGeneration: 1
+    })
+    expect(childPlan(observed({ target: resolved }), created)[0]).toEqual({ _tag: "StartAgent", placement: "pod" })
+    expect(tags({ target: resolved, agent: { _tag: "Starting" } })).toEqual(["PatchStatus", "RequeueAt"])
+    const { child, condition } = conditionOf({ target: resolved, agent: { _tag: "Ready" } })
+    expect(condition).toMatchObject({ status: "True" })
+    expect(observeChild(child)).toMatchObject({ _tag: "Present", ready: true, failure: undefined, parentName: "mc-1" })
+    expect(tags({ child, target: resolved, agent: { _tag: "Ready" } })).toEqual(["RequeueAt"])
+  })
+
+  it("says why it fails in the form that the primary reads, and tries again with growing pauses", () => {
+    const { child, condition } = conditionOf({ target: failed(1) })
+    expect(condition).toMatchObject({ status: "False", reason: "NoSuchTarget", message: "there is no deployment/x" })
+    expect(observeChild(child)).toMatchObject({ ready: false, failure: { reason: "NoSuchTarget" } })
+    expect(childPlan(observed({ child, target: failed(1) }), created)).toEqual([
+      { _tag: "RequeueAt", at: created + 15_000 }
+    ])
+    expect(tags({ child, target: failed(1) }, created + 15_000)[0]).toBe("ResolveTarget")
+    expect(childPlan(observed({ child, target: failed(3) }), created)).toEqual([
+      { _tag: "RequeueAt", at: created + 60_000 }
+    ])
+    const late = childPlan(
+      observed({ child, target: failed(50), sockets: { open: 1, lastClosedAt: undefined } }),
+      created
+    )
+    expect(late).toEqual([{ _tag: "RequeueAt", at: created + 300_000 }])
+    expect(conditionOf({ target: resolved, agent: failed(1) }).condition).toMatchObject({ reason: "NoSuchTarget" })
+  })
+
+  it("ends when no socket ever came within remoteSessionTimeoutSecs", () => {
+    expect(tags({}, created + 299_999)).not.toContain("DeleteChild")
+    expect(tags({}, created + 300_000)).toEqual(["DeleteChild"])
+    const short = read({ metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "20" } } })
+    expect(tags({ child: short }, created + 20_000)).toEqual(["DeleteChild"])
+  })
+
+  it("ends sessionTtlSecs + 15 s after the last socket, by heartbeat or by what it saw itself", () => {
+    const sockets = { open: 0, lastClosedAt: created + 500_000 }
+    expect(tags({ sockets }, created + 574_999)).not.toContain("DeleteChild")
+    expect(tags({ sockets }, created + 575_000)).toEqual(["DeleteChild"])
+    const child = read({ status: { connectedTimestamp: timestamp(created + 500_000) } })
+    expect(tags({ child }, created + 575_000)).toEqual(["DeleteChild"])
+    const short = read({ metadata: { annotations: { "operator.metalbear.co/session-ttl-secs": "5" } } })
+    expect(tags({ child: short, sockets }, created + 520_000)).toEqual(["DeleteChild"])
+  })
+
+  it("does not end while a socket is open, nor for time in which the operator was away", () => {
+    fc.assert(
+      fc.property(fc.nat(10 ** 10), (ms) => {
+        expect(tags({ sockets: { open: 1, lastClosedAt: undefined } }, created + ms)).not.toContain("DeleteChild")
+      })
+    )
+    const child = read({ status: { connectedTimestamp: timestamp(created) } })
+    const operatorSince = created + 1_000_000
+    expect(tags({ child, operatorSince }, operatorSince + 74_999)).not.toContain("DeleteChild")
+    expect(tags({ child, operatorSince }, operatorSince + 75_000)).toEqual(["DeleteChild"])
+    const own = read({ spec: { multiClusterParentName: null }, status: { connectedTimestamp: timestamp(created) } })
+    expect(tags({ child: own, operatorSince }, operatorSince + 75_000)).not.toContain("DeleteChild")
+    expect(tags({ child: own, operatorSince }, operatorSince + 225_000)).toEqual(["DeleteChild"])
+  })
+
+  it("does nothing for a child that is gone or being deleted, and ignores garbage in annotations", () => {
+    expect(childPlan(observed({ child: undefined }), created)).toEqual([])
+    expect(tags({ child: read({ metadata: { deletionTimestamp: timestamp(created) } }) }, created + 10 ** 9)).toEqual(
+      []
+    )
+    const garbage = read({ metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "-1e9" } } })
+    expect(tags({ child: garbage }, created + 1)).not.toContain("DeleteChild")
+  })
+
+  it("does not count a condition of an older generation", () => {
+    const child = read({
+      metadata: { generation: 2 },
+      status: {
+        conditions: [
+          {
+            type: "Ready",
+            status: "True",
+            reason: "AgentUsable",
+            message: "",
+            lastTransitionTime: timestamp(created),
+            observedGeneration: 1
+          }
+        ]
+      }
+    })
+    expect(observeChild(child)).toMatchObject({ ready: false, failure: undefined })
+  })
+})
