@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http"
+import { TLSSocket } from "node:tls"
+import { createHash } from "node:crypto"
+import { type Identity, anonymous, authenticatedGroup } from "./identity.ts"
+import type { ServiceAccountTokens } from "./tokens.ts"
+import { unauthorized } from "./status-error.ts"
+
+/** A real server with its default `system:public-info-viewer` answers these to everybody. */
+const openPaths = new Set(["/healthz", "/livez", "/readyz", "/version"])
+
+const listOf = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
+  value === undefined ? [] : typeof value === "string" ? [value] : value
+
+const fromCertificate = (socket: unknown): Identity | undefined => {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  const certificate = socket.getPeerCertificate()
+  // Node types one value per attribute; a certificate with several O comes as an array.
+  const subject: Record<string, string | ReadonlyArray<string> | undefined> = { ...certificate.subject }
+  const user = listOf(subject["CN"])[0]
+  if (user === undefined) return undefined
+  const hash = createHash("sha256").update(certificate.raw).digest("hex")
+  return {
+    user,
+    groups: [...listOf(subject["O"]), authenticatedGroup],
+    extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${hash}`] }
+  }
+}
+
+/** Who makes the request: client certificate, else bearer token of a service account. Throws 401. */
+export const authenticate = (req: IncomingMessage, path: string, tokens: ServiceAccountTokens): Identity => {
+  const certificate = fromCertificate(req.socket)
+  if (certificate !== undefined) return certificate
+  const bearer = /^Bearer\s+(\S+)$/i.exec(req.headers.authorization ?? "")?.[1]
+  if (bearer !== undefined) {
+    const result = tokens.check(bearer)
+    if ("identity" in result) return result.identity
+    throw unauthorized()
+  }
+  if (openPaths.has(path)) return anonymous
+  throw unauthorized()
+}

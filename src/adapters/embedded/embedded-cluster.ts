@@ -1,0 +1,255 @@
+import { Data, Effect, type Scope } from "effect"
+import { chmod, mkdir, writeFile } from "node:fs/promises"
+import type { Server } from "node:https"
+import { join } from "node:path"
+import { AggregationProxy } from "./aggregation-proxy.ts"
+import { type Caller, createApiServer } from "./api-server.ts"
+import { watchAvailability } from "./availability.ts"
+import { bootstrapYaml } from "./bootstrap-objects.ts"
+import { refs } from "./built-in-resources.ts"
+import { Connections } from "./connections.ts"
+import { mastersGroup } from "./identity.ts"
+import { kubeconfigYaml } from "./kubeconfig.ts"
+import { applyManifests } from "./manifests.ts"
+import { ObjectStore } from "./object-store.ts"
+import { createAuthority } from "./pki.ts"
+import type { PodLogs } from "./server-context.ts"
+import { ServiceAccountTokens } from "./tokens.ts"
+
+export type { Caller } from "./api-server.ts"
+export type { PodLogOptions, PodLogs } from "./server-context.ts"
+
+export interface EmbeddedClusterOptions {
+  /** Name of cluster and context in the kubeconfig. */
+  readonly name: string
+  /** Folder for the kubeconfig; created if missing. */
+  readonly directory: string
+  /** Default: any free one. */
+  readonly port?: number
+  /** How many changes a watch can be behind before it is told 410. */
+  readonly historyLimit?: number
+  /** Epoch ms: timestamps of objects, life of tokens. Certificates and the HTTP server's timers follow the machine's clock. */
+  readonly now?: () => number
+  /** Uniform in [0, 1): uids, generated names, choice among endpoints. */
+  readonly random?: () => number
+  /** Default 60, as on a real server. */
+  readonly tokenLeewaySeconds?: number
+  /** Default 60 000. */
+  readonly bookmarkIntervalMs?: number
+  /** How often aggregated APIs are probed when nothing changes. Default 5000. */
+  readonly probeIntervalMs?: number
+}
+
+export class EmbeddedClusterError extends Data.TaggedError("EmbeddedClusterError")<{
+  readonly operation: "start" | "restart" | "kubeconfig"
+  readonly cluster: string
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    const why = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    return `embedded cluster ${JSON.stringify(this.cluster)}: ${this.operation} failed: ${why}`
+  }
+}
+
+export interface EmbeddedCluster {
+  readonly name: string
+  /** `https://127.0.0.1:<port>` */
+  readonly server: string
+  /** Of `kubernetes-admin` in `system:masters`. */
+  readonly kubeconfigPath: string
+  readonly caPem: string
+  readonly store: ObjectStore
+  /** Creates or updates the objects of many YAML documents. Throws `ApiError`. */
+  readonly apply: (yaml: string) => void
+  /** The audit log since the start, oldest first: the last 100 000 requests that have ended (an upgrade counts when it is answered). */
+  readonly callers: () => ReadonlyArray<Caller>
+  /** A token of any lifetime. Throws `ApiError` 404 if there is no such account. */
+  readonly serviceAccountToken: (namespace: string, name: string, ttlSeconds: number) => string
+  /** Writes another kubeconfig with its own client certificate. */
+  readonly userKubeconfig: (options: {
+    readonly user: string
+    readonly groups?: ReadonlyArray<string>
+    readonly path: string
+  }) => Effect.Effect<void, EmbeddedClusterError>
+  /** Says where logs of containers come from. */
+  readonly setPodLogs: (podLogs: PodLogs | undefined) => void
+  /** The server is gone: every connection is reset and the port refuses. The objects stay. No-op if it is stopped. */
+  readonly stop: () => Effect.Effect<void>
+  /** Serves again on the same port. No-op if it runs. */
+  readonly restart: () => Effect.Effect<void, EmbeddedClusterError>
+}
+
+const auditLimit = 100_000
+
+class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
+
+const listen = (server: Server, port: number): Effect.Effect<number, ListenError> =>
+  Effect.callback((resume) => {
+    const refused = ({ message }: Error) => resume(Effect.fail(new ListenError({ message })))
+    server.once("error", refused)
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", refused)
+      const address = server.address()
+      resume(
+        typeof address === "object" && address !== null
+          ? Effect.succeed(address.port)
+          : Effect.fail(new ListenError({ message: "the server has no address" }))
+      )
+    })
+  })
+
+const close = (server: Server, connections: Connections): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    server.close(() => resume(Effect.void))
+    connections.resetAll()
+    server.closeAllConnections()
+  })
+
+/** Every namespace has these from a real cluster's controllers. */
+const fillNamespaces = (store: ObjectStore, caPem: string): (() => void) =>
+  store.watch(refs.namespaces, {}, ({ type, object }) => {
+    if (type !== "ADDED" || object.metadata.deletionTimestamp !== undefined) return
+    const namespace = object.metadata.name ?? ""
+    if (store.get(refs.namespaces, undefined, namespace) === undefined) return
+    if (store.get(refs.serviceAccounts, namespace, "default") === undefined) {
+      store.create(refs.serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } })
+    }
+    if (store.get(refs.configMaps, namespace, "kube-root-ca.crt") === undefined) {
+      store.create(refs.configMaps, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "kube-root-ca.crt", namespace },
+        data: { "ca.crt": caPem }
+      })
+    }
+  })
+
+const publishAuthorities = (store: ObjectStore, clientCa: string, frontProxyCa: string): void => {
+  store.create(refs.configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: {
+      "client-ca-file": clientCa,
+      "requestheader-allowed-names": '["front-proxy-client"]',
+      "requestheader-client-ca-file": frontProxyCa,
+      "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+      "requestheader-group-headers": '["X-Remote-Group"]',
+      "requestheader-uid-headers": '["X-Remote-Uid"]',
+      "requestheader-username-headers": '["X-Remote-User"]'
+    }
+  })
+}
+
+/**
+ * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real mirrord
+ * client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
+ */
+export const startEmbeddedCluster = (
+  options: EmbeddedClusterOptions
+): Effect.Effect<EmbeddedCluster, EmbeddedClusterError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { name, directory } = options
+    const now = options.now ?? Date.now
+    const random = options.random ?? Math.random
+    const attempt =
+      (operation: EmbeddedClusterError["operation"]) =>
+      <A>(run: () => Promise<A>): Effect.Effect<A, EmbeddedClusterError> =>
+        Effect.tryPromise({ try: run, catch: (cause) => new EmbeddedClusterError({ operation, cluster: name, cause }) })
+    const failed = (operation: EmbeddedClusterError["operation"]) =>
+      Effect.mapError((cause: ListenError) => new EmbeddedClusterError({ operation, cluster: name, cause }))
+
+    const { clusterCa, frontProxyCa, certificate, frontProxy } = yield* attempt("start")(async () => {
+      // TLS peers judge certificates by the machine's clock, whatever the cluster's says.
+      const [cluster, front] = await Promise.all([createAuthority("kubernetes", Date.now), createAuthority("front-proxy-ca", Date.now)])
+      return {
+        clusterCa: cluster,
+        frontProxyCa: front,
+        certificate: await cluster.issue({
+          commonName: "kube-apiserver",
+          sans: [
+            { type: "ip", value: "127.0.0.1" },
+            { type: "dns", value: "localhost" },
+            { type: "dns", value: "kubernetes.default.svc" }
+          ]
+        }),
+        frontProxy: await front.issue({ commonName: "front-proxy-client" })
+      }
+    })
+
+    const store = new ObjectStore({ now, random, ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit }) })
+    applyManifests(store, bootstrapYaml, now())
+    publishAuthorities(store, clusterCa.caPem, frontProxyCa.caPem)
+    const tokens = new ServiceAccountTokens({ store, now, random, leewaySeconds: options.tokenLeewaySeconds ?? 60 })
+    const connections = new Connections()
+    const proxy = new AggregationProxy({ store, random, identity: frontProxy, connections, connectTimeoutMs: 10_000 })
+    const audit: Array<Caller> = []
+    let podLogs: PodLogs | undefined
+    let running: Server | undefined
+
+    const start = (port: number): Effect.Effect<number, ListenError> =>
+      Effect.suspend(() => {
+        const server = createApiServer({
+          context: { store, now, tokens, bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, podLogs: () => podLogs },
+          proxy,
+          connections,
+          certificate,
+          clientCaPem: clusterCa.caPem,
+          publicJwk: tokens.publicJwk,
+          record: (caller) => {
+            audit.push(caller)
+            if (audit.length > auditLimit) audit.splice(0, auditLimit / 10)
+          }
+        })
+        return Effect.tap(listen(server, port), () =>
+          Effect.sync(() => {
+            running = server
+          })
+        )
+      })
+    const stop = Effect.suspend(() => {
+      const server = running
+      running = undefined
+      return server === undefined ? Effect.void : close(server, connections)
+    })
+
+    const port = yield* Effect.acquireRelease(failed("start")(start(options.port ?? 0)), () => stop)
+    const stopFilling = fillNamespaces(store, clusterCa.caPem)
+    const stopProbing = watchAvailability(store, proxy, now, options.probeIntervalMs ?? 5000)
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        stopFilling()
+        stopProbing()
+      })
+    )
+
+    const server = `https://127.0.0.1:${port}`
+    const writeKubeconfig = async (user: string, groups: ReadonlyArray<string>, path: string): Promise<void> => {
+      const credentials = await clusterCa.issue({ commonName: user, organizations: groups })
+      await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), { mode: 0o600 })
+      // The mode above holds for new files only.
+      await chmod(path, 0o600)
+    }
+    const kubeconfigPath = join(directory, `${name}.kubeconfig`)
+    yield* attempt("kubeconfig")(async () => {
+      await mkdir(directory, { recursive: true })
+      await writeKubeconfig("kubernetes-admin", [mastersGroup], kubeconfigPath)
+    })
+
+    return {
+      name,
+      server,
+      kubeconfigPath,
+      caPem: clusterCa.caPem,
+      store,
+      apply: (yaml) => applyManifests(store, yaml, now()),
+      callers: () => [...audit],
+      serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
+      userKubeconfig: ({ user, groups = [], path }) => attempt("kubeconfig")(() => writeKubeconfig(user, groups, path)),
+      setPodLogs: (hook) => {
+        podLogs = hook
+      },
+      stop: () => stop,
+      restart: () => Effect.suspend(() => (running === undefined ? Effect.asVoid(failed("restart")(start(port))) : Effect.void))
+    }
+  })

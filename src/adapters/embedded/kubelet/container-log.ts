@@ -1,0 +1,92 @@
+/** How {@link ContainerLog.read} reads. */
+export interface LogReadOptions {
+  /** Wait for further lines until the container ends. */
+  readonly follow?: boolean
+  /** Begin with the last `tailLines` lines that are kept. */
+  readonly tailLines?: number
+}
+
+const defaultCapacity = { lines: 10_000, characters: 1 << 20 }
+
+/**
+ * The log of one run of a container: the newest lines within a bound. A reader that follows keeps a position, not a
+ * queue, so
+ * a slow one costs nothing and loses the lines that fell out of the bound meanwhile.
+ */
+export class ContainerLog {
+  readonly #lines: Array<string> = []
+  readonly #capacity: { readonly lines: number; readonly characters: number }
+  /** Position of `#lines[0]` since the start of the run. */
+  #first = 0
+  #characters = 0
+  #ended = false
+  readonly #waiting = new Set<() => void>()
+
+  constructor(capacity: { readonly lines: number; readonly characters: number } = defaultCapacity) {
+    this.#capacity = capacity
+  }
+
+  append(line: string): void {
+    if (this.#ended) return
+    this.#lines.push(line)
+    this.#characters += line.length
+    while (this.#lines.length > this.#capacity.lines || this.#characters > this.#capacity.characters) {
+      this.#characters -= this.#lines.shift()?.length ?? 0
+      this.#first++
+    }
+    this.#wake()
+  }
+
+  /** The container ended: followers end after the last line. */
+  end(): void {
+    this.#ended = true
+    this.#wake()
+  }
+
+  read(options: LogReadOptions = {}): AsyncIterable<string> {
+    return { [Symbol.asyncIterator]: () => this.#iterate(options) }
+  }
+
+  /**
+   * Written out by hand because `return()` must end an iterator that waits for a line; a generator's would wait
+   * too.
+   */
+  #iterate(options: LogReadOptions): AsyncIterator<string, undefined> {
+    const end = this.#first + this.#lines.length
+    let position = options.tailLines === undefined ? this.#first : Math.max(this.#first, end - options.tailLines)
+    let closed = false
+    let cancel: (() => void) | undefined
+    const next = async (): Promise<IteratorResult<string, undefined>> => {
+      while (!closed) {
+        position = Math.max(position, this.#first)
+        const line = this.#lines[position - this.#first]
+        if (line !== undefined) {
+          position++
+          return { done: false, value: line }
+        }
+        if (this.#ended || options.follow !== true) break
+        await new Promise<void>((resolve) => {
+          cancel = resolve
+          this.#waiting.add(resolve)
+        })
+      }
+      return { done: true, value: undefined }
+    }
+    return {
+      next,
+      return: () => {
+        closed = true
+        if (cancel !== undefined) {
+          this.#waiting.delete(cancel)
+          cancel()
+        }
+        return Promise.resolve({ done: true, value: undefined })
+      }
+    }
+  }
+
+  #wake(): void {
+    for (const resume of this.#waiting) resume()
+    this.#waiting.clear()
+  }
+}

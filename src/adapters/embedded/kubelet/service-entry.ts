@@ -1,0 +1,94 @@
+import { Effect, Schema } from "effect"
+import type { Scope } from "effect"
+import * as net from "node:net"
+import type { Endpoint } from "../../../ports/agent-target.ts"
+import { asObject, asObjects } from "../json.ts"
+import type { KubeObject } from "../kube-object.ts"
+import type { ObjectStore } from "../object-store.ts"
+import { servicePods } from "./cluster-dns.ts"
+import { portNumber, readPodSpec } from "./pod-spec.ts"
+import { services } from "./resources.ts"
+import { find, nameOf, podIpOf } from "./store-access.ts"
+
+export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("ServiceEntryError", {
+  service: Schema.String,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `no entry to service ${this.service}: ${this.reason}`
+  }
+}
+
+/** The port of a pod that a service's port means: `targetPort` as a number or the name of a container port. */
+const targetOf = (service: KubeObject, port: number, pod: KubeObject): Endpoint | undefined => {
+  const entry = asObjects(asObject(service["spec"])["ports"]).find((candidate) => candidate["port"] === port)
+  const target = entry?.["targetPort"] ?? port
+  const spec = readPodSpec(pod["spec"])
+  const ip = podIpOf(pod)
+  if (ip === undefined || (typeof target !== "number" && typeof target !== "string")) return undefined
+  const number = portNumber(target, spec._tag === "Success" ? spec.success.containers : [])
+  return number === undefined ? undefined : { ip, port: number }
+}
+
+/**
+ * A door from the machine to a service, as a load balancer's: a TCP proxy on a free port of 127.0.0.1 that passes each
+ * connection to one of the service's ready pods, in turn. With none ready the connection is closed.
+ *
+ * @param reach where a pod's address is really served (`Kubelet.reach`)
+ */
+export const serviceEntry = (
+  store: ObjectStore,
+  namespace: string,
+  service: string,
+  port: number,
+  reach: (endpoint: Endpoint) => Endpoint = (endpoint) => endpoint
+): Effect.Effect<{ readonly url: string; readonly endpoint: Endpoint }, ServiceEntryError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const fail = (reason: string) => new ServiceEntryError({ service: `${namespace}/${service}`, reason })
+    const found = find(store, services, namespace, service)
+    if (found === undefined) return yield* fail("there is no such service")
+    const ports = asObjects(asObject(found["spec"])["ports"]).map((entry) => entry["port"])
+    if (!ports.includes(port)) return yield* fail(`it has no port ${port}, only ${ports.join(", ") || "none"}`)
+
+    let turn = 0
+    const next = (): Endpoint | undefined => {
+      const current = find(store, services, namespace, service)
+      const candidates = (servicePods(store, namespace, service) ?? []).toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+      const pod = candidates[turn++ % Math.max(1, candidates.length)]
+      const target = current === undefined || pod === undefined ? undefined : targetOf(current, port, pod)
+      return target === undefined ? undefined : reach(target)
+    }
+    const sockets = new Set<net.Socket>()
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+      const to = next()
+      const pod = to === undefined
+        ? undefined
+        : net.connect({ host: to.ip, port: to.port, allowHalfOpen: true, noDelay: true })
+      for (const socket of [client, pod]) {
+        if (socket === undefined) continue
+        sockets.add(socket)
+        socket.on("error", () => undefined)
+        socket.once("close", (hadError) => {
+          sockets.delete(socket)
+          // After an orderly end the other side may still have bytes to send.
+          if (hadError || !socket.readableEnded) (socket === client ? pod : client)?.destroy()
+        })
+      }
+      if (pod === undefined) client.destroy()
+      else client.pipe(pod).pipe(client)
+    })
+    yield* Effect.acquireRelease(
+      Effect.callback<void, ServiceEntryError>((resume) => {
+        server.once("error", (error) => resume(Effect.fail(fail(error.message))))
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      }),
+      () =>
+        Effect.sync(() => {
+          server.close()
+          for (const socket of sockets) socket.destroy()
+        })
+    )
+    const address = server.address()
+    if (address === null || typeof address === "string") return yield* fail("the proxy has no address")
+    return { url: `http://127.0.0.1:${address.port}`, endpoint: { ip: "127.0.0.1", port: address.port } }
+  })

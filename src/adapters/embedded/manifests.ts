@@ -1,0 +1,37 @@
+import { parseAllDocuments } from "yaml"
+import { asObjects, isObject } from "./json.ts"
+import { type KubeObject, isKubeObject } from "./kube-object.ts"
+import { applyListType } from "./list-topology.ts"
+import type { ObjectStore } from "./object-store.ts"
+import { hasStatus } from "./resource-info.ts"
+import { serverSideApply } from "./server-side-apply.ts"
+import { badRequest } from "./status-error.ts"
+
+const manager = { name: "embedded-cluster", operation: "Apply" } as const
+
+const applyObject = (store: ObjectStore, object: KubeObject, now: number): void => {
+  const info = store.catalog.findKind(object.apiVersion, object.kind)
+  if (info === undefined) throw badRequest(`no matches for kind ${JSON.stringify(object.kind)} in version ${JSON.stringify(object.apiVersion)}`)
+  if (info.namespaced) object.metadata.namespace ??= "default"
+  const wanted = { ...object }
+  if (hasStatus(info)) delete wanted["status"]
+  const live = store.get(info, object.metadata.namespace, object.metadata.name ?? "")
+  const merged = serverSideApply(live, wanted, manager, { force: true, now, listType: applyListType(info) })
+  if (live === undefined) store.create(info, merged)
+  else store.update(info, merged)
+}
+
+/** Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out is removed. */
+export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
+  for (const document of parseAllDocuments(text)) {
+    const [problem] = document.errors
+    if (problem !== undefined) throw badRequest(`error parsing YAML: ${problem.message}`)
+    const value: unknown = document.toJS()
+    if (value === null || value === undefined) continue
+    const objects = isObject(value) && value["kind"] === "List" ? asObjects(value["items"]) : [value]
+    for (const object of objects) {
+      if (!isKubeObject(object)) throw badRequest("a manifest must be an object with apiVersion, kind and metadata")
+      applyObject(store, object, now)
+    }
+  }
+}

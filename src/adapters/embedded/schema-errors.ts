@@ -1,0 +1,109 @@
+import type { ErrorObject } from "ajv"
+import { type JsonObject, asString } from "./json.ts"
+import type { FieldError } from "./status-error.ts"
+
+const join = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`)
+
+/** `/spec/ports/0/name` → `spec.ports[0].name`. */
+const fieldPath = (pointer: string): string => {
+  let path = ""
+  for (const raw of pointer.split("/").slice(1)) {
+    const step = raw.replaceAll("~1", "/").replaceAll("~0", "~")
+    path = /^\d+$/.test(step) ? `${path}[${step}]` : join(path, step)
+  }
+  return path
+}
+
+const typeName = (value: unknown): string =>
+  value === null
+    ? "null"
+    : Array.isArray(value)
+      ? "array"
+      : typeof value === "number" && Number.isInteger(value)
+        ? "integer"
+        : typeof value
+
+/**
+ * Turns an error of ajv into the field error of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors` and
+ * apiextensions-apiserver `pkg/apiserver/validation`).
+ */
+export const toFieldError = (error: ErrorObject): FieldError => {
+  const field = fieldPath(error.instancePath)
+  const value: unknown = error.data
+  const text = JSON.stringify(value) ?? "null"
+  const params: JsonObject = error.params
+  const limit = String(params["limit"])
+  const wrong = (detail: string, reason = "FieldValueInvalid"): FieldError => ({
+    reason,
+    field: field === "" ? "<nil>" : field,
+    message: `Invalid value: ${text}: ${field === "" ? detail : `${field} in body ${detail}`}`
+  })
+  switch (error.keyword) {
+    case "required":
+      return {
+        reason: "FieldValueRequired",
+        message: "Required value",
+        field: join(field, asString(params["missingProperty"]) ?? "")
+      }
+    case "type": {
+      const wanted = Array.isArray(params["type"]) ? params["type"].filter((type) => type !== "null").join(",") : params["type"]
+      const found = JSON.stringify(typeName(value))
+      return {
+        reason: "FieldValueTypeInvalid",
+        field: field === "" ? "<nil>" : field,
+        message: `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ${String(wanted)}: ${found}`
+      }
+    }
+    case "enum": {
+      const allowed = Array.isArray(params["allowedValues"]) ? params["allowedValues"] : []
+      return {
+        reason: "FieldValueNotSupported",
+        field,
+        message: `Unsupported value: ${text}: supported values: ${allowed
+          .filter((item) => item !== null)
+          .map((item) => JSON.stringify(item))
+          .join(", ")}`
+      }
+    }
+    case "pattern":
+      return wrong(`should match '${String(params["pattern"])}'`)
+    case "format":
+      return wrong(`must be of type ${String(params["format"])}: ${text}`)
+    case "minimum":
+      return wrong(`should be greater than or equal to ${limit}`)
+    case "maximum":
+      return wrong(`should be less than or equal to ${limit}`)
+    case "exclusiveMinimum":
+      return wrong(`should be greater than ${limit}`)
+    case "exclusiveMaximum":
+      return wrong(`should be less than ${limit}`)
+    case "multipleOf":
+      return wrong(`should be a multiple of ${String(params["multipleOf"])}`)
+    case "minLength":
+      return wrong(`should be at least ${limit} chars long`)
+    case "minItems":
+      return { ...wrong(`should have at least ${limit} items`) }
+    case "minProperties":
+      return wrong(`should have at least ${limit} properties`)
+    case "uniqueItems":
+      return { reason: "FieldValueDuplicate", field, message: `Duplicate value: ${text}` }
+    case "maxLength":
+      return { reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${limit} bytes` }
+    case "maxItems":
+      return {
+        reason: "FieldValueTooMany",
+        field,
+        message: `Too many: ${Array.isArray(value) ? value.length : 0}: must have at most ${limit} items`
+      }
+    case "maxProperties":
+      return { reason: "FieldValueTooMany", field, message: `Too many: must have at most ${limit} items` }
+    case "oneOf":
+      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf)` }
+    case "anyOf":
+      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)` }
+    case "not":
+      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must not validate the schema (not)` }
+    default:
+      return wrong(error.message ?? error.keyword)
+  }
+}

@@ -1,0 +1,162 @@
+import { Ajv, type ValidateFunction } from "ajv"
+import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
+import { toFieldError } from "./schema-errors.ts"
+import type { FieldError } from "./status-error.ts"
+
+/** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
+export interface StructuralSchema {
+  /** Removes fields that the schema does not know, in place; returns their paths. */
+  readonly prune: (object: JsonObject) => ReadonlyArray<string>
+  /** Fills in defaults, in place. */
+  readonly applyDefaults: (object: JsonObject) => void
+  readonly validate: (object: JsonObject) => ReadonlyArray<FieldError>
+  /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
+  readonly listType: (path: ReadonlyArray<string>) => ListType
+}
+
+export type ListType =
+  | { readonly _tag: "Atomic" }
+  | { readonly _tag: "Set" }
+  | { readonly _tag: "Map"; readonly keys: ReadonlyArray<string> }
+
+const preserve = "x-kubernetes-preserve-unknown-fields"
+const intOrString = "x-kubernetes-int-or-string"
+const embedded = "x-kubernetes-embedded-resource"
+const objectMetaFields = ["apiVersion", "kind", "metadata"]
+
+const propertiesOf = (schema: JsonObject): JsonObject => asObject(schema["properties"])
+
+const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined)
+
+const pruneValue = (value: unknown, schema: unknown, path: string, isResource: boolean, removed: Array<string>): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) pruneValue(item, schema["items"], `${path}[${index}]`, false, removed)
+    return
+  }
+  if (!isObject(value)) return
+  const keepsMeta = isResource || schema[embedded] === true
+  for (const key of Object.keys(value)) {
+    if (keepsMeta && objectMetaFields.includes(key)) continue
+    const child = path === "" ? key : `${path}.${key}`
+    const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
+    if (isObject(property)) pruneValue(value[key], property, child, false, removed)
+    else if (property !== true && schema[preserve] !== true) {
+      delete value[key]
+      removed.push(child)
+    }
+  }
+}
+
+const defaultValue = (value: unknown, schema: unknown): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const item of value) defaultValue(item, schema["items"])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [key, property] of Object.entries(propertiesOf(schema))) {
+    if (!isObject(property)) continue
+    const current = own(value, key)
+    if (property["default"] !== undefined && (current === undefined || (current === null && property["nullable"] !== true))) {
+      setField(value, key, structuredClone(property["default"]))
+    }
+    defaultValue(own(value, key), property)
+  }
+  if (isObject(schema["additionalProperties"])) {
+    for (const [key, item] of Object.entries(value)) {
+      if (!Object.hasOwn(propertiesOf(schema), key)) defaultValue(item, schema["additionalProperties"])
+    }
+  }
+}
+
+const mapValues = (value: unknown, change: (item: unknown) => unknown): JsonObject =>
+  Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, change(item)]))
+
+/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. */
+const toJsonSchema = (schema: unknown): unknown => {
+  if (!isObject(schema)) return schema
+  const result: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "properties") result[key] = mapValues(value, toJsonSchema)
+    else if (key === "items" || key === "not" || key === "additionalProperties") result[key] = toJsonSchema(value)
+    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) {
+      if (!(schema[intOrString] === true && key === "anyOf")) result[key] = value.map(toJsonSchema)
+    } else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
+      const bound = key === "exclusiveMinimum" ? "minimum" : "maximum"
+      if (value === true) {
+        result[key] = schema[bound]
+        delete result[bound]
+      }
+    } else if (key === "minimum" || key === "maximum") {
+      if (schema[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] !== true) result[key] = value
+    } else if (
+      ["type", "enum", "required", "pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf"].includes(
+        key
+      ) ||
+      ["minProperties", "maxProperties"].includes(key)
+    ) {
+      result[key] = value
+    }
+  }
+  if (schema[intOrString] === true) result["type"] = ["integer", "string"]
+  if (schema["nullable"] === true) {
+    if (result["type"] !== undefined) result["type"] = [result["type"], "null"].flat()
+    if (Array.isArray(result["enum"])) result["enum"] = [...result["enum"], null]
+  }
+  return result
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+
+const compile = (schema: JsonObject): ValidateFunction => {
+  const ajv = new Ajv({ allErrors: true, strict: false, verbose: true, unicodeRegExp: false })
+  for (const format of ["int32", "int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
+    ajv.addFormat(format, true)
+  }
+  ajv.addFormat("date-time", rfc3339)
+  ajv.addFormat("date", /^\d{4}-\d\d-\d\d$/)
+  return ajv.compile(asObject(toJsonSchema(schema)))
+}
+
+const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
+  let current: JsonObject = schema
+  for (const step of path) {
+    const next = step === "[]" ? current["items"] : (own(propertiesOf(current), step) ?? current["additionalProperties"])
+    if (!isObject(next)) return undefined
+    current = next
+  }
+  return current
+}
+
+/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern). */
+export const structuralSchema = (schema: JsonObject): StructuralSchema => {
+  const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
+  for (const field of objectMetaFields) delete propertiesOf(root)[field]
+  const check = compile(root)
+  return {
+    prune: (object) => {
+      const removed: Array<string> = []
+      pruneValue(object, root, "", true, removed)
+      return removed
+    },
+    applyDefaults: (object) => defaultValue(object, root),
+    validate: (object) => {
+      if (check(object)) return []
+      const errors = check.errors ?? []
+      const branches = errors.filter((error) => ["anyOf", "oneOf", "not"].includes(error.keyword)).map((error) => `${error.schemaPath}/`)
+      return errors.filter((error) => !branches.some((branch) => error.schemaPath.startsWith(branch))).map(toFieldError)
+    },
+    listType: (path) => {
+      const list = schemaAt(root, path)
+      switch (list?.["x-kubernetes-list-type"]) {
+        case "map":
+          return { _tag: "Map", keys: asStrings(list["x-kubernetes-list-map-keys"]) }
+        case "set":
+          return { _tag: "Set" }
+        default:
+          return { _tag: "Atomic" }
+      }
+    }
+  }
+}

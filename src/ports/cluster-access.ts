@@ -1,0 +1,30 @@
+import { Context, type Effect, type Redacted, type Scope } from "effect"
+import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
+import type { FrameChannel } from "./frame-channel.ts"
+import type { KubeApi } from "./kube-api.ts"
+import type { LinkRefused, LinkRequest } from "./member-link.ts"
+
+/** One cluster as this operator may use it. */
+export interface ClusterAccess {
+  readonly api: KubeApi
+  /** Opens a link to the cluster's operator, through its API server (docs/member-link.md). */
+  readonly link: (request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
+}
+
+/** What the Secret `mirrord-cluster-<name>` holds; which part is used follows from the cluster's `authType`. */
+export type MemberCredentials =
+  | { readonly _tag: "BearerToken"; readonly token: Redacted.Redacted<string> }
+  | { readonly _tag: "ClientCertificate"; readonly certificatePem: string; readonly keyPem: Redacted.Redacted<string> }
+
+/** Makes accesses to clusters. An access lives as long as its scope. */
+export class ClusterConnector extends Context.Service<
+  ClusterConnector,
+  {
+    /** The operator's own cluster, with its own identity. */
+    readonly local: ClusterAccess
+    readonly member: (
+      configuration: MemberConfiguration,
+      credentials: MemberCredentials
+    ) => Effect.Effect<ClusterAccess, never, Scope.Scope>
+  }
+>()("braid/ports/ClusterConnector") {}

@@ -1,0 +1,80 @@
+import { Data, type Effect, type Stream } from "effect"
+import type { ObjectMeta } from "../domain/resources/object-meta.ts"
+
+/** Which collection of the API a call is about. `plural` is the resource's name in URLs; the core group is `""`. */
+export interface ResourceRef {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly scope: "Cluster" | "Namespaced"
+}
+
+/** An object as the API server sent it: nothing is dropped, nothing is checked but the metadata's presence. */
+export interface KubeObject {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata: ObjectMeta
+  readonly [field: string]: unknown
+}
+
+/** `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason. */
+export type KubeErrorReason =
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Forbidden"
+  | "Unauthorized"
+  | "Invalid"
+  | "TooManyRequests"
+  | "Unreachable"
+  | "Other"
+
+/** What an API server answered instead of the wanted thing. `code` is the HTTP status, absent when nothing was answered. */
+export class KubeError extends Data.TaggedError("KubeError")<{
+  readonly cluster: string
+  readonly operation: string
+  readonly reason: KubeErrorReason
+  readonly code?: number
+  readonly detail: string
+}> {
+  override get message(): string {
+    return `cluster ${this.cluster}: ${this.operation}: ${this.detail}`
+  }
+}
+
+export type WatchEvent =
+  | { readonly _tag: "Changed"; readonly object: KubeObject }
+  | { readonly _tag: "Deleted"; readonly object: KubeObject }
+  /** Nothing changed, but a later watch may start from here. */
+  | { readonly _tag: "Bookmark"; readonly resourceVersion: string }
+
+export interface Selection {
+  readonly namespace?: string
+  readonly labelSelector?: string
+}
+
+export interface PatchOptions {
+  readonly namespace?: string
+  readonly subresource?: "status"
+}
+
+/** One cluster's API server, as one identity. Every call is one request; retrying is the caller's decision. */
+export interface KubeApi {
+  readonly cluster: string
+  readonly get: (ref: ResourceRef, name: string, namespace?: string) => Effect.Effect<KubeObject, KubeError>
+  readonly list: (
+    ref: ResourceRef,
+    selection?: Selection
+  ) => Effect.Effect<{ readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }, KubeError>
+  /** Changes after `resourceVersion`. Ends without error when the server ends it; fails with `Gone` when the version is too old. */
+  readonly watch: (ref: ResourceRef, resourceVersion: string, selection?: Selection) => Stream.Stream<WatchEvent, KubeError>
+  readonly create: (ref: ResourceRef, object: object, namespace?: string) => Effect.Effect<KubeObject, KubeError>
+  /** A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. */
+  readonly mergePatch: (ref: ResourceRef, name: string, patch: object, options?: PatchOptions) => Effect.Effect<KubeObject, KubeError>
+  readonly delete: (
+    ref: ResourceRef,
+    name: string,
+    options?: { readonly namespace?: string; readonly uid?: string }
+  ) => Effect.Effect<void, KubeError>
+}

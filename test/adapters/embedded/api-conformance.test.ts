@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, it } from "vitest"
+import { conformanceCases, runCase } from "./api-conformance.ts"
+import { type RunningCluster, runCluster } from "./running-cluster.ts"
+
+describe("embedded API server", () => {
+  let running: RunningCluster
+  beforeAll(async () => {
+    running = await runCluster()
+  })
+  afterAll(() => running.close())
+
+  for (const item of conformanceCases) {
+    it(item.name, () =>
+      runCase(
+        {
+          server: running.cluster.server,
+          caPem: running.cluster.caPem,
+          admin: running.adminCredentials,
+          credentialsFor: running.credentialsFor,
+          forgetHistory: async () => running.cluster.store.compactHistory(),
+          controllers: true
+        },
+        item
+      )
+    )
+  }
+})
