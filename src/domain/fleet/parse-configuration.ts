@@ -21,6 +21,7 @@ import { parseMembers, type MemberEntry } from "./parse-members.ts"
  */
 export type ConfigurationDocument =
   | { readonly _tag: "Absent" }
+  | { readonly _tag: "Unreadable"; readonly reason: string }
   | { readonly _tag: "NotYaml"; readonly reason: string }
   | { readonly _tag: "Parsed"; readonly value: unknown }
 
@@ -34,6 +35,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknown => {
   switch (document._tag) {
     case "Absent":
+      return undefined
+    case "Unreadable":
+      mistakes.add("", document.reason, "the file cannot be read", "mount the ConfigMap that holds it, or unset the variable that names it")
       return undefined
     case "NotYaml":
       mistakes.add("", document.reason, "the file is not YAML", "correct the text at the place that is named")
@@ -199,7 +203,7 @@ export const parseFleetConfiguration = (
   const inClusters = new MistakeList(clustersFile)
   const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), inPrimary)
   const { entries, complete } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
-  const allNamesKnown = complete && documents.clusters._tag !== "NotYaml"
+  const allNamesKnown = complete && documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
   checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)
   const defaultCluster = checkDefault(primary, entries, allNamesKnown, inPrimary, inClusters)
 

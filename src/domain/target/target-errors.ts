@@ -69,7 +69,7 @@ const describe = (error: TargetError): string => {
     case "PodNotUsable":
       return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
     case "CopyTargetRequired":
-      return `${error.target} can only be used with a copy target; enable feature.copy_target`
+      return `${error.target} can only be used with a copy of it, which this operator does not make yet`
     case "NodeFull":
       return `node ${error.node} is full with ${error.pods} pods, the agent has no place there`
     case "ImagePullFailed":

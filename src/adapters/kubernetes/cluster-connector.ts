@@ -1,0 +1,48 @@
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Redacted, type Scope } from "effect"
+import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-access.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
+import { makeKubeApi } from "./kube-api-http.ts"
+
+/** Opens a link with the credentials of a configuration; the `websocket` adapter's, handed in by the wiring. */
+export type OpenLink = (config: KubeConfig, request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
+
+const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
+
+/** The configuration of a member as `@kubernetes/client-node` wants it. */
+const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
+  const config = new KubeConfig()
+  const user =
+    credentials._tag === "BearerToken"
+      ? { name: "primary", token: Redacted.value(credentials.token) }
+      : { name: "primary", certData: base64(credentials.certificatePem), keyData: base64(Redacted.value(credentials.keyPem)) }
+  config.loadFromOptions({
+    clusters: [
+      {
+        name: member.name,
+        server: member.server,
+        ...(member.certificateAuthority === undefined ? {} : { caData: base64(member.certificateAuthority) })
+      }
+    ],
+    users: [user],
+    contexts: [{ name: member.name, cluster: member.name, user: "primary" }],
+    currentContext: member.name
+  })
+  return config
+}
+
+/** Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig. */
+export const makeClusterConnector = (
+  local: KubeConfig,
+  localName: string,
+  openLink: OpenLink
+): Effect.Effect<ClusterConnector["Service"], never, Scope.Scope> => {
+  const access = (config: KubeConfig, name: string): Effect.Effect<ClusterAccess, never, Scope.Scope> =>
+    Effect.map(makeKubeApi(config, name), (api) => ({ api, link: (request) => openLink(config, request) }))
+  return Effect.map(access(local, localName), (own) => ({
+    local: own,
+    member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)
+  }))
+}

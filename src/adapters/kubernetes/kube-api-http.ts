@@ -1,0 +1,209 @@
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, type Scope, Stream } from "effect"
+import type { RequestOptions } from "node:https"
+import { Agent, type Dispatcher } from "undici"
+import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
+import { jsonLines } from "./json-lines.ts"
+
+/** How long an API server may take to begin an answer, in ms. A watch may be silent as long as it likes. */
+const headersTimeout = 30_000
+
+const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
+  "NotFound",
+  "AlreadyExists",
+  "Conflict",
+  "Gone",
+  "Forbidden",
+  "Unauthorized",
+  "Invalid",
+  "TooManyRequests"
+])
+const byCode: Readonly<Record<number, KubeErrorReason>> = {
+  400: "Invalid",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  422: "Invalid",
+  429: "TooManyRequests"
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
+const isKubeObject = (value: unknown): value is KubeObject => isRecord(value) && isRecord(value["metadata"])
+
+/** The reason a `Status` or an HTTP code gives; `Expired` is the other name of `Gone` in watch errors. */
+export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
+  if (reason === "Expired") return "Gone"
+  return typeof reason === "string" && reasons.has(reason) ? (reason as KubeErrorReason) : (byCode[code] ?? "Other")
+}
+
+export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: string, subresource?: string): string =>
+  [
+    ref.group === "" ? `/api/${ref.version}` : `/apis/${ref.group}/${ref.version}`,
+    ...(ref.scope === "Namespaced" && namespace !== undefined ? ["namespaces", encodeURIComponent(namespace)] : []),
+    ref.plural,
+    ...(name === undefined ? [] : [encodeURIComponent(name)]),
+    ...(subresource === undefined ? [] : [subresource])
+  ].join("/")
+
+const queryOf = (selection: Selection | undefined, more: Readonly<Record<string, string>>): string => {
+  const query = new URLSearchParams(more)
+  if (selection?.labelSelector !== undefined) query.set("labelSelector", selection.labelSelector)
+  const text = query.toString()
+  return text === "" ? "" : `?${text}`
+}
+
+/**
+ * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out raw, as its
+ * typed models drop fields that they do not know. One connection pool, renewed when the credentials change.
+ */
+export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<KubeApi, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let pool: { readonly key: string; readonly agent: Agent } | undefined
+    yield* Effect.addFinalizer(() => Effect.promise(async () => pool?.agent.destroy()))
+
+    const credentials = async (): Promise<{ readonly agent: Agent; readonly headers: Record<string, string> }> => {
+      const options: RequestOptions = {}
+      await config.applyToHTTPSOptions(options)
+      const { ca, cert, key, rejectUnauthorized, servername } = options
+      const identity = [config.getCurrentCluster()?.server, ca, cert, key, rejectUnauthorized, servername].join("|")
+      if (pool?.key !== identity) {
+        void pool?.agent.close()
+        pool = {
+          key: identity,
+          agent: new Agent({
+            headersTimeout,
+            bodyTimeout: 0,
+            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: 10_000 } as never
+          })
+        }
+      }
+      const authorization = (options.headers as Record<string, string> | undefined)?.["Authorization"]
+      return { agent: pool.agent, headers: authorization === undefined ? {} : { authorization } }
+    }
+
+    const failure = (operation: string, reason: KubeErrorReason, detail: string, code?: number): KubeError =>
+      new KubeError({ cluster, operation, reason, detail, ...(code === undefined ? {} : { code }) })
+
+    const unreachable = (operation: string, cause: unknown): KubeError => {
+      if (cause instanceof KubeError) return cause
+      const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+      return failure(operation, "Unreachable", inner instanceof Error ? inner.message || inner.name : String(inner))
+    }
+
+    const server = (): URL => new URL(config.getCurrentCluster()?.server ?? "https://127.0.0.1:1")
+
+    const send = async (
+      method: Dispatcher.HttpMethod,
+      path: string,
+      signal: AbortSignal,
+      body?: { readonly type: string; readonly value: object }
+    ): Promise<Dispatcher.ResponseData> => {
+      const { agent, headers } = await credentials()
+      return agent.request({
+        origin: server().origin,
+        path: `${server().pathname.replace(/\/$/, "")}${path}`,
+        method,
+        signal,
+        headers: { ...headers, accept: "application/json", ...(body === undefined ? {} : { "content-type": body.type }) },
+        body: body === undefined ? null : JSON.stringify(body.value)
+      })
+    }
+
+    const refused = async (operation: string, response: Dispatcher.ResponseData): Promise<KubeError> => {
+      const text = await response.body.text()
+      const code = response.statusCode
+      try {
+        const status: unknown = JSON.parse(text)
+        if (isRecord(status)) return failure(operation, reasonOf(code, status["reason"]), String(status["message"] ?? text), code)
+      } catch {
+        // Not every proxy in front of an API server answers with a Status.
+      }
+      return failure(operation, reasonOf(code, undefined), text.slice(0, 500) || `HTTP ${code}`, code)
+    }
+
+    const call = (
+      method: Dispatcher.HttpMethod,
+      path: string,
+      body?: { readonly type: string; readonly value: object }
+    ): Effect.Effect<unknown, KubeError> => {
+      const operation = `${method} ${path}`
+      return Effect.tryPromise({
+        try: async (signal) => {
+          const response = await send(method, path, signal, body)
+          if (response.statusCode >= 300) throw await refused(operation, response)
+          return response.body.json()
+        },
+        catch: (cause) => unreachable(operation, cause)
+      })
+    }
+
+    const object = (operation: string) => (value: unknown): Effect.Effect<KubeObject, KubeError> =>
+      isKubeObject(value)
+        ? Effect.succeed(value)
+        : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
+
+    const json = (value: object) => ({ type: "application/json", value })
+
+    return {
+      cluster,
+      get: (ref, name, namespace) => call("GET", pathOf(ref, namespace, name)).pipe(Effect.flatMap(object(`get ${name}`))),
+      list: (ref, selection) =>
+        call("GET", `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`).pipe(
+          Effect.map((value) => {
+            const list = isRecord(value) ? value : {}
+            const metadata = isRecord(list["metadata"]) ? list["metadata"] : {}
+            const items = Array.isArray(list["items"]) ? list["items"].filter(isKubeObject) : []
+            return { items, resourceVersion: String(metadata["resourceVersion"] ?? "") }
+          })
+        ),
+      watch: (ref, resourceVersion, selection) => {
+        const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", resourceVersion })
+        const path = `${pathOf(ref, selection?.namespace)}${query}`
+        const operation = `WATCH ${path}`
+        const toEvent = (line: unknown): WatchEvent => {
+          const event = isRecord(line) ? line : {}
+          const changed = event["object"]
+          if (event["type"] === "ERROR") {
+            const status = isRecord(changed) ? changed : {}
+            const code = Number(status["code"] ?? 0)
+            throw failure(operation, reasonOf(code, status["reason"]), String(status["message"] ?? "watch error"), code)
+          }
+          if (!isKubeObject(changed)) throw failure(operation, "Other", "a watch event without object")
+          if (event["type"] === "BOOKMARK") {
+            return { _tag: "Bookmark", resourceVersion: changed.metadata.resourceVersion ?? resourceVersion }
+          }
+          return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
+        }
+        const lines = async function* (signal: AbortSignal): AsyncGenerator<WatchEvent> {
+          const response = await send("GET", path, signal)
+          if (response.statusCode >= 300) throw await refused(operation, response)
+          for await (const line of jsonLines(response.body)) yield toEvent(line)
+        }
+        return Stream.unwrap(
+          Effect.map(Effect.abortSignal, (signal) =>
+            Stream.fromAsyncIterable(lines(signal), (cause) => unreachable(operation, cause))
+          )
+        )
+      },
+      create: (ref, value, namespace) =>
+        call("POST", pathOf(ref, namespace), json(value)).pipe(Effect.flatMap(object(`create ${ref.plural}`))),
+      mergePatch: (ref, name, patch, options) =>
+        call("PATCH", pathOf(ref, options?.namespace, name, options?.subresource), {
+          type: "application/merge-patch+json",
+          value: patch
+        }).pipe(Effect.flatMap(object(`patch ${name}`))),
+      delete: (ref, name, options) =>
+        call(
+          "DELETE",
+          pathOf(ref, options?.namespace, name),
+          json({
+            apiVersion: "v1",
+            kind: "DeleteOptions",
+            propagationPolicy: "Background",
+            ...(options?.uid === undefined ? {} : { preconditions: { uid: options.uid } })
+          })
+        ).pipe(Effect.asVoid)
+    } satisfies KubeApi
+  })

@@ -1,0 +1,84 @@
+import type { Socket } from "node:net"
+import { Effect } from "effect"
+import net from "node:net"
+import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
+import { StreamDecoder } from "../../domain/protocol/stream-decoder.ts"
+import { AgentUnreachable } from "../../ports/agents.ts"
+import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
+
+/** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire-protocol §2.2). */
+const streamChannel = (socket: Socket): FrameChannel => {
+  const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
+  let handlers: FrameHandlers | undefined
+  let over = false
+  let corked = false
+
+  const end = (reason: string): void => {
+    if (over) return
+    over = true
+    socket.destroy()
+    handlers?.ended(reason)
+  }
+  socket.on("data", (chunk: Buffer) => {
+    if (over) return
+    const { error, messages } = decoder.feed(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length))
+    for (const { bytes } of messages) {
+      handlers?.message(bytes)
+      if (over) return
+    }
+    if (error !== undefined) end(`${error.path}: ${error.message}`)
+  })
+  socket.on("end", () => end(decoder.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection"))
+  socket.on("error", (error) => end(error.message))
+  socket.on("close", () => end("the connection to the agent is gone"))
+  socket.on("drain", () => handlers?.drained())
+
+  return {
+    send: (bytes) => {
+      if (over) return
+      if (!corked) {
+        corked = true
+        socket.cork()
+        process.nextTick(() => {
+          corked = false
+          socket.uncork()
+        })
+      }
+      socket.write(bytes)
+    },
+    queuedBytes: () => socket.writableLength,
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: () => {
+      over = true
+      socket.end()
+    },
+    open: (given) => {
+      handlers = given
+      socket.resume()
+    }
+  }
+}
+
+/**
+ * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits, so never
+ * dial one to see whether it is there (agent-and-targets §3.5). `timeout` in ms.
+ */
+export const dialAgent = (host: string, port: number, timeout: number): Effect.Effect<FrameChannel, AgentUnreachable> =>
+  Effect.callback<FrameChannel, AgentUnreachable>((resume) => {
+    const socket = net.connect({ host, port, noDelay: true })
+    socket.pause()
+    const fail = (reason: string): void => {
+      socket.destroy()
+      resume(Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: reason })))
+    }
+    const onError = (error: Error): void => fail(error.message)
+    socket.once("error", onError)
+    socket.setTimeout(timeout, () => fail(`no connection within ${timeout} ms`))
+    socket.once("connect", () => {
+      socket.setTimeout(0)
+      socket.off("error", onError)
+      resume(Effect.succeed(streamChannel(socket)))
+    })
+    return Effect.sync(() => socket.destroy())
+  })

@@ -1,0 +1,90 @@
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect } from "effect"
+import type { IncomingMessage } from "node:http"
+import type { RequestOptions } from "node:https"
+import WebSocket from "ws"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
+import { socketChannel } from "./socket-channel.ts"
+
+/** Protocol name that the real client asks for and members demand (operator-api §1.8.4). */
+const subprotocol = "v4.channel.k8s.io"
+/** WebSocket ping on this link, in ms; two unanswered ones mean that the member is lost (docs/member-link.md). */
+const pingEvery = 30_000
+const largestFrame = 64 * 1024 * 1024
+
+/** How long a member may hold the upgrade, in ms: it waits for its own session to become usable. */
+const handshakeTimeout = 300_000
+
+const readRefusal = async (response: IncomingMessage): Promise<{ readonly reason: string; readonly message: string }> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer)
+    if (chunks.length > 64) break
+  }
+  const text = Buffer.concat(chunks).toString("utf8")
+  try {
+    const status = JSON.parse(text) as { readonly reason?: unknown; readonly message?: unknown }
+    return { reason: String(status.reason ?? ""), message: String(status.message ?? text) }
+  } catch {
+    return { reason: "", message: text.slice(0, 300) }
+  }
+}
+
+/** Ends the socket when a ping went unanswered twice. Pings stay on this link: the real client must never see one. */
+const watchPulse = (socket: WebSocket): void => {
+  let unanswered = 0
+  const timer = setInterval(() => {
+    if (unanswered >= 2) return socket.terminate()
+    unanswered++
+    socket.ping()
+  }, pingEvery)
+  socket.on("pong", () => {
+    unanswered = 0
+  })
+  socket.on("close", () => clearInterval(timer))
+}
+
+/** Opens the link through the member's API server, with the credentials of `config`. */
+export const openMemberLink = (
+  config: KubeConfig,
+  request: LinkRequest
+): Effect.Effect<FrameChannel, LinkRefused> =>
+  Effect.gen(function* () {
+    const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
+      new LinkRefused({ cluster: request.cluster, reason, detail, ...(code === undefined ? {} : { code }) })
+    const tls: RequestOptions = {}
+    yield* Effect.tryPromise({ try: () => config.applyToHTTPSOptions(tls), catch: (cause) => refuse(String(cause)) })
+    const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
+    const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${encodeURIComponent(request.namespace)}/targets/${encodeURIComponent(request.target)}`
+    const query = request.parametersInHeader ? "connect=true" : request.query
+    const headers: Record<string, string> = {
+      ...(tls.headers as Record<string, string> | undefined),
+      "x-session-id": request.sessionId.toString(),
+      ...(request.parametersInHeader
+        ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }
+        : {})
+    }
+    return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
+      const { agent: _agent, headers: _headers, ...secure } = tls
+      const socket = new WebSocket(`${server}${path}?${query}`, [subprotocol], {
+        ...(secure as object),
+        headers,
+        perMessageDeflate: false,
+        maxPayload: largestFrame,
+        handshakeTimeout
+      })
+      socket.on("unexpected-response", (_request, response) => {
+        void readRefusal(response).then(({ message, reason }) => {
+          socket.terminate()
+          resume(Effect.fail(refuse(message, reason, response.statusCode)))
+        })
+      })
+      socket.once("error", (error) => resume(Effect.fail(refuse(error.message))))
+      socket.once("open", () => {
+        watchPulse(socket)
+        resume(Effect.succeed(socketChannel(socket)))
+      })
+      return Effect.sync(() => socket.terminate())
+    })
+  })

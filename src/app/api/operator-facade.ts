@@ -1,0 +1,47 @@
+import { Context, type Effect, type Scope } from "effect"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import type { Caller } from "./caller.ts"
+import type { ApiError } from "./status.ts"
+
+/** A request to connect, as read from the upgrade (operator-api §1.8). */
+export interface ConnectRequest {
+  readonly caller: Caller
+  readonly namespace: string
+  /** The target as the URL names it, such as `deployment.foo.container.bar`. */
+  readonly target: string
+  /** `x-session-id`, not yet checked. */
+  readonly sessionId: string | undefined
+  /** `x-client-der`, not yet checked. */
+  readonly certificate: string | undefined
+  readonly clientVersion: string | undefined
+  readonly clientName: string | undefined
+  readonly clientHostname: string | undefined
+  /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
+  readonly query: string
+}
+
+/** A connection that may be answered with 101: everything it needs is there. */
+export interface AcceptedConnection {
+  /** Runs the connection to its end. */
+  readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** What the HTTP surface needs from the operator behind it, whatever its role. */
+export class OperatorFacade extends Context.Service<
+  OperatorFacade,
+  {
+    /** The `MirrordOperator` object as it is now (operator-api §2). */
+    readonly describe: Effect.Effect<object>
+    /** Why no session can be served at the moment, one sentence each; empty: ready. */
+    readonly problems: Effect.Effect<ReadonlyArray<string>>
+    /** Signs a user's certificate request; PEM in, PEM out. */
+    readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
+    /** `Session` objects (operator-api §1.9), all or those of a namespace. */
+    readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>>
+    /** Ends a session for good. The reference is an id in any of the forms of operator-api §1.9. */
+    readonly deleteSession: (reference: string, caller: Caller) => Effect.Effect<void, ApiError>
+    readonly deleteAllSessions: Effect.Effect<number>
+    /** Holds until the session is usable. */
+    readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
+  }
+>()("braid/app/OperatorFacade") {}

@@ -1,0 +1,140 @@
+import { Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { IncomingMessage } from "node:http"
+import { type Caller, type CallerResult } from "./caller.ts"
+import { apiGroup, apiResourceList } from "./discovery.ts"
+import { OperatorFacade } from "./operator-facade.ts"
+import { ApiError, badRequest, notFound, statusBody, unauthorized } from "./status.ts"
+
+const root = "/apis/operator.metalbear.co/v1"
+
+/** Decides who makes a request; the server knows the front proxy. */
+export class Authenticator extends Context.Service<Authenticator, { readonly identify: (request: IncomingMessage) => CallerResult }>()(
+  "braid/app/Authenticator"
+) {}
+
+const authenticated: Effect.Effect<Caller, ApiError, Authenticator | HttpServerRequest.HttpServerRequest> = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const incoming = NodeHttpServerRequest.toIncomingMessage(request)
+  if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
+  const result = (yield* Authenticator).identify(incoming)
+  return "refused" in result ? yield* unauthorized(`Access is through the API server only: ${result.refused}.`) : result
+})
+
+const json = (value: object, status = 200) => HttpServerResponse.json(value, { status }).pipe(Effect.orDie)
+
+const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text).pipe(
+  Effect.mapError(() => badRequest("The body could not be read."))
+)
+
+const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => decodeURIComponent(all[name] ?? ""))
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
+
+const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
+  Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => badRequest("The body is not JSON.") })
+
+/** POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api §1.5.2). */
+const createCredentials = Effect.gen(function* () {
+  yield* authenticated
+  const object = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const spec = isRecord(object) && isRecord(object["spec"]) ? object["spec"] : {}
+  const csr = spec["csr"]
+  if (typeof csr !== "string") {
+    return yield* badRequest("spec.csr: found nothing readable; it must be the PEM text of a certificate request.")
+  }
+  const certificate = yield* (yield* OperatorFacade).issueCertificate(csr)
+  return yield* json({ ...(isRecord(object) ? object : {}), status: { certificate } }, 201)
+})
+
+/** POST of the legacy flow: raw PEM or a JSON string in, a JSON string out (operator-api §1.5.2). */
+const createCertificate = Effect.gen(function* () {
+  yield* authenticated
+  const text = yield* bodyText
+  const csr = text.trimStart().startsWith('"') ? yield* parseJson(text) : text
+  if (typeof csr !== "string") return yield* badRequest("The body must be the PEM text of a certificate request.")
+  const certificate = yield* (yield* OperatorFacade).issueCertificate(csr)
+  return yield* HttpServerResponse.json(certificate, { status: 201 }).pipe(Effect.orDie)
+})
+
+const success = (message: string) => json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", message, code: 200 })
+
+const listSessions = Effect.gen(function* () {
+  yield* authenticated
+  const namespace = (yield* HttpRouter.params)["namespace"]
+  const items = yield* (yield* OperatorFacade).listSessions(namespace)
+  return yield* json({ apiVersion: "operator.metalbear.co/v1", kind: "SessionList", metadata: {}, items })
+})
+
+const deleteSession = Effect.gen(function* () {
+  const caller = yield* authenticated
+  const reference = (yield* parameters)("id")
+  yield* (yield* OperatorFacade).deleteSession(reference, caller)
+  return yield* success(`Session ${reference} is being stopped.`)
+})
+
+const deleteSessions = Effect.gen(function* () {
+  yield* authenticated
+  const count = yield* (yield* OperatorFacade).deleteAllSessions
+  return yield* success(`${count} sessions are being stopped.`)
+})
+
+const describeOperator = Effect.gen(function* () {
+  yield* authenticated
+  return yield* json(yield* (yield* OperatorFacade).describe)
+})
+
+const listOperators = Effect.gen(function* () {
+  yield* authenticated
+  const item = yield* (yield* OperatorFacade).describe
+  return yield* json({ apiVersion: "operator.metalbear.co/v1", kind: "MirrordOperatorList", metadata: {}, items: [item] })
+})
+
+/** Kinds that exist for the client but hold nothing yet: an empty list, so that `kubectl get` and namespace deletion work. */
+const emptyList = (kind: string) =>
+  Effect.andThen(authenticated, () => json({ apiVersion: "operator.metalbear.co/v1", kind, metadata: {}, items: [] }))
+
+const ready = Effect.gen(function* () {
+  const problems = yield* (yield* OperatorFacade).problems
+  return problems.length === 0
+    ? HttpServerResponse.text("ok")
+    : HttpServerResponse.text(`${problems.join("\n")}\n`, { status: 500 })
+})
+
+/** Every path of the aggregated API but the upgrades. */
+export const routes = Layer.mergeAll(
+  HttpRouter.add("GET", "/health", HttpServerResponse.text("ok")),
+  HttpRouter.add("GET", "/readyz", ready),
+  HttpRouter.add("GET", "/apis/operator.metalbear.co", Effect.andThen(authenticated, () => json(apiGroup))),
+  HttpRouter.add("GET", root, Effect.andThen(authenticated, () => json(apiResourceList))),
+  HttpRouter.add("GET", `${root}/mirrordoperators`, listOperators),
+  HttpRouter.add("GET", `${root}/mirrordoperators/operator`, describeOperator),
+  HttpRouter.add("POST", `${root}/mirrordclusteroperatorusercredentials`, createCredentials),
+  HttpRouter.add("POST", `${root}/mirrordoperators/operator/certificate`, createCertificate),
+  HttpRouter.add("GET", `${root}/sessions`, listSessions),
+  HttpRouter.add("GET", `${root}/namespaces/:namespace/sessions`, listSessions),
+  HttpRouter.add("DELETE", `${root}/sessions/:id`, deleteSession),
+  HttpRouter.add("DELETE", `${root}/namespaces/:namespace/sessions/:id`, deleteSession),
+  HttpRouter.add("DELETE", `${root}/sessions`, deleteSessions),
+  HttpRouter.add("GET", `${root}/namespaces/:namespace/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${root}/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${root}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),
+  HttpRouter.add("GET", `${root}/copytargets`, emptyList("CopyTargetList")),
+  HttpRouter.add("*", "/*", (request) =>
+    Effect.andThen(authenticated, () => Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`)))
+  )
+)
+
+/** For answers that are written without a router: the refusal of an upgrade. */
+export const refusal = (error: ApiError): string => {
+  const body = JSON.stringify(statusBody(error.code, error.reason, error.message))
+  return [
+    `HTTP/1.1 ${error.code} ${error.reason}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    body
+  ].join("\r\n")
+}

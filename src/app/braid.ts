@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { version } from "./version.ts"
+
+/** Ends the process with a code once the command is done and cleaned up. */
+const exitWith = (code: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    process.exitCode = code
+  })
+
+const operator = Command.make("operator", {}, () =>
+  Effect.flatMap(
+    Effect.promise(() => import("./operator/operator-command.ts")),
+    ({ runOperator }) => Effect.flatMap(runOperator, exitWith)
+  )
+).pipe(Command.withDescription("Runs the operator of one cluster, configured by the environment of the chart."))
+
+const playground = Command.make(
+  "playground",
+  {
+    topology: Flag.Literals("topology", ["management", "primary-default"]).pipe(
+      Flag.withDefault("management"),
+      Flag.withDescription("management: primary (only manages), cluster-a (default), cluster-b; primary-default: the primary is the default")
+    ),
+    once: Flag.Boolean("once").pipe(Flag.withDefault(false), Flag.withDescription("End after the story instead of staying up")),
+    subnet: Flag.Int("subnet").pipe(
+      Flag.withDefault(40),
+      Flag.withDescription("Pods get addresses 127.<subnet>.0.0 and the following; choose another one to run two playgrounds")
+    ),
+    sessionTtlSecs: Flag.Int("session-ttl-secs").pipe(
+      Flag.withDefault(60),
+      Flag.withDescription("How long a session lives without a client")
+    ),
+    json: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("One JSON line per step on standard output"))
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./playground/playground-command.ts")),
+      ({ runPlayground }) => Effect.flatMap(runPlayground(options), exitWith)
+    )
+).pipe(Command.withDescription("Starts clusters on this machine, plays one session through all of them and stays up."))
+
+const agent = Command.make(
+  "agent",
+  { arguments: Argument.String("arguments").pipe(Argument.variadic()) },
+  (given) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./agent/agent-command.ts")),
+      ({ runAgentCommand }) => Effect.flatMap(runAgentCommand(given.arguments), exitWith)
+    )
+).pipe(Command.withDescription("Runs the reference agent; takes the real agent's arguments."))
+
+const braid = Command.make("braid").pipe(
+  Command.withDescription("One mirrord session over many Kubernetes clusters."),
+  Command.withSubcommands([operator, playground, agent])
+)
+
+Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -1,0 +1,314 @@
+import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
+import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
+import { clusterName } from "../../domain/fleet/cluster-name.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import {
+  mirrordMultiClusterSessions,
+  type MirrordMultiClusterSession
+} from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import { timestamp } from "../../domain/resources/object-meta.ts"
+import { readResource } from "../../domain/resources/resource-descriptor.ts"
+import { type ChildObservation, observeChild } from "../../domain/session/child-observation.ts"
+import { heartbeat } from "../../domain/session/heartbeat.ts"
+import type { ObservedSession, SessionSettings } from "../../domain/session/observed-session.ts"
+import type { SessionAction } from "../../domain/session/session-action.ts"
+import type { SessionFailure } from "../../domain/session/session-failure.ts"
+import { plan } from "../../domain/session/session-plan.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import { type Fleet, type FleetCluster } from "../fleet/fleet.ts"
+import type { Changes } from "../sessions/changes.ts"
+import type { SocketRegistry } from "../sessions/socket-registry.ts"
+import { type Controller, makeController, type Requeue } from "./controller.ts"
+import type { DebtLedger } from "./debt-ledger.ts"
+import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
+import { makeReflector, type Reflector } from "./reflector.ts"
+
+/** How long a call to one cluster may take before the others go on without it, in ms. */
+const callTimeout = 10_000
+/** Before a call to a cluster that failed is thought about again, in ms. */
+const afterFailure = 1_000
+/** After a conflict the newer object is on its way by the watch, in ms. */
+const afterConflict = 100
+
+export interface SessionManagerOptions {
+  readonly local: KubeApi
+  readonly fleet: Fleet
+  readonly defaultCluster: ClusterName | undefined
+  readonly settings: SessionSettings
+  readonly sockets: SocketRegistry
+  readonly debts: DebtLedger
+  readonly changes: Changes
+  readonly sha256Hex: Sha256Hex
+}
+
+export interface SessionManager extends Controller {
+  readonly parents: Reflector
+  /** The parent as last seen, or nothing: none, or not readable. */
+  readonly parent: (name: string) => MirrordMultiClusterSession | undefined
+  /** Plans every session again. */
+  readonly enqueueAll: () => void
+}
+
+/** What an API server said itself about a child that it does not have. */
+type ChildAnswer = { readonly _tag: "Gone" } | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
+
+/** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
+const refusal = (error: KubeError): SessionFailure | undefined => {
+  if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
+  if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized") return undefined
+  return { reason: error.reason === "Forbidden" ? "Forbidden" : "Error", message: error.detail }
+}
+
+/**
+ * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. What is to be done is decided in
+ * `domain/session/session-plan.ts`; here the world is observed and the actions are carried out.
+ */
+export const makeSessionManager = (options: SessionManagerOptions): Effect.Effect<SessionManager, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { changes, debts, fleet, local, settings, sockets } = options
+    const leaderSince = yield* Clock.currentTimeMillis
+    const heartbeats = new HeartbeatClock()
+    /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
+    const answered = new Map<string, { readonly uid: string; readonly answers: Map<string, ChildAnswer> }>()
+    const unreadable = new Set<string>()
+
+    const childKey = (cluster: ClusterName, name: string): string => `${cluster}/${name}`
+
+    /** The answers for one parent; a parent that was made anew under the name starts without any. */
+    const answersFor = (parent: string, uid: string): Map<string, ChildAnswer> => {
+      const known = answered.get(parent)
+      if (known?.uid === uid) return known.answers
+      const answers = new Map<string, ChildAnswer>()
+      answered.set(parent, { uid, answers })
+      return answers
+    }
+
+    const observeCluster = (cluster: FleetCluster, name: string, answers: ReadonlyMap<string, ChildAnswer>): ChildObservation => {
+      const children = cluster.children()
+      const since = cluster.unreadableSince()
+      if (children === undefined || !children.synced() || since !== undefined) {
+        return { _tag: "Unknown", since: since ?? leaderSince }
+      }
+      const object = children.get(name)
+      const known = answers.get(childKey(cluster.name, name))
+      if (object !== undefined && known?._tag !== "Gone") {
+        const child = readResource(mirrordClusterSessions, object)
+        if (Result.isSuccess(child)) return observeChild(child.success)
+        return { _tag: "Refused", at: leaderSince, failure: { reason: "Error", message: child.failure.message } }
+      }
+      if (known?._tag === "Refused") return known
+      return { _tag: "Absent", confirmed: known?._tag === "Gone" }
+    }
+
+    const observe = (name: string, parent: MirrordMultiClusterSession, now: number): ObservedSession => {
+      const answers = answersFor(name, parent.metadata.uid ?? "")
+      const recorded = Object.entries(parent.status?.clusterSessions ?? {}).map(([cluster, { sessionName }]) => ({
+        cluster: clusterName(cluster),
+        sessionName
+      }))
+      const children = recorded.flatMap(({ cluster, sessionName }): ReadonlyArray<readonly [ClusterName, ChildObservation]> => {
+        const known = fleet.clusters.get(cluster)
+        return known === undefined ? [] : [[cluster, observeCluster(known, sessionName, answers)]]
+      })
+      return {
+        parent,
+        children: new Map(children),
+        fleet: {
+          defaultCluster: options.defaultCluster,
+          clusters: new Map([...fleet.clusters].map(([cluster, { reach }]) => [cluster, reach()]))
+        },
+        settings,
+        leaderSince,
+        sockets: sockets.presence(name),
+        heartbeatSeenAt: heartbeats.seen(name, parent.status?.connectedTimestamp, now),
+        debts: debts.names(),
+        sha256Hex: options.sha256Hex
+      }
+    }
+
+    const patchParent = (name: string, patch: object, status: boolean): Effect.Effect<KubeObject, KubeError> =>
+      local.mergePatch(mirrordMultiClusterSessions, name, patch, status ? { subresource: "status" } : {})
+
+    const call = yield* FiberSet.makeRuntime<never>()
+    /** Children about which a call is under way; `again`: something more was to be done meanwhile. */
+    const calls = new Map<string, { again: boolean }>()
+
+    /**
+     * A call about one child. The session goes on meanwhile: a cluster that is slow or silent holds up no other. One call per child
+     * at a time; afterwards the session is planned again unless the watch will tell.
+     */
+    const onCluster = (
+      session: string,
+      cluster: ClusterName,
+      child: string,
+      use: (api: KubeApi) => Effect.Effect<"TellsWatch" | "PlanAgain", KubeError>
+    ): Effect.Effect<void> =>
+      Effect.sync(() => {
+        const access = fleet.clusters.get(cluster)?.access()
+        if (access === undefined) return
+        const key = childKey(cluster, child)
+        const underWay = calls.get(key)
+        if (underWay !== undefined) {
+          underWay.again = true
+          return
+        }
+        const state = { again: false }
+        calls.set(key, state)
+        const late = new KubeError({ cluster, operation: "call", reason: "Unreachable", detail: `no answer within ${callTimeout} ms` })
+        call(
+          use(access.api).pipe(
+            Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(late) }),
+            Effect.catch((error) =>
+              Effect.logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
+                Effect.andThen(Effect.sleep(afterFailure)),
+                Effect.as("PlanAgain" as const)
+              )
+            ),
+            Effect.map((then) => {
+              calls.delete(key)
+              if (state.again || then === "PlanAgain") enqueue(session)
+            })
+          )
+        )
+      })
+
+    const perform = (name: string, parent: KubeObject, action: SessionAction): Effect.Effect<unknown, KubeError> => {
+      switch (action._tag) {
+        case "AddFinalizer": {
+          const finalizers = [...(parent.metadata.finalizers ?? []), action.finalizer]
+          return patchParent(name, { metadata: { ...action.precondition, finalizers } }, false)
+        }
+        case "RemoveFinalizer": {
+          const finalizers = (parent.metadata.finalizers ?? []).filter((one) => one !== action.finalizer)
+          return patchParent(name, { metadata: { ...action.precondition, finalizers } }, false).pipe(
+            Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+          )
+        }
+        case "RecordChild":
+        case "PatchStatus":
+          return patchParent(name, { metadata: action.precondition, status: action.patch }, true)
+        case "CreateChild": {
+          const { child, cluster } = action
+          const key = childKey(cluster, child.metadata.name)
+          const answers = answersFor(name, parent.metadata.uid ?? "")
+          const body = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", ...child }
+          return onCluster(name, cluster, child.metadata.name, (api) => {
+            // Before the call: it may get through although its answer does not, and then nothing is known to be gone any more.
+            answers.delete(key)
+            return api.create(mirrordClusterSessions, body).pipe(
+              Effect.as("TellsWatch" as const),
+              Effect.catch((error) =>
+                Effect.flatMap(Clock.currentTimeMillis, (at) => {
+                  if (error.reason === "AlreadyExists") return Effect.succeed("TellsWatch" as const)
+                  const failure = refusal(error)
+                  if (failure === undefined) return Effect.fail(error)
+                  answers.set(key, { _tag: "Refused", at, failure })
+                  return Effect.succeed("PlanAgain" as const)
+                })
+              )
+            )
+          })
+        }
+        case "DeleteChild": {
+          const key = childKey(action.cluster, action.childName)
+          const answers = answersFor(name, parent.metadata.uid ?? "")
+          return onCluster(name, action.cluster, action.childName, (api) =>
+            api.delete(mirrordClusterSessions, action.childName, action.uid === undefined ? {} : { uid: action.uid }).pipe(
+              Effect.as("TellsWatch" as const),
+              Effect.catch((error) => {
+                if (error.reason !== "NotFound") return Effect.fail(error)
+                answers.set(key, { _tag: "Gone" })
+                return Effect.succeed("PlanAgain" as const)
+              })
+            )
+          )
+        }
+        case "RecordDebt":
+          return debts.record(action.cluster, action.childName, action.parentUid)
+        case "DeleteParent":
+          return Effect.andThen(Effect.logInfo("session ends", { session: name, why: action.why }), () =>
+            local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }).pipe(
+              Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+            )
+          )
+        case "RequeueAt":
+          return Effect.void
+      }
+    }
+
+    const forget = (name: string): void => {
+      heartbeats.forget(name)
+      sockets.forget(name)
+      answered.delete(name)
+      unreadable.delete(name)
+    }
+
+    /** Says once per object that it cannot be read; everything else goes on. */
+    const reportUnreadable = (name: string, message: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (unreadable.has(name)) return Effect.void
+        unreadable.add(name)
+        return Effect.logWarning("session ignored", { session: name, problem: message })
+      })
+
+    const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>
+      Effect.gen(function* () {
+        const cached = parents.get(name)
+        if (cached === undefined) {
+          forget(name)
+          return undefined
+        }
+        let object = cached
+        let parent = readResource(mirrordMultiClusterSessions, object)
+        if (Result.isFailure(parent)) {
+          yield* reportUnreadable(name, parent.failure.message)
+          return undefined
+        }
+        unreadable.delete(name)
+        const now = yield* Clock.currentTimeMillis
+        const beat = heartbeat(sockets.presence(name), heartbeats.lastWritten(name), now)
+        const alive = (object.metadata.deletionTimestamp ?? undefined) === undefined
+        if (beat.write && alive) {
+          heartbeats.wrote(name, now)
+          // What follows is decided from the answer: any decision from the cache would conflict with this very write.
+          object = yield* patchParent(name, { metadata: { uid: object.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }, true)
+          parent = readResource(mirrordMultiClusterSessions, object)
+          if (Result.isFailure(parent)) return undefined
+        }
+        const actions = plan(observe(name, parent.success, now), now)
+        const results = yield* Effect.forEach(actions, (action) => Effect.result(perform(name, object, action)), {
+          concurrency: "unbounded"
+        })
+        const failures = results.flatMap((result) => (Result.isFailure(result) ? [result.failure] : []))
+        const serious = failures.find(({ reason }) => reason !== "Conflict")
+        if (serious !== undefined) return yield* serious
+        if (failures.length > 0) return { after: afterConflict }
+        const times = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
+        const next = Math.min(...times, ...(beat.nextAt !== undefined && alive ? [beat.nextAt] : []))
+        return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
+      })
+
+    const { enqueue } = yield* makeController({ name: "MultiClusterSessionManager", reconcile })
+    const clock = yield* Clock.Clock
+    const parents = yield* makeReflector(local, mirrordMultiClusterSessions, (object, deleted, before) => {
+      if (!deleted && isHeartbeatOnly(before, object)) {
+        const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
+        heartbeats.seen(object.metadata.name, connectedTimestamp, clock.currentTimeMillisUnsafe())
+        return
+      }
+      enqueue(object.metadata.name)
+      changes.notify()
+    })
+    return {
+      parents,
+      enqueue,
+      enqueueAll: () => {
+        for (const { metadata } of parents.all()) enqueue(metadata.name)
+      },
+      parent: (name) => {
+        const object = parents.get(name)
+        const parent = object === undefined ? undefined : readResource(mirrordMultiClusterSessions, object)
+        return parent !== undefined && Result.isSuccess(parent) ? parent.success : undefined
+      }
+    }
+  })

@@ -1,0 +1,78 @@
+import { KubeConfig } from "@kubernetes/client-node"
+import { Clock, Effect, Logger, type Scope } from "effect"
+import { createHash } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
+import { podAgents } from "../../adapters/pod/pod-agents.ts"
+import { openMemberLink } from "../../adapters/websocket/member-link.ts"
+import { makeServingCertificate } from "../../adapters/x509/serving-certificate.ts"
+import { Agents } from "../../ports/agents.ts"
+import { ClusterConnector } from "../../ports/cluster-access.ts"
+import { serveApi } from "../api/api-server.ts"
+import { OperatorFacade } from "../api/operator-facade.ts"
+import { version } from "../version.ts"
+import { watchFrontProxy } from "./front-proxy.ts"
+import { makeOperator } from "./operator.ts"
+import { readSettings, type Settings } from "./settings.ts"
+
+const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+/** `KUBECONFIG` if set, else the pod's own service account. */
+const ownConfig = (): KubeConfig => {
+  const config = new KubeConfig()
+  const file = process.env["KUBECONFIG"]
+  if (file !== undefined && file !== "") config.loadFromFile(file)
+  else config.loadFromCluster()
+  return config
+}
+
+const readText = (path: string): Effect.Effect<string, { readonly message: string }> =>
+  Effect.tryPromise({
+    try: () => readFile(path, "utf8"),
+    catch: (cause) => ({ message: `the serving certificate cannot be read: ${cause instanceof Error ? cause.message : String(cause)}` })
+  })
+
+const servingCertificate = (settings: Settings) =>
+  settings.certificate === undefined
+    ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.promise(() => makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now))
+      )
+    : Effect.all({ certificatePem: readText(settings.certificate.certificatePath), keyPem: readText(settings.certificate.keyPath) })
+
+const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
+  Effect.gen(function* () {
+    const connector = yield* makeClusterConnector(ownConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
+    const frontProxy = yield* watchFrontProxy(connector.local.api)
+    const agents = podAgents(connector.local.api, settings.agents)
+    const operator = yield* makeOperator({ namespace: settings.namespace, version, fleet: settings.fleet }).pipe(
+      Effect.provideService(ClusterConnector, connector),
+      Effect.provideService(Agents, agents)
+    )
+    const { certificatePem, keyPem } = yield* servingCertificate(settings)
+    const { port } = yield* serveApi({
+      host: settings.host,
+      port: settings.port,
+      certificatePem,
+      keyPem,
+      frontProxy,
+      requireFrontProxy: settings.requireFrontProxy
+    }).pipe(Effect.provideService(OperatorFacade, operator))
+    yield* Effect.logInfo("operator ready", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
+    return yield* Effect.never
+  })
+
+/** `braid operator`: exit code 2 when the configuration is refused, 1 when the operator cannot go on. */
+export const runOperator: Effect.Effect<number> = readSettings(sha256Hex).pipe(
+  Effect.flatMap((settings) =>
+    Effect.scoped(serve(settings)).pipe(
+      Effect.catch((error) => Effect.as(Effect.logError(error.message), 1)),
+      Effect.provide(Logger.layer([settings.jsonLog ? Logger.consoleJson : Logger.consoleLogFmt]))
+    )
+  ),
+  Effect.catch((error) =>
+    Effect.sync(() => {
+      console.error(`braid: the configuration cannot be used:\n${error.message}`)
+      return 2
+    })
+  )
+)

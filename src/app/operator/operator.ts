@@ -1,0 +1,236 @@
+import { Clock, Effect, Layer, Result, type Scope } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
+import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions, type MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { parseConnectQuery } from "../../domain/session/connect-params.ts"
+import { parentName } from "../../domain/session/names.ts"
+import { parseSessionIdHeader, parseSessionReference, sessionIdName } from "../../domain/session/session-id.ts"
+import type { Agents } from "../../ports/agents.ts"
+import { ClusterConnector } from "../../ports/cluster-access.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
+import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
+import { makeClusterSessionController } from "../controllers/cluster-session-controller.ts"
+import { makeDebtLedger } from "../controllers/debt-ledger.ts"
+import { makeSessionManager } from "../controllers/multi-cluster-session-manager.ts"
+import { makeFleet } from "../fleet/fleet.ts"
+import { Changes } from "../sessions/changes.ts"
+import { makeMemberSessions } from "../sessions/member-sessions.ts"
+import { makePrimarySessions } from "../sessions/primary-sessions.ts"
+import { makeSocketRegistry } from "../sessions/socket-registry.ts"
+import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
+import { ensureUserAuthority } from "./user-authority.ts"
+
+const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+export interface OperatorOptions {
+  readonly namespace: string
+  readonly version: string
+  /** A primary's fleet; without it the operator is single, with a member's abilities. */
+  readonly fleet: FleetConfiguration | undefined
+}
+
+/** The primary's half: fleet, session manager and sessions over many clusters. */
+const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes) =>
+  Effect.gen(function* () {
+    const { local } = yield* ClusterConnector
+    const debts = yield* makeDebtLedger(local.api, options.namespace)
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    // The manager is made after the fleet that it observes; until then there is nobody to tell.
+    let onChange: (session?: string) => void = () => {}
+    const sockets = makeSocketRegistry((session) => onChange(session))
+    const own = { _tag: "Connected", operatorVersion: operatorVersion(options.version), fingerprint, parametersInHeader: true } as const
+    const fleet = yield* makeFleet(configuration, options.namespace, sha256Hex, own, {
+      childChanged: (_cluster, child) => {
+        const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+        if (typeof parent === "string") onChange(parent)
+      },
+      reachChanged: (cluster) => {
+        onChange()
+        const known = fleet.clusters.get(cluster)
+        const access = known?.access()
+        if (access !== undefined && known?.reach().reachable === true) {
+          run(
+            debts.pay(cluster, access.api).pipe(
+              Effect.catch((error) => Effect.logWarning("debts not paid", { problem: error.message }))
+            )
+          )
+        }
+      }
+    })
+    const manager = yield* makeSessionManager({
+      local: local.api,
+      fleet,
+      defaultCluster: configuration.defaultCluster,
+      settings: configuration,
+      sockets,
+      debts,
+      changes,
+      sha256Hex
+    })
+    onChange = (session) => {
+      if (session === undefined) manager.enqueueAll()
+      else manager.enqueue(session)
+      changes.notify()
+    }
+    const sessions = makePrimarySessions({
+      local: local.api,
+      clusterName: configuration.clusterName,
+      defaultCluster: configuration.defaultCluster,
+      manager,
+      fleet,
+      sockets,
+      changes,
+      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
+    })
+    return { fleet, manager, sessions }
+  })
+
+/** The operator of one cluster, in the role that its configuration gives it. */
+export const makeOperator = (
+  options: OperatorOptions
+): Effect.Effect<OperatorFacade["Service"], KubeError, Agents | ClusterConnector | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { local } = yield* ClusterConnector
+    const role = roleOf(options.fleet)
+    const times = options.fleet ?? defaultSessionTimes
+    const authority = yield* ensureUserAuthority(local.api, options.namespace)
+    const changes = new Changes()
+
+    let onSocket: (session: string) => void = () => {}
+    const sockets = makeSocketRegistry((session) => onSocket(session))
+    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, defaults: times })
+    onSocket = controller.enqueue
+    const members = yield* makeMemberSessions({
+      api: local.api,
+      cluster: options.fleet?.clusterName ?? "this cluster",
+      controller,
+      sockets,
+      changes,
+      remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
+    })
+    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes)
+
+    const parents = (): ReadonlyArray<MirrordMultiClusterSession> =>
+      (primary?.manager.parents.all() ?? []).flatMap(({ metadata }) => primary?.manager.parent(metadata.name) ?? [])
+    /** Users' own sessions in this cluster, without the children of anybody's multi-cluster sessions. */
+    const ownSessions = () =>
+      controller.sessions.all().flatMap(({ metadata }) => {
+        const session = controller.session(metadata.name)
+        return session === undefined || (session.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [session]
+      })
+
+    const problems = Effect.sync(() => [
+      ...(options.fleet === undefined ? [] : fleetProblems(options.fleet)),
+      ...(controller.sessions.synced() ? [] : ["The sessions of this cluster have not been read yet."]),
+      ...(primary === undefined || primary.manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."])
+    ])
+
+    /** Waits shortly for what a starting operator still has to read, then says what is missing. */
+    const usable = Effect.gen(function* () {
+      yield* controller.sessions.awaitSynced
+      if (primary !== undefined) {
+        yield* primary.manager.parents.awaitSynced
+        yield* primary.fleet.checked
+      }
+    }).pipe(
+      Effect.timeoutOption("5 seconds"),
+      Effect.andThen(() => problems),
+      Effect.flatMap((found) =>
+        found.length === 0 ? Effect.void : Effect.fail(internalError(`The operator cannot serve sessions now: ${found.join(" ")} Try again in a moment.`))
+      )
+    )
+
+    const userOf = (request: ConnectRequest, header: string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const user = verifyUserCertificate(authority, header, now)
+        if ("_tag" in user) return Effect.fail(forbidden(`${user.message.charAt(0).toUpperCase()}${user.message.slice(1)}.`))
+        const owner: SessionOwner = {
+          userId: user.userId,
+          username: request.clientName ?? user.commonName,
+          hostname: request.clientHostname ?? user.commonName,
+          k8sUsername: request.caller.user
+        }
+        return Effect.succeed(owner)
+      })
+
+    const connect = (request: ConnectRequest) =>
+      Effect.gen(function* () {
+        const id = parseSessionIdHeader(request.sessionId)
+        if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
+        const params = parseConnectQuery(request.query)
+        if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+        if (request.certificate === undefined) {
+          yield* usable
+          return yield* members.attachChild(request, id.success)
+        }
+        const owner = yield* userOf(request, request.certificate)
+        yield* usable
+        const isLocal = params.success.values.multi_cluster === false || request.target === "label" || request.target.startsWith("label.")
+        if (primary !== undefined && !isLocal) return yield* primary.sessions.attach(request, id.success, owner, params.success)
+        if (role._tag === "Primary" && role.managementOnly) {
+          return yield* badRequest("This cluster only manages sessions and runs no workloads; leave multi_cluster unset and target a workload by its name.")
+        }
+        return yield* members.attachUser(request, id.success, owner, params.success)
+      })
+
+    const remove = (api: KubeApi, resource: ResourceDescriptor<unknown>, name: string) =>
+      api.delete(resource, name).pipe(
+        Effect.catch((error) =>
+          error.reason === "NotFound" ? Effect.void : Effect.fail(internalError(`Session ${name} cannot be deleted: ${error.detail}.`))
+        )
+      )
+
+    const deleteSession = (reference: string) =>
+      Effect.gen(function* () {
+        const ids = parseSessionReference(reference)
+        if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
+        for (const id of ids.success) {
+          if (primary?.manager.parent(parentName(id)) !== undefined) return yield* remove(local.api, mirrordMultiClusterSessions, parentName(id))
+          if (controller.session(sessionIdName(id)) !== undefined) return yield* remove(local.api, mirrordClusterSessions, sessionIdName(id))
+        }
+        return yield* notFound(`There is no session ${reference}.`)
+      })
+
+    return {
+      problems,
+      connect,
+      deleteSession,
+      describe: Effect.map(Clock.currentTimeMillis, (now) =>
+        describeOperator({
+          version: options.version,
+          role,
+          namespace: options.namespace,
+          fingerprint: authority.fingerprint,
+          installation: sha256Hex(`installation ${options.namespace}`).slice(0, 32),
+          sessions: ownSessions(),
+          multiCluster: primary === undefined ? undefined : { fleet: primary.fleet, parents: parents() },
+          now
+        })
+      ),
+      issueCertificate: (csr) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const issued = issueUserCertificate(authority, csr, now, randomBytes(16))
+          return typeof issued === "string" ? Effect.succeed(issued) : Effect.fail(badRequest(`spec.csr: ${issued.message}.`))
+        }),
+      listSessions: (namespace) =>
+        Effect.map(Clock.currentTimeMillis, (now) =>
+          [...ownSessions().map((session) => sessionInfo(session, now)), ...parents().map((parent) => parentInfo(parent, now))]
+            .filter((info) => namespace === undefined || info.namespace === namespace)
+            .map(sessionObject)
+        ),
+      deleteAllSessions: Effect.gen(function* () {
+        const [multi, own] = [parents(), ownSessions()]
+        yield* Effect.forEach(multi, ({ metadata }) => Effect.ignore(remove(local.api, mirrordMultiClusterSessions, metadata.name)), { discard: true })
+        yield* Effect.forEach(own, ({ metadata }) => Effect.ignore(remove(local.api, mirrordClusterSessions, metadata.name)), { discard: true })
+        return multi.length + own.length
+      })
+    }
+  })
+
+export const operatorLayer = (options: OperatorOptions) => Layer.effect(OperatorFacade, makeOperator(options))

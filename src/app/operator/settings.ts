@@ -1,0 +1,96 @@
+import { Config, Data, Effect, Option, Result, Schema } from "effect"
+import { readFile } from "node:fs/promises"
+import { parseDocument } from "yaml"
+import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
+import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
+
+/** The configuration keeps the operator from starting; exit code 2. Every mistake at once, one sentence each. */
+export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration")<{
+  readonly mistakes: ReadonlyArray<ConfigurationMistake>
+}> {
+  override get message(): string {
+    return this.mistakes.map(({ message }) => message).join("\n")
+  }
+}
+
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  readonly namespace: string
+  readonly requireFrontProxy: boolean
+  /** Files of the serving certificate; without them the operator signs its own at each start. */
+  readonly certificate: { readonly certificatePath: string; readonly keyPath: string } | undefined
+  readonly agents: AgentSettings
+  readonly fleet: FleetConfiguration | undefined
+  readonly jsonLog: boolean
+}
+
+const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocument> =>
+  path === undefined
+    ? Effect.succeed({ _tag: "Absent" })
+    : Effect.tryPromise(() => readFile(path, "utf8")).pipe(
+        Effect.map((text): ConfigurationDocument => {
+          if (text.trim() === "") return { _tag: "Absent" }
+          const document = parseDocument(text)
+          const [error] = document.errors
+          return error === undefined ? { _tag: "Parsed", value: document.toJS() as unknown } : { _tag: "NotYaml", reason: error.message }
+        }),
+        Effect.catch((error) => Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) }))
+      )
+
+/** `[::]:443`, `0.0.0.0:443` or `127.0.0.1:0`. */
+const Address = Schema.String.check(
+  Schema.isPattern(/^(\[[0-9a-f:.]+\]|[^:[\]]+):\d{1,5}$/iu, { message: "Expected <address>:<port>, such as [::]:443 or 0.0.0.0:443" })
+)
+
+const splitAddress = (address: string): { readonly host: string; readonly port: number } => {
+  const at = address.lastIndexOf(":")
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) }
+}
+
+const text = (name: string) => Config.option(Config.String(name))
+
+/** The environment of the published chart (helm-chart §2.4), as far as it is used. */
+const environment = Config.all({
+  address: Config.schema(Address, ["OPERATOR", "ADDR"]).pipe(Config.withDefault("[::]:443")),
+  namespace: Config.String("MIRRORD_OPERATOR_NAMESPACE").pipe(Config.withDefault("mirrord")),
+  requireFrontProxy: Config.Boolean("OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT").pipe(Config.withDefault(true)),
+  jsonLog: Config.Boolean("OPERATOR_JSON_LOG").pipe(Config.withDefault(false)),
+  certificatePath: text("OPERATOR_TLS_CERT_PATH"),
+  keyPath: text("OPERATOR_TLS_KEY_PATH"),
+  agentPort: Config.option(Config.Port("OPERATOR_AGENT_PORT")),
+  agentImage: Config.String("MIRRORD_AGENT_IMAGE").pipe(Config.withDefault("ghcr.io/metalbear-co/mirrord:3.250.0")),
+  agentPullPolicy: Config.String("MIRRORD_AGENT_IMAGE_PULL_POLICY").pipe(Config.withDefault("IfNotPresent")),
+  agentNamespace: text("MIRRORD_AGENT_NAMESPACE"),
+  agentLogLevel: Config.String("MIRRORD_AGENT_RUST_LOG").pipe(Config.withDefault("info")),
+  multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
+  clustersFile: text("MIRRORD_CLUSTERS_CONFIG")
+})
+
+export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
+  Effect.gen(function* () {
+    const env = yield* environment
+    const multiCluster = yield* readDocument(Option.getOrUndefined(env.multiClusterFile))
+    const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
+    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters }, sha256Hex)
+    if (fleet !== undefined && Result.isFailure(fleet)) return yield* new RefusedConfiguration({ mistakes: fleet.failure })
+    const [certificatePath, keyPath] = [Option.getOrUndefined(env.certificatePath), Option.getOrUndefined(env.keyPath)]
+    return {
+      ...splitAddress(env.address),
+      namespace: env.namespace,
+      requireFrontProxy: env.requireFrontProxy,
+      jsonLog: env.jsonLog,
+      certificate: certificatePath === undefined || keyPath === undefined ? undefined : { certificatePath, keyPath },
+      agents: {
+        image: env.agentImage,
+        imagePullPolicy: env.agentPullPolicy,
+        namespace: Option.getOrElse(env.agentNamespace, () => env.namespace),
+        port: Option.getOrUndefined(env.agentPort),
+        idleTtlSecs: 60,
+        startupTimeoutSecs: 60,
+        logLevel: env.agentLogLevel
+      },
+      fleet: fleet?.success
+    }
+  })

@@ -1,0 +1,56 @@
+import { Clock, Effect, Schema } from "effect"
+import { randomBytes } from "node:crypto"
+import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import { secrets } from "../../domain/resources/core-kinds.ts"
+import { ownerLabel } from "../../domain/session/names.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+
+const secretName = "mirrord-operator-user-authority"
+
+const Data = Schema.Struct({ "tls.crt": Schema.String, "tls.key": Schema.String })
+
+const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
+
+const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority, KubeError> =>
+  Effect.try({
+    try: () => {
+      const data = Schema.decodeUnknownSync(Data)(secret["data"])
+      const text = (value: string): string => Buffer.from(value, "base64").toString("utf8")
+      return readUserAuthority(text(data["tls.crt"]), text(data["tls.key"]))
+    },
+    catch: () =>
+      new KubeError({
+        cluster,
+        operation: `read Secret ${secretName}`,
+        reason: "Invalid",
+        detail: "it holds no certificate and key; delete it, and the operator makes a new one (users then get new certificates)"
+      })
+  })
+
+/**
+ * The authority for users' certificates, from its Secret; made at the first start. Whoever is first decides: replicas that start
+ * together end up with the same one.
+ */
+export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Effect<UserAuthority, KubeError> =>
+  api.get(secrets, secretName, namespace).pipe(
+    Effect.catch((error) =>
+      error.reason !== "NotFound"
+        ? Effect.fail(error)
+        : Effect.gen(function* () {
+            const made = makeUserAuthority(yield* Clock.currentTimeMillis, randomBytes(16))
+            const secret = {
+              apiVersion: "v1",
+              kind: "Secret",
+              type: "kubernetes.io/tls",
+              metadata: { name: secretName, namespace, labels: ownerLabel },
+              data: { "tls.crt": base64(made.certificatePem), "tls.key": base64(made.keyPem) }
+            }
+            return yield* api.create(secrets, secret, namespace).pipe(
+              Effect.catch((refused) =>
+                refused.reason === "AlreadyExists" ? api.get(secrets, secretName, namespace) : Effect.fail(refused)
+              )
+            )
+          })
+    ),
+    Effect.flatMap((secret) => read(secret, api.cluster))
+  )

@@ -1,0 +1,72 @@
+import { Effect, FileSystem } from "effect"
+import { Logger } from "effect"
+import { workloadNamespace, workloadTarget } from "./manifests.ts"
+import { type Playground, startPlayground } from "./playground.ts"
+import { makeReporter, type Reporter } from "./reporter.ts"
+import { playStory } from "./story.ts"
+import { topology, type TopologyName } from "./topology.ts"
+
+export interface PlaygroundCommandOptions {
+  readonly topology: TopologyName
+  readonly once: boolean
+  readonly json: boolean
+  /** Second octet of the first cluster's pod addresses. */
+  readonly subnet: number
+  readonly sessionTtlSecs: number
+}
+
+const remoteSessionTimeoutSecs = 300
+
+const readyDetails = ({ clusters }: Playground) => ({
+  kubeconfig: Object.fromEntries(clusters.map(({ cluster, description }) => [description.name, cluster.kubeconfigPath])),
+  target: workloadTarget,
+  namespace: workloadNamespace,
+  entry: Object.fromEntries(clusters.flatMap(({ description, entry }) => (entry === undefined ? [] : [[description.name, entry]])))
+})
+
+const thingsToTry = (playground: Playground): ReadonlyArray<string> => [
+  "",
+  "Try, in another terminal:",
+  `  export KUBECONFIG=${playground.primary.cluster.kubeconfigPath}`,
+  "  kubectl get mirrordmulticlustersessions -w",
+  "  mirrord operator status",
+  `  mirrord exec --target ${workloadTarget} -- env`,
+  `  mirrord dump --target ${workloadTarget} -p 80`,
+  ...playground.clusters.flatMap(({ description, entry }) =>
+    entry === undefined ? [] : [`  curl ${entry}/hello            # enters at ${description.name}`]
+  ),
+  "",
+  "Ctrl-C ends everything and leaves nothing behind."
+]
+
+const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const playground = yield* startPlayground({
+      topology: topology(options.topology, options.subnet),
+      directory,
+      sessionTtlSecs: options.sessionTtlSecs,
+      remoteSessionTimeoutSecs,
+      progress: (step) => reporter.step(step, true)
+    })
+    yield* playStory(playground, reporter)
+    yield* reporter.step("ready", true, readyDetails(playground))
+    if (options.once) return
+    for (const line of thingsToTry(playground)) yield* reporter.say(line)
+    return yield* Effect.never
+  })
+
+/** `npm start`: exit code 0 only if every step of the story was fine. */
+export const runPlayground = (options: PlaygroundCommandOptions): Effect.Effect<number, never, FileSystem.FileSystem> => {
+  const reporter = makeReporter(options.json)
+  return Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const directory = yield* files.makeTempDirectoryScoped({ prefix: "braid-playground-" })
+    yield* play(options, directory, reporter)
+  }).pipe(
+    Effect.scoped,
+    Effect.catch((error) => reporter.step("playground", false, { problem: error.message })),
+    // The clusters' own chatter is in their pods' logs.
+    Effect.provide(Logger.layer([])),
+    Effect.map(() => (reporter.allOk() ? 0 : 1))
+  )
+}

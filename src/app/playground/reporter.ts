@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+
+/** What a step says beside its name; JSON values only. */
+export type StepDetails = Readonly<Record<string, unknown>>
+
+/** Tells people or programs how the playground proceeds. */
+export interface Reporter {
+  readonly step: (name: string, ok: boolean, details?: StepDetails) => Effect.Effect<void>
+  /** A sentence for people; nothing in JSON. */
+  readonly say: (text: string) => Effect.Effect<void>
+  /** Whether every step so far was fine. */
+  readonly allOk: () => boolean
+}
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const sentences: Readonly<Record<string, string>> = {
+  clusters: "API servers and nodes are up",
+  workload: "the demo workload runs",
+  operators: "an operator serves in each cluster",
+  session: "one session over all clusters is open",
+  env: "the environment comes from the default cluster",
+  file: "a file comes from the default cluster",
+  outgoing: "an outgoing connection leaves from the default cluster",
+  incoming: "requests that enter at every cluster are answered by one local process",
+  ping: "three pings, one pong each",
+  "member-lost": "a member is gone, the session goes on",
+  "member-returned": "the member is back and takes part again",
+  ended: "the session is ended: no child and no agent is left",
+  ready: "the playground is ready"
+}
+
+/** `json`: one line per step on standard output, `{"step":…,"ok":…}`; otherwise a sentence with a mark. */
+export const makeReporter = (json: boolean): Reporter => {
+  let allOk = true
+  return {
+    step: (name, ok, details = {}) =>
+      Effect.sync(() => {
+        allOk &&= ok
+        if (json) return write(JSON.stringify({ step: name, ok, ...details }))
+        const problem = ok ? "" : `: ${String(details["problem"] ?? "failed")}`
+        write(`${ok ? "✓" : "✗"} ${sentences[name] ?? name}${problem}`)
+      }),
+    say: (text) => Effect.sync(() => (json ? undefined : write(text))),
+    allOk: () => allOk
+  }
+}

@@ -1,0 +1,48 @@
+/** Which clusters the playground has and what each of them is for. */
+export type TopologyName = "management" | "primary-default"
+
+export interface PlaygroundCluster {
+  readonly name: string
+  readonly isPrimary: boolean
+  readonly isDefault: boolean
+  /** Whether the demo workload runs there. */
+  readonly hasWorkload: boolean
+  /** Second octet of its pods' addresses, 127.<subnet>.0.0/16. */
+  readonly subnet: number
+}
+
+export interface Topology {
+  readonly name: TopologyName
+  readonly managementOnly: boolean
+  readonly clusters: ReadonlyArray<PlaygroundCluster>
+}
+
+const cluster = (name: string, subnet: number, roles: Partial<PlaygroundCluster> = {}): PlaygroundCluster => ({
+  name,
+  subnet,
+  isPrimary: false,
+  isDefault: false,
+  hasWorkload: true,
+  ...roles
+})
+
+/**
+ * `management`: the step-by-step example of the design document, a primary that only manages and two workload clusters.
+ * `primary-default`: the primary is itself the default, and one of two workload clusters. `subnet` is the first of three to use.
+ */
+export const topology = (name: TopologyName, subnet: number): Topology =>
+  name === "management"
+    ? {
+        name,
+        managementOnly: true,
+        clusters: [
+          cluster("primary", subnet, { isPrimary: true, hasWorkload: false }),
+          cluster("cluster-a", subnet + 1, { isDefault: true }),
+          cluster("cluster-b", subnet + 2)
+        ]
+      }
+    : {
+        name,
+        managementOnly: false,
+        clusters: [cluster("cluster-a", subnet, { isPrimary: true, isDefault: true }), cluster("cluster-b", subnet + 1)]
+      }

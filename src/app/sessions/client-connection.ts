@@ -1,0 +1,238 @@
+import { Clock, Deferred, Effect, FiberMap, Metric, Random, type Scope } from "effect"
+import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
+import type { MemberName } from "../../domain/routing/member.ts"
+import { connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
+import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, step } from "../../domain/routing/router.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import type { SessionLocks } from "./session-locks.ts"
+
+/** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
+const brakeAt = 4 * 1024 * 1024
+const releaseAt = 1024 * 1024
+/** How long a member other than the default may hold up everybody else before it is disconnected, in ms. */
+const longestBrake = 10_000
+/** Pause before a lost member is dialled again, in ms; doubles up to the second. */
+const firstRedial = 1_000
+const longestRedial = 15_000
+/** How long one dialling may take, in ms. */
+const dialTimeout = 30_000
+/** A merged answer waits this long for members other than the default, in ms (design.md §4). */
+const mergeBound = 2_000
+
+/** Rounds of the router's own pings without a word from a member after which it counts as lost. */
+const missedPings = 3
+
+const droppedMessages = Metric.counter("braid_dropped_messages_total", {
+  description: "Protocol messages that were dropped instead of being forwarded, by reason.",
+  incremental: true
+})
+
+/** How a client's connection ended. */
+export type ConnectionEnd =
+  /** The client's socket is gone. */
+  | { readonly _tag: "ClientGone"; readonly reason: string }
+  /** Its socket is to be closed without a protocol `Close`: it reconnects. */
+  | { readonly _tag: "Dropped"; readonly reason: string }
+  /** Final, the client was told so. */
+  | { readonly _tag: "SessionEnded"; readonly reason: string }
+
+export interface ClientConnectionOptions {
+  readonly router: Omit<RouterOptions, "mergeBound">
+  readonly client: FrameChannel
+  /** Channels that are open already; the default's is. */
+  readonly connected: ReadonlyMap<MemberName, FrameChannel>
+  /** Dials a member (again). Fails when it cannot be reached now; it is tried again later. */
+  readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, { readonly message: string }>
+  /** Told to the client's log as soon as its phase allows. */
+  readonly warnings?: ReadonlyArray<string>
+  /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
+  readonly locks: SessionLocks
+  /** Completes with a reason when the session is ended from elsewhere: the client is told so, for good. */
+  readonly terminated: Effect.Effect<{ readonly reason: string }>
+  /** Annotations of every log line, such as the session. */
+  readonly label: string
+}
+
+/**
+ * The shell around the router: one client, its members, plain callbacks between them. Everything that is decided is decided in
+ * `domain/routing`; here bytes are moved, sockets are opened and closed, and time is read.
+ */
+export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { client, label, router } = options
+    const clock = yield* Clock.Clock
+    const done = yield* Deferred.make<ConnectionEnd>()
+    const tasks = yield* FiberMap.make<string>()
+    const run = yield* FiberMap.runtime(tasks)<never>()
+    const channels = new Map<MemberName, FrameChannel>()
+    const self = connectionName(`${label} ${yield* Random.nextInt}`)
+    let state = makeRouter({ ...router, mergeBound })
+    let over = false
+    /** When each member said something last: one that leaves the router's own pings unanswered is lost. */
+    const heardAt = new Map<MemberName, number>()
+    /** Members whose queue is full: the client is paused as long as there is one. */
+    const full = new Set<MemberName>()
+    let clientFull = false
+
+    const finish = (end: ConnectionEnd): void => {
+      if (over) return
+      over = true
+      options.locks.current = releaseConnection(options.locks.current, self)
+      for (const channel of channels.values()) channel.close()
+      channels.clear()
+      client.close()
+      Deferred.doneUnsafe(done, Effect.succeed(end))
+    }
+
+    const feed = (input: RouterInputBody): void => {
+      if (over) return
+      const [next, outputs] = step(state, { ...input, now: clock.currentTimeMillisUnsafe() } as RouterInput)
+      state = next
+      for (const output of outputs) perform(output)
+    }
+
+    const detach = (member: MemberName): void => {
+      channels.get(member)?.close()
+      channels.delete(member)
+      if (full.delete(member) && full.size === 0) client.resume()
+      if (member !== router.defaultMember) redial(member)
+    }
+
+    const lose = (member: MemberName, channel: FrameChannel, reason: string): void => {
+      if (channels.get(member) !== channel) return
+      detach(member)
+      feed({ _tag: "MemberLost", member, reason })
+    }
+
+    const sendTo = (member: MemberName, bytes: Uint8Array): void => {
+      const channel = channels.get(member)
+      if (channel === undefined) return
+      channel.send(bytes)
+      if (channel.queuedBytes() < brakeAt || full.has(member)) return
+      full.add(member)
+      client.pause()
+      if (member === router.defaultMember) return
+      run(`brake ${member}`, Effect.sleep(longestBrake).pipe(Effect.andThen(Effect.sync(() => {
+        if (full.has(member)) lose(member, channel, "it did not take what was sent to it")
+      }))))
+    }
+
+    const fromClient = (bytes: Uint8Array): void => {
+      const { answer, locks } = lockFromClient(options.locks.current, self, bytes)
+      options.locks.current = locks
+      if (answer === undefined) feed({ _tag: "FromClient", bytes })
+      else sendToClient(answer)
+    }
+
+    const sendToClient = (bytes: Uint8Array): void => {
+      options.locks.current = lockToClient(options.locks.current, self, bytes)
+      client.send(bytes)
+      if (clientFull || client.queuedBytes() < brakeAt) return
+      clientFull = true
+      for (const channel of channels.values()) channel.pause()
+    }
+
+    const perform = (output: RouterOutput): void => {
+      switch (output._tag) {
+        case "ToClient":
+          return sendToClient(output.bytes)
+        case "ToMember":
+          return sendTo(output.member, output.bytes)
+        case "DisconnectMember":
+          return detach(output.member)
+        case "DropClient":
+          return finish({ _tag: "Dropped", reason: output.reason })
+        case "EndSession":
+          return finish({ _tag: "SessionEnded", reason: output.reason })
+        case "WakeAt":
+          run("tick", Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
+            Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
+          ))
+          return
+        case "Warn":
+          run(`warn ${output.message}`, Effect.logWarning(output.message, { connection: label }))
+          return
+        case "Dropped":
+          run(`dropped ${output.what}`, Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))
+          return
+      }
+    }
+
+    const attach = (member: MemberName, channel: FrameChannel): void => {
+      if (over) return channel.close()
+      channels.set(member, channel)
+      heardAt.set(member, clock.currentTimeMillisUnsafe())
+      feed({ _tag: "MemberConnected", member })
+      channel.open({
+        message: (bytes) => {
+          heardAt.set(member, clock.currentTimeMillisUnsafe())
+          feed({ _tag: "FromMember", member, bytes })
+        },
+        ended: (reason) => lose(member, channel, reason),
+        drained: () => {
+          if (channel.queuedBytes() < releaseAt && full.delete(member) && full.size === 0) client.resume()
+        },
+        ignored: () => lose(member, channel, "it sent something that is no binary message")
+      })
+      if (clientFull) channel.pause()
+    }
+
+    const late = () => Effect.fail({ message: `no connection within ${dialTimeout} ms` })
+
+    const redial = (member: MemberName, after = firstRedial): void => {
+      if (over) return
+      let pause = after
+      run(
+        `dial ${member}`,
+        Effect.gen(function* () {
+          for (;;) {
+            yield* Effect.sleep(pause)
+            pause = Math.min(longestRedial, Math.max(firstRedial, pause * 2))
+            const channel = yield* options
+              .connect(member)
+              .pipe(Effect.timeoutOrElse({ duration: dialTimeout, orElse: late }), Effect.option)
+            if (channel._tag === "Some") return attach(member, channel.value)
+          }
+        })
+      )
+    }
+
+    // The default first, so that what the client says at once has somewhere to go.
+    const first = options.connected.get(router.defaultMember)
+    if (first !== undefined) attach(router.defaultMember, first)
+    for (const [member, channel] of options.connected) if (member !== router.defaultMember) attach(member, channel)
+    for (const member of router.members) {
+      if (!options.connected.has(member) && member !== router.defaultMember) redial(member, 0)
+    }
+    client.open({
+      message: fromClient,
+      ended: (reason) => finish({ _tag: "ClientGone", reason }),
+      drained: () => {
+        if (!clientFull || client.queuedBytes() >= releaseAt) return
+        clientFull = false
+        for (const channel of channels.values()) channel.resume()
+      },
+      ignored: (what) => perform({ _tag: "Warn", message: `the client sent a ${what}, which was ignored: only binary messages count` })
+    })
+    const { pingMembersEvery } = router
+    if (pingMembersEvery !== undefined) {
+      const check = (): void => {
+        const oldest = clock.currentTimeMillisUnsafe() - missedPings * pingMembersEvery
+        for (const [member, channel] of channels) if ((heardAt.get(member) ?? 0) < oldest) lose(member, channel, "it does not answer any more")
+      }
+      run("silence", Effect.forever(Effect.andThen(Effect.sleep(pingMembersEvery), () => Effect.sync(check))))
+    }
+    for (const message of options.warnings ?? []) feed({ _tag: "WarnUser", message })
+    run(
+      "terminated",
+      Effect.map(options.terminated, ({ reason }) => {
+        client.send(daemonMessage.encode({ _tag: "Close", value: reason }))
+        finish({ _tag: "SessionEnded", reason })
+      })
+    )
+    yield* Effect.addFinalizer(() => Effect.sync(() => finish({ _tag: "Dropped", reason: "the operator stops" })))
+    return yield* Deferred.await(done)
+  })
+
+/** A router input without its time, which is added when it is fed. */
+type RouterInputBody = RouterInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never

@@ -1,0 +1,32 @@
+import { Effect, type Scope } from "effect"
+import { noLocks, type PortLocks } from "../../domain/routing/port-locks.ts"
+
+/** The one piece of state that connections of a session share: who holds which port (wire-protocol §8.3 no. 22). */
+export interface SessionLocks {
+  current: PortLocks
+}
+
+/** Locks of every session that has a connection; they go with its last one, which held them. */
+export interface SessionLockTable {
+  readonly use: (session: string) => Effect.Effect<SessionLocks, never, Scope.Scope>
+}
+
+export const makeSessionLockTable = (): SessionLockTable => {
+  const sessions = new Map<string, { readonly locks: SessionLocks; users: number }>()
+  return {
+    use: (session) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const entry = sessions.get(session) ?? { locks: { current: noLocks }, users: 0 }
+          entry.users++
+          sessions.set(session, entry)
+          return entry.locks
+        }),
+        () =>
+          Effect.sync(() => {
+            const entry = sessions.get(session)
+            if (entry !== undefined && --entry.users === 0) sessions.delete(session)
+          })
+      )
+  }
+}

@@ -1,0 +1,110 @@
+import type { RequestHead, RequestMatcher } from "./http-filter.ts"
+
+/** One client connection of the agent. */
+export type ClientId = number
+
+/** Who steals a port: one client everything, or any number of clients what their filters want (wire-protocol §7.7). */
+export type PortSteal =
+  | { readonly _tag: "Unfiltered"; readonly client: ClientId }
+  | { readonly _tag: "Filtered"; readonly clients: ReadonlyMap<ClientId, RequestMatcher> }
+
+/** Who mirrors a port: any number of clients; `undefined` stands for "no filter". */
+export type PortMirrors = ReadonlyMap<ClientId, RequestMatcher | undefined>
+
+/** All subscriptions of one agent. Immutable. */
+export interface Subscriptions {
+  readonly steals: ReadonlyMap<number, PortSteal>
+  readonly mirrors: ReadonlyMap<number, PortMirrors>
+}
+
+export const noSubscriptions: Subscriptions = { steals: new Map(), mirrors: new Map() }
+
+const put = <K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> => new Map(map).set(key, value)
+const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
+  const rest = new Map(map)
+  rest.delete(key)
+  return rest
+}
+
+/** Whoever is in the way loses the port and is told nothing; the newcomer always succeeds. */
+export const steal = (
+  all: Subscriptions,
+  port: number,
+  client: ClientId,
+  filter: RequestMatcher | undefined
+): Subscriptions => {
+  const before = all.steals.get(port)
+  const clients = before?._tag === "Filtered" ? before.clients : new Map<ClientId, RequestMatcher>()
+  const after: PortSteal = filter === undefined
+    ? { _tag: "Unfiltered", client }
+    : { _tag: "Filtered", clients: put(clients, client, filter) }
+  return { ...all, steals: put(all.steals, port, after) }
+}
+
+/** Nothing happens if the client does not steal the port. */
+export const stopStealing = (all: Subscriptions, port: number, client: ClientId): Subscriptions => {
+  const before = all.steals.get(port)
+  if (before === undefined) return all
+  if (before._tag === "Unfiltered") {
+    return before.client === client ? { ...all, steals: without(all.steals, port) } : all
+  }
+  const clients = without(before.clients, client)
+  const steals = clients.size === 0 ? without(all.steals, port) : put(all.steals, port, { _tag: "Filtered" as const, clients })
+  return { ...all, steals }
+}
+
+/** Mirrors never compete. The same client again replaces its filter. */
+export const mirror = (
+  all: Subscriptions,
+  port: number,
+  client: ClientId,
+  filter: RequestMatcher | undefined
+): Subscriptions => ({
+  ...all,
+  mirrors: put(all.mirrors, port, put(all.mirrors.get(port) ?? new Map(), client, filter))
+})
+
+export const stopMirroring = (all: Subscriptions, port: number, client: ClientId): Subscriptions => {
+  const clients = without(all.mirrors.get(port) ?? new Map(), client)
+  return { ...all, mirrors: clients.size === 0 ? without(all.mirrors, port) : put(all.mirrors, port, clients) }
+}
+
+/** A client is gone with everything it had. */
+export const dropClient = (all: Subscriptions, client: ClientId): Subscriptions => {
+  let left = all
+  for (const port of subscribedPorts(all)) left = stopMirroring(stopStealing(left, port, client), port, client)
+  return left
+}
+
+/** The ports that must be redirected to the agent. */
+export const subscribedPorts = ({ steals, mirrors }: Subscriptions): ReadonlySet<number> =>
+  new Set([...steals.keys(), ...mirrors.keys()])
+
+/** What becomes of a request: who gets it, and which other clients wanted it too (they are told in the log). */
+export interface RequestOwner {
+  readonly client: ClientId | undefined
+  readonly filtered: boolean
+  readonly alsoMatching: ReadonlyArray<ClientId>
+}
+
+export const ownerOfRequest = (all: Subscriptions, port: number, request: RequestHead): RequestOwner => {
+  const steals = all.steals.get(port)
+  if (steals === undefined) return { client: undefined, filtered: false, alsoMatching: [] }
+  if (steals._tag === "Unfiltered") return { client: steals.client, filtered: false, alsoMatching: [] }
+  const [client, ...alsoMatching] = [...steals.clients].filter(([, matches]) => matches(request)).map(([id]) => id)
+  return { client, filtered: true, alsoMatching }
+}
+
+/** Who gets a connection that is not HTTP: only somebody who steals without filter. */
+export const ownerOfConnection = (all: Subscriptions, port: number): ClientId | undefined => {
+  const steals = all.steals.get(port)
+  return steals?._tag === "Unfiltered" ? steals.client : undefined
+}
+
+/** Who gets a copy of a request. */
+export const mirrorsOfRequest = (all: Subscriptions, port: number, request: RequestHead): ReadonlyArray<ClientId> =>
+  [...(all.mirrors.get(port) ?? [])].filter(([, matches]) => matches === undefined || matches(request)).map(([id]) => id)
+
+/** Who gets a copy of a connection that is not HTTP. */
+export const mirrorsOfConnection = (all: Subscriptions, port: number): ReadonlyArray<ClientId> =>
+  [...(all.mirrors.get(port) ?? [])].filter(([, matches]) => matches === undefined).map(([id]) => id)

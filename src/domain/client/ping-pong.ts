@@ -1,0 +1,32 @@
+import { event, fatal, send, type Turn, update } from "./client-state.ts"
+
+/** The client's own pings, per kind (wire-protocol §6.1, operator-api §5.4). */
+
+/** The client has reached the phase in which it pings. Port-forwarding pings at once, the others after one interval. */
+export const startPings = (turn: Turn): void => {
+  const { kind, pingInterval } = turn.state.options
+  if (kind === "cli" || kind === "dump") return
+  const nextAt = kind === "portForward" || kind === "reversePortForward" ? turn.now : turn.now + pingInterval
+  update(turn, { pings: { ...turn.state.pings, nextAt, lastOtherMessageAt: turn.now } })
+}
+
+/** `"Timeout"`: the operator has been silent for too long. */
+export const pingTick = (turn: Turn): "Fine" | "Timeout" => {
+  const { pings, options } = turn.state
+  if (pings.nextAt === undefined || turn.now < pings.nextAt) return "Fine"
+  const silent =
+    options.kind === "intproxy" ? turn.now - pings.lastOtherMessageAt >= options.pingInterval : options.kind !== "extproxy"
+  if (pings.expected > 0 && silent) return "Timeout"
+  update(turn, { pings: { ...pings, expected: pings.expected + 1, nextAt: turn.now + options.pingInterval } })
+  send(turn, "ping", { _tag: "Ping" })
+  return "Fine"
+}
+
+export const pong = (turn: Turn): void => {
+  const { pings, options } = turn.state
+  if (options.kind !== "dump" && options.kind !== "extproxy" && pings.expected === 0) {
+    return fatal(turn, options.kind === "intproxy" ? "§6.2 Ping" : "§6.1 F, G", "received an unexpected pong")
+  }
+  update(turn, { pings: { ...pings, expected: Math.max(0, pings.expected - 1), timeouts: 0 } })
+  event(turn, { _tag: "Pong" })
+}

@@ -1,0 +1,271 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Result, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { generateKeyPairSync, sign } from "node:crypto"
+import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
+import { ApiError } from "../../../src/app/api/status.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { type MemoryCluster, type MemoryWorld, memoryWorld, openConnection } from "../../support/memory-world.ts"
+
+const today = Date.UTC(2026, 10, 21)
+const parent = "mc-00000000000000ff"
+const caller = { user: "ann", groups: ["developers"], extra: {} }
+
+const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
+  const body = Buffer.concat(parts)
+  return Buffer.concat([Buffer.from(body.length < 128 ? [tag, body.length] : [tag, 0x81, body.length]), body])
+}
+const hex = (text: string): Buffer => Buffer.from(text, "hex")
+
+/** A user with a certificate of the operator. */
+const certificateOf = (cluster: MemoryCluster) =>
+  Effect.gen(function* () {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+    const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
+    const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from("laptop")))))
+    const info = tlv(0x30, hex("020100"), subject, tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)), hex("a000"))
+    const der = tlv(0x30, info, hex("300706032b65700500"), tlv(0x03, hex("00"), sign(null, info, privateKey)))
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
+    const issued = yield* cluster.operator?.issueCertificate(pem) ?? Effect.die("no operator")
+    return issued.replace(/-----[^-]+-----|\s/g, "")
+  })
+
+const request = (certificate: string | undefined, change: Partial<ConnectRequest> = {}): ConnectRequest => ({
+  caller,
+  namespace: "default",
+  target: "deployment.myapp",
+  sessionId: "255",
+  certificate,
+  clientVersion: "3.250.0",
+  clientName: "Ann",
+  clientHostname: "laptop",
+  query: "connect=true&on_concurrent_steal=abort&key=abc12",
+  ...change
+})
+
+/** Collects what a client hears. */
+const listen = (channel: FrameChannel): { readonly heard: Array<DaemonMessage>; readonly ended: () => string | undefined } => {
+  const heard: Array<DaemonMessage> = []
+  let ended: string | undefined
+  channel.open({
+    message: (bytes) => {
+      const decoded = daemonMessage.decode(bytes)
+      if (decoded._tag === "Decoded") heard.push(decoded.value)
+    },
+    ended: (reason) => {
+      ended = reason
+    },
+    drained: () => {},
+    ignored: () => {}
+  })
+  return { heard, ended: () => ended }
+}
+
+/** Lets everything that needs no time happen, and then some time pass. */
+const pass = (duration: string) => Effect.andThen(TestClock.withLive(Effect.sleep(5)), () => TestClock.adjust(duration as "1 second"))
+
+const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(today)
+    const world = yield* memoryWorld(settings)
+    yield* pass("1 second")
+    return { world, certificate: yield* certificateOf(world.primary) }
+  })
+
+const connect = (world: MemoryWorld, wanted: ConnectRequest) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(Effect.result(openConnection(world.primary, wanted)), { startImmediately: true })
+    for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
+    return yield* Fiber.join(fiber)
+  })
+
+const member = (world: MemoryWorld, name: string): MemoryCluster => {
+  const found = world.members.get(name)
+  if (found === undefined) throw new Error(`no cluster ${name}`)
+  return found
+}
+
+const statusOf = (world: MemoryWorld) =>
+  world.primary.api.peek(mirrordMultiClusterSessions, parent)?.["status"] as
+    | { readonly phase?: string; readonly clusterSessions?: Readonly<Record<string, { readonly ready: boolean; readonly error?: string }>> }
+    | undefined
+
+const opened = <A>(result: Result.Result<A, unknown>): A => {
+  if (Result.isFailure(result)) throw result.failure
+  return result.success
+}
+const refusedWith = (result: Result.Result<unknown, unknown>): ApiError => {
+  if (Result.isSuccess(result) || !(result.failure instanceof ApiError)) throw new Error("it was not refused with a Status")
+  return result.failure
+}
+
+describe("a session through three operators", () => {
+  it.live("is held until it is usable, has a child in each cluster, and takes the environment from the default", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const channel = opened(yield* connect(world, request(certificate)))
+      assert.strictEqual(statusOf(world)?.phase, "Ready")
+      for (const [name, { api }] of world.members) {
+        assert.deepStrictEqual(api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name), [`${parent}-${name}`])
+      }
+      const { heard } = listen(channel)
+      channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+      channel.send(clientMessage.encode({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) } }))
+      channel.send(clientMessage.encode({ _tag: "Ping" }))
+      yield* pass("1 second")
+      assert.deepStrictEqual(heard.map(({ _tag }) => _tag).sort(), ["GetEnvVarsResponse", "Pong", "SwitchProtocolVersionResponse"])
+      const env = heard.find((message) => message._tag === "GetEnvVarsResponse")
+      assert.deepStrictEqual(env, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", "a"]]) } })
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("leaves nothing behind when its client is gone for longer than the TTL", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const scope = yield* Scope.make()
+      opened(yield* connect(world, request(certificate)).pipe(Scope.provide(scope)))
+      yield* Scope.close(scope, Exit.void)
+      for (let i = 0; i < 30; i++) yield* pass("10 seconds")
+      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+      for (const { agentConnections, api } of world.members.values()) {
+        assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
+        assert.strictEqual(agentConnections, 0)
+      }
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("starts without a member that does not have the target, and says so", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      member(world, "b").api.erase(deployments, "myapp", "default")
+      const channel = opened(yield* connect(world, request(certificate)))
+      assert.match(statusOf(world)?.clusterSessions?.["b"]?.error ?? "", /no deployment\/myapp/)
+      const { heard } = listen(channel)
+      channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+      yield* pass("1 second")
+      channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
+      yield* pass("1 second")
+      const warnings = heard.filter((message) => message._tag === "LogMessage").map(({ value }) => value.message)
+      assert.isTrue(warnings.some((text) => text.includes("cluster b")), JSON.stringify(heard, (_key, value) => (typeof value === "bigint" ? String(value) : value)))
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("is refused with 404 when the default cluster does not have the target, and keeps no children", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      member(world, "a").api.erase(deployments, "myapp", "default")
+      const error = refusedWith(yield* connect(world, request(certificate)))
+      assert.strictEqual(error.code, 404)
+      assert.match(error.message, /cluster a.*deployment\/myapp/)
+      yield* pass("20 seconds")
+      assert.strictEqual(statusOf(world)?.phase, "Failed")
+      for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("is refused within ten seconds, never with a code on which clients retry, when the default cluster is down", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      member(world, "a").api.setReachable(false)
+      const error = refusedWith(yield* connect(world, request(certificate)))
+      assert.notInclude([429, 503, 504], error.code)
+      assert.match(error.message, /cluster a/)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("says why when the agent does not start", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      member(world, "a").agentProblem = "its image cannot be pulled: no such image"
+      const error = refusedWith(yield* connect(world, request(certificate)))
+      assert.strictEqual(error.code, 500)
+      assert.match(error.message, /no such image/)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("belongs to the user who began it", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      opened(yield* connect(world, request(certificate)))
+      const other = yield* certificateOf(world.primary)
+      const error = refusedWith(yield* connect(world, request(other)))
+      assert.strictEqual(error.code, 403)
+      assert.match(error.message, /belongs to another user/)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("ends at once, for good and everywhere when it is deleted by any of its names", () =>
+    Effect.gen(function* () {
+      for (const reference of ["255", "FF", parent]) {
+        const { certificate, world } = yield* start()
+        const channel = opened(yield* connect(world, request(certificate)))
+        const client = listen(channel)
+        yield* world.primary.operator?.deleteSession(reference, caller) ?? Effect.die("no operator")
+        for (let i = 0; i < 10; i++) yield* pass("1 second")
+        assert.strictEqual(client.heard.at(-1)?._tag, "Close", reference)
+        assert.isDefined(client.ended())
+        assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+        for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
+      }
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("goes on without a lost member and takes it back when it returns", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      opened(yield* connect(world, request(certificate)))
+      const b = member(world, "b")
+      b.api.setReachable(false)
+      for (let i = 0; i < 4; i++) yield* pass("10 seconds")
+      assert.strictEqual(statusOf(world)?.phase, "Ready")
+      assert.isFalse(statusOf(world)?.clusterSessions?.["b"]?.ready)
+      b.api.setReachable(true)
+      for (let i = 0; i < 6; i++) yield* pass("10 seconds")
+      assert.isTrue(statusOf(world)?.clusterSessions?.["b"]?.ready)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+})
+
+describe("bad connects", () => {
+  const cases: ReadonlyArray<readonly [string, Partial<ConnectRequest>, number, RegExp]> = [
+    ["no session id", { sessionId: undefined }, 400, /x-session-id is missing/],
+    ["a session id that is no number", { sessionId: "abc" }, 400, /x-session-id is "abc"/],
+    ["a target of unknown kind", { target: "banana.split" }, 400, /no kind "banana"/],
+    ["a broken parameter", { query: "connect=true&sqs_splits=%7B" }, 400, /sqs_splits/],
+    ["a forged certificate", { certificate: "AAAA" }, 403, /certificate/]
+  ]
+  it.live.each(cases)("with %s get a clear Status", ([, change, code, message]) =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const error = refusedWith(yield* connect(world, request(certificate, change)))
+      assert.strictEqual(error.code, code)
+      assert.match(error.message, message)
+      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("of a user without certificate are refused; only a primary's identity may do that", () =>
+    Effect.gen(function* () {
+      const { world } = yield* start()
+      const error = refusedWith(yield* connect(world, request(undefined)))
+      assert.strictEqual(error.code, 403)
+      assert.match(error.message, /ann connects without a user certificate/)
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("to garbage in custom resources leave every other session alone", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      world.primary.api.write(mirrordMultiClusterSessions, "mc-garbage", { spec: { clusters: 7 } })
+      member(world, "a").api.write(mirrordClusterSessions, "garbage", { spec: "none" })
+      opened(yield* connect(world, request(certificate)))
+      assert.strictEqual(statusOf(world)?.phase, "Ready")
+      assert.isDefined(member(world, "a").api.peek(pods, "myapp-1", "default"))
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+})

@@ -1,0 +1,91 @@
+import { ConfigProvider, Effect, Exit } from "effect"
+import { createHash } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, it } from "vitest"
+import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+const read = (env: Readonly<Record<string, string>>): Promise<Exit.Exit<Settings, unknown>> =>
+  Effect.runPromiseExit(readSettings(sha256Hex).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))))
+
+const refusal = async (env: Readonly<Record<string, string>>): Promise<RefusedConfiguration> => {
+  const exit = await Effect.runPromise(
+    Effect.flip(readSettings(sha256Hex).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))))
+  )
+  if (!(exit instanceof RefusedConfiguration)) throw exit
+  return exit
+}
+
+const multiCluster = "clusterName: primary\ndefaultCluster: a\nmanagementOnly: true\nremoteSessionTimeoutSecs: 300\nsessionTtlSecs: 60\n"
+
+describe("settings", () => {
+  it("are those of a single operator without any variable", async () => {
+    const exit = await read({})
+    expect(Exit.isSuccess(exit) && exit.value).toMatchObject({ host: "::", port: 443, namespace: "mirrord", fleet: undefined, requireFrontProxy: true })
+  })
+
+  it("read a primary's files", async () => {
+    const exit = await read({
+      OPERATOR_ADDR: "127.0.0.1:3000",
+      MIRRORD_MULTICLUSTER_CONFIG: file("good.yaml", multiCluster),
+      MIRRORD_CLUSTERS_CONFIG: file("clusters.yaml", "clusters:\n  - {name: a, server: 'https://a', authType: bearerToken}\n")
+    })
+    expect(Exit.isSuccess(exit) && exit.value).toMatchObject({
+      host: "127.0.0.1",
+      port: 3000,
+      fleet: { clusterName: "primary", defaultCluster: "a", managementOnly: true, members: [{ name: "a" }] }
+    })
+  })
+
+  it("refuse a file with ten mistakes and name all ten, each with file, field, value and cure", async () => {
+    const { message, mistakes } = await refusal({
+      MIRRORD_MULTICLUSTER_CONFIG: file("bad.yaml", "clusterName: primary\ndefaultCluster: primary\nmanagementOnly: true\nsessionTtlSecs: soon\nremoteSessionTimeoutSecs: -1\n"),
+      MIRRORD_CLUSTERS_CONFIG: file(
+        "bad-clusters.yaml",
+        [
+          "clusters:",
+          "  - {name: a, server: 'https://a'}",
+          "  - {name: b, authType: bearerToken}",
+          "  - {name: c, server: 'https://c', authType: password}",
+          "  - {server: 'https://d', authType: mtls}",
+          "  - {name: primary, server: 'https://e', authType: mtls}",
+          "  - {name: f, server: 'https://f', authType: mtls, isDefault: true}",
+          "  - {name: g, server: 'https://g', authType: mtls, isDefault: true}"
+        ].join("\n")
+      )
+    })
+    expect(mistakes.length).toBeGreaterThanOrEqual(10)
+    for (const mistake of mistakes) {
+      expect(mistake.message).toContain(mistake.file)
+      expect(mistake.cure).not.toBe("")
+    }
+    expect(message).toMatch(/authType/)
+    expect(message).toMatch(/managementOnly|management-only/)
+  })
+
+  it("refuse what is no YAML, and a file that is not there", async () => {
+    const noYaml = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: file("no.yaml", "clusterName: [") })
+    expect(noYaml.message).toContain("multicluster-config.yaml")
+    const missing = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: join(folder, "absent.yaml") })
+    expect(missing.message).toContain("cannot be read")
+  })
+
+  it.each([
+    ["OPERATOR_AGENT_PORT", "many"],
+    ["OPERATOR_ADDR", "somewhere"]
+  ])("say that %s is malformed", async (name, value) => {
+    const exit = await read({ [name]: value })
+    const problem = String(Exit.isFailure(exit) ? exit.cause : "")
+    for (const part of name.split("_").slice(0, 2)) expect(problem).toContain(part)
+  })
+})

@@ -1,0 +1,45 @@
+import type { FrameChannel, FrameHandlers } from "../../src/ports/frame-channel.ts"
+
+/** A {@link FrameChannel} whose other end is the test. */
+export interface FakeChannel extends FrameChannel {
+  readonly sent: Array<Uint8Array>
+  readonly isClosed: () => boolean
+  readonly isPaused: () => boolean
+  /** Something arrives. */
+  readonly receive: (bytes: Uint8Array) => void
+  /** The other side is gone. */
+  readonly end: (reason: string) => void
+  /** Sets how much waits in the queue; at 0 the channel says that it is drained. */
+  readonly queue: (bytes: number) => void
+}
+
+export const fakeChannel = (): FakeChannel => {
+  const sent: Array<Uint8Array> = []
+  let handlers: FrameHandlers | undefined
+  let [closed, paused, queued] = [false, false, 0]
+  return {
+    sent,
+    send: (bytes) => void sent.push(bytes),
+    queuedBytes: () => queued,
+    pause: () => {
+      paused = true
+    },
+    resume: () => {
+      paused = false
+    },
+    close: () => {
+      closed = true
+    },
+    open: (given) => {
+      handlers = given
+    },
+    isClosed: () => closed,
+    isPaused: () => paused,
+    receive: (bytes) => handlers?.message(bytes),
+    end: (reason) => handlers?.ended(reason),
+    queue: (bytes) => {
+      queued = bytes
+      if (bytes === 0) handlers?.drained()
+    }
+  }
+}

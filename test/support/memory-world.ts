@@ -1,0 +1,213 @@
+import { Clock, Effect, Scope } from "effect"
+import { createHash } from "node:crypto"
+import { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
+import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
+import type { ApiError } from "../../src/app/api/status.ts"
+import { makeOperator } from "../../src/app/operator/operator.ts"
+import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { clientMessage } from "../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { deployments, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
+import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
+import { AgentFailed, Agents } from "../../src/ports/agents.ts"
+import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-access.ts"
+import type { FrameChannel } from "../../src/ports/frame-channel.ts"
+import { type KubeApi, KubeError } from "../../src/ports/kube-api.ts"
+import { LinkRefused } from "../../src/ports/member-link.ts"
+import { channelPair } from "./channel-pair.ts"
+
+export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
+const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+/** One cluster with its operator, all in this process. */
+export interface MemoryCluster {
+  readonly name: string
+  readonly api: MemoryKubeApi
+  operator: OperatorFacade["Service"] | undefined
+  /** Agent connections that are open, the idle ones that keep agents alive included. */
+  agentConnections: number
+  /** Makes every start of an agent fail with this text. */
+  agentProblem: string | undefined
+}
+
+/** The least of an agent: what a session's start needs. */
+const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
+  cluster.agentConnections++
+  const answer = (message: DaemonMessage): void => channel.send(daemonMessage.encode(message))
+  channel.open({
+    message: (bytes) => {
+      const decoded = clientMessage.decode(bytes)
+      if (decoded._tag !== "Decoded") return channel.close()
+      const { value: message } = decoded
+      if (message._tag === "SwitchProtocolVersion") answer({ _tag: "SwitchProtocolVersionResponse", value: message.value })
+      if (message._tag === "Ping") answer({ _tag: "Pong" })
+      if (message._tag === "GetEnvVarsRequest") {
+        answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", cluster.name]]) } })
+      }
+    },
+    ended: () => {
+      cluster.agentConnections--
+    },
+    drained: () => {},
+    ignored: () => {}
+  })
+}
+
+const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
+  ensure: (placement) =>
+    cluster.agentProblem === undefined
+      ? Effect.succeed({ name: `agent-of-${placement?.podName ?? "nobody"}`, host: "10.0.0.1", port: 1 })
+      : Effect.fail(new AgentFailed({ agent: "agent", detail: cluster.agentProblem })),
+  connect: () =>
+    Effect.sync(() => {
+      const [mine, its] = channelPair()
+      agent(cluster, its)
+      return mine
+    })
+})
+
+/** The API server in front of a cluster: its objects, and its operator behind the aggregation layer. */
+const aggregated = (cluster: MemoryCluster): KubeApi => {
+  const { api } = cluster
+  return {
+    cluster: api.cluster,
+    list: (...args) => api.list(...args),
+    watch: (...args) => api.watch(...args),
+    mergePatch: (...args) => api.mergePatch(...args),
+    delete: (...args) => api.delete(...args),
+    get: (ref, name, namespace) =>
+      ref.plural !== mirrordOperators.plural
+        ? api.get(ref, name, namespace)
+        : // Any request shows whether the server can be reached.
+          Effect.andThen(api.list(pods), () =>
+            cluster.operator === undefined
+              ? Effect.fail(new KubeError({ cluster: cluster.name, operation: "get", reason: "Other", code: 503, detail: "no operator" }))
+              : Effect.map(cluster.operator.describe, (object) => ({ ...object, metadata: { name: "operator" } }))
+          ),
+    create: (ref, object, namespace) => {
+      if (ref.plural !== subjectAccessReviews.plural) return api.create(ref, object, namespace)
+      const { spec } = object as { readonly spec: { readonly user: string } }
+      return Effect.succeed({ metadata: { name: "" }, status: { allowed: spec.user === primaryIdentity.user } })
+    }
+  }
+}
+
+const connectTo = (cluster: MemoryCluster, request: ConnectRequest): Effect.Effect<AcceptedConnection, ApiError | LinkRefused, Scope.Scope> =>
+  cluster.operator === undefined
+    ? Effect.fail(new LinkRefused({ cluster: cluster.name, reason: "", detail: "no operator" }))
+    : cluster.operator.connect(request)
+
+/** Opens a connection to an operator as its API server would pass it on; the channel is the client's end. */
+export const openConnection = (
+  cluster: MemoryCluster,
+  request: ConnectRequest
+): Effect.Effect<FrameChannel, ApiError | LinkRefused, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const accepted = yield* connectTo(cluster, request)
+    const [client, server] = channelPair()
+    yield* Effect.forkIn(Effect.scoped(accepted.serve(server)), scope, { startImmediately: true })
+    return client
+  })
+
+const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
+  api: aggregated(cluster),
+  link: (request) =>
+    Effect.andThen(
+      Effect.mapError(cluster.api.list(pods), (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })),
+      () =>
+        openConnection(cluster, {
+          caller: primaryIdentity,
+          namespace: request.namespace,
+          target: request.target,
+          sessionId: request.sessionId.toString(),
+          certificate: undefined,
+          clientVersion: undefined,
+          clientName: undefined,
+          clientHostname: undefined,
+          query: request.query
+        })
+    ).pipe(
+      Effect.mapError((error) =>
+        error._tag === "LinkRefused" ? error : new LinkRefused({ cluster: cluster.name, code: error.code, reason: error.reason, detail: error.message })
+      ),
+      Effect.provideService(Scope.Scope, scope)
+    )
+})
+
+const workload = (cluster: MemoryCluster, name: string): void => {
+  const labels = { app: name }
+  cluster.api.write(deployments, name, { spec: { selector: { matchLabels: labels }, template: { spec: { containers: [{ name }] } } } }, "default")
+  cluster.api.write(
+    pods,
+    `${name}-1`,
+    {
+      metadata: { labels },
+      spec: { nodeName: "node", containers: [{ name }] },
+      status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: [{ name, ready: true, containerID: "containerd://abc" }] }
+    },
+    "default"
+  )
+}
+
+export interface MemoryWorld {
+  readonly primary: MemoryCluster
+  readonly members: ReadonlyMap<string, MemoryCluster>
+}
+
+/** A management-only primary with members `a` (default) and `b`, each with `deployment/myapp`; lives as long as the scope. */
+export const memoryWorld = (settings: Partial<FleetConfiguration> = {}): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const make = (name: string): MemoryCluster => ({
+      name,
+      api: new MemoryKubeApi(name),
+      operator: undefined,
+      agentConnections: 0,
+      agentProblem: undefined
+    })
+    const primary = make("primary")
+    const members = new Map(["a", "b"].map((name) => [name, make(name)]))
+    const now = yield* Clock.currentTimeMillis
+    for (const [name, member] of members) {
+      workload(member, "myapp")
+      primary.api.write(
+        secrets,
+        credentialsSecretName(clusterName(name), sha256Hex),
+        {
+          metadata: { labels: { "operator.metalbear.co/remote-cluster-credentials": "true" } },
+          data: { bearerToken: Buffer.from("token").toString("base64") }
+        },
+        "mirrord",
+        now
+      )
+    }
+    const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
+      makeOperator({ namespace: "mirrord", version: "test", fleet }).pipe(
+        Effect.provideService(ClusterConnector, {
+          local: access(cluster, scope),
+          member: ({ name }) => Effect.succeed(access(members.get(name) ?? make(name), scope))
+        }),
+        Effect.provideService(Agents, memoryAgents(cluster))
+      )
+    for (const member of members.values()) member.operator = yield* start(member, undefined)
+    primary.operator = yield* start(primary, {
+      clusterName: clusterName("primary"),
+      managementOnly: true,
+      defaultCluster: clusterName("a"),
+      sessionStart: "default",
+      remoteSessionTimeoutSecs: 300,
+      sessionTtlSecs: 60,
+      members: ["a", "b"].map((name) => ({
+        name: clusterName(name),
+        server: `https://${name}`,
+        namespace: undefined,
+        certificateAuthority: undefined,
+        auth: { _tag: "BearerToken" },
+        problems: []
+      })),
+      ...settings
+    })
+    return { primary, members }
+  })
