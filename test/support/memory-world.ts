@@ -83,7 +83,7 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
           Effect.andThen(api.list(pods), () =>
             cluster.operator === undefined
               ? Effect.fail(new KubeError({ cluster: cluster.name, operation: "get", reason: "Other", code: 503, detail: "no operator" }))
-              : Effect.map(cluster.operator.describe, (object) => ({ ...object, metadata: { name: "operator" } }))
+              : Effect.map(Effect.orDie(cluster.operator.describe), (object) => ({ ...object, metadata: { name: "operator" } }))
           ),
     create: (ref, object, namespace) => {
       if (ref.plural !== subjectAccessReviews.plural) return api.create(ref, object, namespace)

@@ -75,7 +75,6 @@ export class HttpTraffic {
       maxHeaderSize: 65_536,
       shouldUpgradeCallback: (request) => !hasBody(request)
     })
-    Object.assign(this.#server, { httpAllowHalfOpen: true })
     this.#server.on("request", (message, response) => this.#serve(message, new HttpAnswer(message, response)))
     const upgrade = (message: http.IncomingMessage, socket: Duplex, head: Uint8Array): void => {
       const upgradable: Upgradable = { socket, head }

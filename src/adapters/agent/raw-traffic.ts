@@ -68,6 +68,7 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
   socket.once("end", () => {
     if (client.isStolen(connectionId)) client.sendStolen({ _tag: "Data", value: { connectionId, bytes: nothing } })
   })
+  socket.resume()
   socket.once("close", () => {
     if (broken !== undefined && client.isStolen(connectionId)) {
       client.output.log("Warn", `stolen connection ${connectionId} failed: ${describeError(broken)}`)

@@ -5,8 +5,15 @@ import { Agent, type Dispatcher } from "undici"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
 import { jsonLines } from "./json-lines.ts"
 
-/** How long an API server may take to begin an answer, in ms. A watch may be silent as long as it likes. */
+/** How long an API server may take to begin an answer, and how long it may be silent within one, in ms. */
 const headersTimeout = 30_000
+const bodyTimeout = 30_000
+/**
+ * A watch is silent while nothing happens. The server is asked to end it after so many seconds; one that is silent for longer hangs
+ * on a connection whose other end is gone.
+ */
+const watchSeconds = 290
+const watchTimeout = 300_000
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -69,12 +76,13 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
       const { ca, cert, key, rejectUnauthorized, servername } = options
       const identity = [config.getCurrentCluster()?.server, ca, cert, key, rejectUnauthorized, servername].join("|")
       if (pool?.key !== identity) {
-        void pool?.agent.close()
+        // Requests under way go on with the credentials that they began with.
+        void pool?.agent.close().catch(() => {})
         pool = {
           key: identity,
           agent: new Agent({
             headersTimeout,
-            bodyTimeout: 0,
+            bodyTimeout,
             connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: 10_000 } as never
           })
         }
@@ -98,7 +106,8 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
       method: Dispatcher.HttpMethod,
       path: string,
       signal: AbortSignal,
-      body?: { readonly type: string; readonly value: object }
+      body?: { readonly type: string; readonly value: object },
+      silence = bodyTimeout
     ): Promise<Dispatcher.ResponseData> => {
       const { agent, headers } = await credentials()
       return agent.request({
@@ -106,6 +115,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
         path: `${server().pathname.replace(/\/$/, "")}${path}`,
         method,
         signal,
+        bodyTimeout: silence,
         headers: { ...headers, accept: "application/json", ...(body === undefined ? {} : { "content-type": body.type }) },
         body: body === undefined ? null : JSON.stringify(body.value)
       })
@@ -159,7 +169,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
           })
         ),
       watch: (ref, resourceVersion, selection) => {
-        const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", resourceVersion })
+        const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(watchSeconds), resourceVersion })
         const path = `${pathOf(ref, selection?.namespace)}${query}`
         const operation = `WATCH ${path}`
         const toEvent = (line: unknown): WatchEvent => {
@@ -177,7 +187,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
           return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
         }
         const lines = async function* (signal: AbortSignal): AsyncGenerator<WatchEvent> {
-          const response = await send("GET", path, signal)
+          const response = await send("GET", path, signal, undefined, watchTimeout)
           if (response.statusCode >= 300) throw await refused(operation, response)
           for await (const line of jsonLines(response.body)) yield toEvent(line)
         }

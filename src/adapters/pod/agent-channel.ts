@@ -6,10 +6,15 @@ import { StreamDecoder } from "../../domain/protocol/stream-decoder.ts"
 import { AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
+/** How long an agent may take to finish closing before its connection is cut, in ms. */
+const closeGrace = 5_000
+
 /** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire-protocol §2.2). */
 const streamChannel = (socket: Socket): FrameChannel => {
   const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
   let handlers: FrameHandlers | undefined
+  /** Why it ended before it was opened. */
+  let endedEarly: string | undefined
   let over = false
   let corked = false
 
@@ -17,7 +22,8 @@ const streamChannel = (socket: Socket): FrameChannel => {
     if (over) return
     over = true
     socket.destroy()
-    handlers?.ended(reason)
+    if (handlers === undefined) endedEarly = reason
+    else handlers.ended(reason)
   }
   socket.on("data", (chunk: Buffer) => {
     if (over) return
@@ -31,7 +37,9 @@ const streamChannel = (socket: Socket): FrameChannel => {
   socket.on("end", () => end(decoder.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection"))
   socket.on("error", (error) => end(error.message))
   socket.on("close", () => end("the connection to the agent is gone"))
-  socket.on("drain", () => handlers?.drained())
+  socket.on("drain", () => {
+    if (!over) handlers?.drained()
+  })
 
   return {
     send: (bytes) => {
@@ -50,10 +58,18 @@ const streamChannel = (socket: Socket): FrameChannel => {
     pause: () => socket.pause(),
     resume: () => socket.resume(),
     close: () => {
+      if (over) return
       over = true
+      handlers = undefined
+      // An agent that does not close its side in turn is not waited for; unread input would keep its end from being seen.
+      socket.resume()
       socket.end()
+      const timer = setTimeout(() => socket.destroy(), closeGrace)
+      socket.once("close", () => clearTimeout(timer))
+      timer.unref()
     },
     open: (given) => {
+      if (endedEarly !== undefined) return given.ended(endedEarly)
       handlers = given
       socket.resume()
     }

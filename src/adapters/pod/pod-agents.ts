@@ -195,10 +195,17 @@ export const podAgents = (api: KubeApi, settings: AgentSettings): Agents["Servic
     const name = nameOf(target, owner)
     const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
     return Effect.gen(function* () {
-      const port = portOf(yield* job(name, target, owner))
+      const made = yield* job(name, target, owner)
+      const port = portOf(made)
+      if (!(Number.isInteger(port) && port > 0 && port <= 65_535)) {
+        return yield* failed(`a Job of that name is no agent: its container has no argument -l with a port; delete the Job`)
+      }
       for (;;) {
         const found = yield* api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${name}` })
-        const state = podState(found.items.find(({ metadata }) => metadata.deletionTimestamp === undefined))
+        // Pods of an earlier Job of that name may still be there.
+        const isOurs = ({ metadata }: KubeObject): boolean =>
+          metadata.deletionTimestamp === undefined && (metadata.ownerReferences ?? []).some(({ uid }) => uid === made.metadata.uid)
+        const state = podState(found.items.find(isOurs))
         if (state._tag === "Running") return { name, host: state.host, port }
         if (state._tag === "Failed") return yield* failed(state.detail)
         yield* Effect.sleep(pollEvery)

@@ -13,42 +13,54 @@ const subprotocol = "v4.channel.k8s.io"
 const pingEvery = 30_000
 const largestFrame = 64 * 1024 * 1024
 
+/** As much of a refusal is read, in bytes. */
+const largestRefusal = 64 * 1024
+
 /** How long a member may hold the upgrade, in ms: it waits for its own session to become usable. */
 const handshakeTimeout = 300_000
 
 const readRefusal = async (response: IncomingMessage): Promise<{ readonly reason: string; readonly message: string }> => {
   const chunks: Array<Buffer> = []
-  for await (const chunk of response) {
-    chunks.push(chunk as Buffer)
-    if (chunks.length > 64) break
+  let length = 0
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk as Buffer)
+      length += (chunk as Buffer).length
+      if (length > largestRefusal) break
+    }
+  } catch {
+    // The connection broke off in the middle of the answer: what came of it must do.
   }
   const text = Buffer.concat(chunks).toString("utf8")
   try {
-    const status = JSON.parse(text) as { readonly reason?: unknown; readonly message?: unknown }
-    return { reason: String(status.reason ?? ""), message: String(status.message ?? text) }
+    const status = JSON.parse(text) as { readonly reason?: unknown; readonly message?: unknown } | null
+    return { reason: String(status?.reason ?? ""), message: String(status?.message ?? text) }
   } catch {
     return { reason: "", message: text.slice(0, 300) }
   }
 }
 
 /** Ends the socket when a ping went unanswered twice. Pings stay on this link: the real client must never see one. */
-const watchPulse = (socket: WebSocket): void => {
+const watchPulse = (socket: WebSocket, every: number): void => {
   let unanswered = 0
   const timer = setInterval(() => {
+    // A link that we keep from being read cannot show its pongs.
+    if (socket.isPaused) unanswered = 0
     if (unanswered >= 2) return socket.terminate()
     unanswered++
     socket.ping()
-  }, pingEvery)
+  }, every)
   socket.on("pong", () => {
     unanswered = 0
   })
   socket.on("close", () => clearInterval(timer))
 }
 
-/** Opens the link through the member's API server, with the credentials of `config`. */
+/** Opens the link through the member's API server, with the credentials of `config`. `pingInterval`: ms between two pings. */
 export const openMemberLink = (
   config: KubeConfig,
-  request: LinkRequest
+  request: LinkRequest,
+  pingInterval = pingEvery
 ): Effect.Effect<FrameChannel, LinkRefused> =>
   Effect.gen(function* () {
     const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
@@ -80,9 +92,10 @@ export const openMemberLink = (
           resume(Effect.fail(refuse(message, reason, response.statusCode)))
         })
       })
-      socket.once("error", (error) => resume(Effect.fail(refuse(error.message))))
+      // For as long as the socket lives: a second error without a listener would end the process.
+      socket.on("error", (error) => resume(Effect.fail(refuse(error.message))))
       socket.once("open", () => {
-        watchPulse(socket)
+        watchPulse(socket, pingInterval)
         resume(Effect.succeed(socketChannel(socket)))
       })
       return Effect.sync(() => socket.terminate())

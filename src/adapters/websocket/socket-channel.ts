@@ -11,33 +11,39 @@ const closeGrace = 5_000
  */
 export const socketChannel = (socket: WebSocket): FrameChannel => {
   let handlers: FrameHandlers | undefined
-  const early: Array<Uint8Array> = []
-  let endedEarly: string | undefined
+  /** What came before `open`, in order. */
+  const early: Array<(given: FrameHandlers) => void> = []
   let over = false
+  /** By `close`: nothing is delivered any more. */
+  let closed = false
   let corked = false
   // `ws` does not type the socket that it owns; it is needed for corking and for its `drain`.
   const raw = (socket as unknown as { readonly _socket?: Socket })._socket
 
+  const deliver = (event: (given: FrameHandlers) => void): void => {
+    if (handlers === undefined) early.push(event)
+    else event(handlers)
+  }
   const end = (reason: string): void => {
     if (over) return
     over = true
-    if (handlers === undefined) endedEarly = reason
-    else handlers.ended(reason)
+    deliver((given) => given.ended(reason))
   }
   socket.on("message", (data: Buffer, isBinary: boolean) => {
     if (over) return
-    if (!isBinary) return handlers?.ignored("text frame")
+    if (!isBinary) return deliver((given) => given.ignored("text frame"))
     // A small frame is a view into a slab shared with its neighbours; a copy keeps one message from pinning all of it.
     const bytes = data.length < 16_384 ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.length)
-    if (handlers === undefined) early.push(bytes)
-    else handlers.message(bytes)
+    deliver((given) => given.message(bytes))
   })
   socket.on("close", (code: number, reason: Buffer) => end(reason.length > 0 ? `${code} ${reason.toString()}` : `code ${code}`))
   socket.on("error", (error: Error) => {
     end(error.message)
     socket.terminate()
   })
-  raw?.on("drain", () => handlers?.drained())
+  raw?.on("drain", () => {
+    if (!over) handlers?.drained()
+  })
 
   return {
     send: (bytes) => {
@@ -56,6 +62,8 @@ export const socketChannel = (socket: WebSocket): FrameChannel => {
     pause: () => socket.pause(),
     resume: () => socket.resume(),
     close: () => {
+      if (closed) return
+      closed = true
       over = true
       socket.resume()
       socket.close(1000)
@@ -63,8 +71,7 @@ export const socketChannel = (socket: WebSocket): FrameChannel => {
     },
     open: (given) => {
       handlers = given
-      for (const bytes of early.splice(0)) given.message(bytes)
-      if (endedEarly !== undefined) given.ended(endedEarly)
+      for (const event of early.splice(0)) if (!closed) event(given)
     }
   }
 }

@@ -76,7 +76,7 @@ export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<numb
       return Effect.succeed(1)
     }
     const target: AgentTarget = { env, root: "/", podIp: "0.0.0.0", resolve: () => undefined, redirect: noRedirect }
-    return Effect.scoped(runAgent({ ...options(setup.success), target, listen: { host: "::", port }, log }))
+    return Effect.scoped(runAgent({ ...options(setup.success), target, listen: { port }, log }))
   })
 
 /** The agent's own container serves as the target of a targetless agent. */

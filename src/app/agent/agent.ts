@@ -16,8 +16,11 @@ export type AgentListener = (
 
 export interface AgentOptions {
   readonly target: AgentTarget
-  /** Where clients connect: an address of this machine (port 0: any free one, told by `onListening`), or a listener of somebody else's. */
-  readonly listen: { readonly host: string; readonly port: number } | AgentListener
+  /**
+   * Where clients connect: an address of this machine (all of them without `host`; port 0: any free one, told by `onListening`), or
+   * a listener of somebody else's.
+   */
+  readonly listen: { readonly host?: string; readonly port: number } | AgentListener
   /** How long to wait for the first client. */
   readonly communicationTimeoutSecs: number
   /** How long to stay after the last client has left. */
@@ -34,18 +37,18 @@ export interface AgentOptions {
   readonly onListening?: (port: number) => void
 }
 
-const listenOn = (host: string, port: number, onListening: (port: number) => void): AgentListener => (onConnection) =>
+const listenOn = (at: { readonly host?: string; readonly port: number }, onListening: (port: number) => void): AgentListener => (onConnection) =>
   Effect.acquireRelease(
     Effect.callback<net.Server, Error>((resume) => {
       const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection)
       const onError = (error: Error): void => resume(Effect.fail(error))
       server.once("error", onError)
-      server.listen({ host, port, backlog: 1024 }, () => {
+      server.listen({ ...at, backlog: 1024 }, () => {
         server.off("error", onError)
         // A connection that cannot be accepted is its caller's loss.
         server.on("error", () => undefined)
         const address = server.address()
-        onListening(address !== null && typeof address === "object" ? address.port : port)
+        onListening(address !== null && typeof address === "object" ? address.port : at.port)
         resume(Effect.succeed(server))
       })
     }),
@@ -101,7 +104,7 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
     }))
     const listener = typeof listen === "function"
       ? listen
-      : listenOn(listen.host, listen.port, options.onListening ?? (() => undefined))
+      : listenOn(listen, options.onListening ?? (() => undefined))
     const failed = yield* listener(onConnection).pipe(
       Effect.as(undefined),
       Effect.catch((error) => Effect.succeed(error.message))

@@ -1,15 +1,17 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Clock, Data, Effect, Exit, FiberSet, type Scope } from "effect"
+import { Cause, Clock, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import type { Duplex } from "node:stream"
-import { WebSocketServer } from "ws"
+import { type WebSocket, WebSocketServer } from "ws"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
+import { decodeBase64Text } from "../../domain/credentials/base64.ts"
 import { type Caller, callerOf, type FrontProxy } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
-import { Authenticator, refusal, routes } from "./routes.ts"
+import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
+import { logError, logInfo } from "../log.ts"
 
 /** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
 const largestClientMessage = 128 * 1024 * 1024
@@ -44,27 +46,52 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
 
 const connectPath = /^\/apis\/operator\.metalbear\.co\/v1\/(?:proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
 
+/** What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api §1.8.4). */
+const handshakeProblem = (request: IncomingMessage): string | undefined => {
+  const { headers, method } = request
+  if (method !== "GET") return `The method is ${method}; a connect request is a GET.`
+  if (headers.upgrade?.toLowerCase() !== "websocket") return `The header Upgrade is ${JSON.stringify(headers.upgrade ?? "")}; it must be websocket.`
+  if (headers["sec-websocket-version"] !== "13") return "The header Sec-WebSocket-Version must be 13."
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")) return "The header Sec-WebSocket-Key must be base64 of 16 bytes."
+  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((one) => one.trim())
+  return offered.includes(subprotocol) ? undefined : `The header Sec-WebSocket-Protocol must offer ${subprotocol}.`
+}
+
+const decodePart = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Reads an upgrade request, or says what is wrong with it. */
 export const readConnectRequest = (request: IncomingMessage, caller: Caller): ConnectRequest | ApiError => {
-  const url = new URL(request.url ?? "/", "https://operator")
-  const match = connectPath.exec(url.pathname)
-  if (match === null) return notFound(`The operator does not serve upgrades on ${url.pathname}.`)
-  const [, namespace = "", collection, target = ""] = match
+  const [path = "", ...query] = (request.url ?? "").split("?")
+  const match = connectPath.exec(path)
+  if (match === null) return notFound(`The operator does not serve upgrades on ${path.slice(0, 200)}.`)
+  const [, namespaceText = "", collection, targetText = ""] = match
   if (collection === "copytargets") return badRequest("Copy targets are not supported yet; connect to the target itself.")
+  const namespace = decodePart(namespaceText)
+  const target = decodePart(targetText)
+  if (namespace === undefined || target === undefined) return badRequest(`The path ${path.slice(0, 200)} is not percent-encoded UTF-8.`)
+  const problem = handshakeProblem(request)
+  if (problem !== undefined) return badRequest(problem)
   const packed = single(request, "x-mirrord-connect-params")
-  if (packed !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(packed)) {
-    return badRequest("The header x-mirrord-connect-params is not standard base64.")
+  const unpacked = packed === undefined ? Result.succeed(query.join("?")) : decodeBase64Text(packed)
+  if (Result.isFailure(unpacked)) {
+    return badRequest(`The header x-mirrord-connect-params cannot be used: ${unpacked.failure}; it must be standard base64 of the query string.`)
   }
   return {
     caller,
-    namespace: decodeURIComponent(namespace),
-    target: decodeURIComponent(target),
+    namespace,
+    target,
     sessionId: single(request, "x-session-id"),
     certificate: single(request, "x-client-der"),
     clientVersion: single(request, "x-mirrord-cli-version"),
     clientName: request.headersDistinct["x-client-name"]?.[0],
     clientHostname: request.headersDistinct["x-client-hostname"]?.[0],
-    query: packed === undefined ? url.search.slice(1) : Buffer.from(packed, "base64").toString("utf8")
+    query: unpacked.success
   }
 }
 
@@ -74,15 +101,18 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
     const facade = yield* OperatorFacade
     const scope = yield* Effect.scope
     const identify = (request: IncomingMessage) => callerOf(request, options.frontProxy(), options.requireFrontProxy)
-    const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify }))
+    const app = orStatus(yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify })))
     const handler = yield* NodeHttpServer.makeHandler(app, { scope }).pipe(Effect.provideService(Authenticator, { identify }))
-    const run = yield* FiberSet.makeRuntime<never>()
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const connections = yield* FiberSet.make<void>()
+    const runConnection = yield* FiberSet.runtime(connections)<never>()
 
     let certificateAuthority = options.frontProxy()?.certificateAuthority
     const secure = () => ({
       key: options.keyPem,
       cert: options.certificatePem,
-      ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority })
+      // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
+      ca: certificateAuthority ?? []
     })
     const server = https.createServer({
       ...secure(),
@@ -98,41 +128,56 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
       handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false)
     })
 
-    const accept = (request: IncomingMessage, socket: Duplex, head: Buffer): Effect.Effect<void> =>
-      Effect.gen(function* () {
+    const accept = (request: IncomingMessage, socket: Duplex, head: Buffer): Effect.Effect<void> => {
+      // After 101 the socket speaks WebSocket: no refusal may be written to it any more.
+      let upgraded = false
+      const gone = Effect.callback<never, ApiError>((resume) => {
+        const left = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        if (socket.destroyed) return left()
+        socket.once("close", left)
+        socket.once("end", left)
+        return Effect.sync(() => void socket.off("close", left).off("end", left))
+      })
+      const upgrade = Effect.callback<WebSocket>((resume) => {
+        sockets.handleUpgrade(request, socket, head, (webSocket) => {
+          upgraded = true
+          resume(Effect.succeed(webSocket))
+        })
+      })
+      return Effect.gen(function* () {
         const caller = identify(request)
         if ("refused" in caller) return yield* unauthorized(`Access is through the API server only: ${caller.refused}.`)
         const wanted = readConnectRequest(request, caller)
         if (wanted instanceof ApiError) return yield* wanted
-        const gone = Effect.callback<never, ApiError>((resume) => {
-          const left = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
-          socket.once("close", left)
-          socket.once("end", left)
-          return Effect.sync(() => void socket.off("close", left).off("end", left))
-        })
         const connection = yield* Effect.raceFirst(facade.connect(wanted), gone)
-        const channel = yield* Effect.callback<ReturnType<typeof socketChannel>>((resume) => {
-          sockets.handleUpgrade(request, socket, head, (webSocket) => resume(Effect.succeed(socketChannel(webSocket))))
-        })
-        yield* connection.serve(channel)
+        const webSocket = yield* Effect.raceFirst(upgrade, gone)
+        yield* Effect.addFinalizer(() => Effect.sync(() => webSocket.close(1000)))
+        yield* connection.serve(socketChannel(webSocket))
       }).pipe(
         Effect.scoped,
-        Effect.exit,
-        Effect.flatMap((exit) => {
+        Effect.onExit((exit) => {
           if (Exit.isSuccess(exit)) return Effect.void
+          const isStopping = Cause.hasInterruptsOnly(exit.cause)
           const failure = Cause.squash(exit.cause)
-          const error = failure instanceof ApiError ? failure : internalError("The operator failed to open the connection; its log says why.")
-          socket.end(refusal(error))
-          return failure instanceof ApiError
-            ? Effect.logInfo("connect refused", { code: error.code, reason: error.reason, message: error.message })
-            : Effect.logError("connect failed", Cause.pretty(exit.cause))
-        })
+          const problem = isStopping ? "The operator is stopping." : "The operator failed to open the connection; its log says why."
+          const error = failure instanceof ApiError ? failure : internalError(problem)
+          if (!upgraded) socket.end(refusal(error))
+          if (failure instanceof ApiError) return Effect.logInfo("connect refused", { code: error.code, reason: error.reason, message: error.message })
+          return isStopping ? Effect.void : Effect.logError("connect failed", Cause.pretty(exit.cause))
+        }),
+        Effect.exit,
+        Effect.asVoid
       )
+    }
 
+    /** Sockets that left the HTTP server, which does not know them any more. */
+    const upgrades = new Set<Duplex>()
     const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       // Without a listener a reset at this point would end the process.
       socket.on("error", () => socket.destroy())
-      run(accept(request, socket, head))
+      upgrades.add(socket)
+      socket.once("close", () => upgrades.delete(socket))
+      runConnection(accept(request, socket, head))
     }
 
     yield* Effect.acquireRelease(
@@ -143,15 +188,17 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
       }),
       () =>
         Effect.callback<void>((resume) => {
-          for (const client of sockets.clients) client.close(1001)
           server.close(() => resume(Effect.void))
           server.closeIdleConnections()
+          // Requests that are held get their refusal, sessions end in order.
+          for (const client of sockets.clients) client.close(1001)
+          run(FiberSet.clear(connections))
         }).pipe(
           Effect.timeoutOrElse({
             duration: stopGrace,
             orElse: () =>
               Effect.sync(() => {
-                for (const client of sockets.clients) client.terminate()
+                for (const socket of upgrades) socket.destroy()
                 server.closeAllConnections()
               })
           })
@@ -164,6 +211,8 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           if (known === certificateAuthority) return
           certificateAuthority = known
           server.setSecureContext(secure())
+          // Connections are judged when they are made: those of the API server must be made anew.
+          server.closeIdleConnections()
         })
       ),
       Effect.andThen(Effect.sleep("1 second")),

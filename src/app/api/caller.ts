@@ -18,6 +18,16 @@ export interface FrontProxy {
 
 export type CallerResult = Caller | { readonly refused: string }
 
+/** The part of an extra header's name after its prefix, which is percent-encoded. */
+const extraKey = (name: string): string => {
+  const text = name.slice("x-remote-extra-".length)
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 const header = (request: IncomingMessage, name: string): ReadonlyArray<string> => request.headersDistinct[name] ?? []
 
 /**
@@ -41,7 +51,7 @@ export const callerOf = (request: IncomingMessage, proxy: FrontProxy | undefined
   if (user === undefined || user === "") return { refused: "the request carries no X-Remote-User" }
   const extra = Object.entries(request.headersDistinct).flatMap(([name, values]) =>
     name.startsWith("x-remote-extra-")
-      ? [[decodeURIComponent(name.slice("x-remote-extra-".length)), values ?? []] as const]
+      ? [[extraKey(name), values ?? []] as const]
       : []
   )
   return { user, groups: header(request, "x-remote-group"), extra: Object.fromEntries(extra) }

@@ -31,16 +31,16 @@ export class OperatorFacade extends Context.Service<
   OperatorFacade,
   {
     /** The `MirrordOperator` object as it is now (operator-api §2). */
-    readonly describe: Effect.Effect<object>
+    readonly describe: Effect.Effect<object, ApiError>
     /** Why no session can be served at the moment, one sentence each; empty: ready. */
     readonly problems: Effect.Effect<ReadonlyArray<string>>
     /** Signs a user's certificate request; PEM in, PEM out. */
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api §1.9), all or those of a namespace. */
-    readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>>
+    readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /** Ends a session for good. The reference is an id in any of the forms of operator-api §1.9. */
     readonly deleteSession: (reference: string, caller: Caller) => Effect.Effect<void, ApiError>
-    readonly deleteAllSessions: Effect.Effect<number>
+    readonly deleteAllSessions: Effect.Effect<number, ApiError>
     /** Holds until the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -1,11 +1,11 @@
-import { Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Cause, Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { IncomingMessage } from "node:http"
 import { type Caller, type CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
-import { ApiError, badRequest, notFound, statusBody, unauthorized } from "./status.ts"
+import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized } from "./status.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
 
@@ -28,7 +28,8 @@ const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =
   Effect.mapError(() => badRequest("The body could not be read."))
 )
 
-const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => decodeURIComponent(all[name] ?? ""))
+/** The router has decoded them already. */
+const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => all[name] ?? "")
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
 
@@ -125,6 +126,22 @@ export const routes = Layer.mergeAll(
     Effect.andThen(authenticated, () => Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`)))
   )
 )
+
+/** What the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
+export const orStatus = <E, R>(
+  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>
+  Effect.catchCause(app, (cause) => {
+    if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+    const failure = Cause.squash(cause)
+    if (failure instanceof ApiError) return failure[HttpServerRespondable.symbol]()
+    if (failure instanceof HttpServerError.HttpServerError && failure.reason._tag === "RouteNotFound") {
+      return notFound("The operator does not serve this path.")[HttpServerRespondable.symbol]()
+    }
+    return Effect.andThen(Effect.logError("request failed", Cause.pretty(cause)), () =>
+      internalError("The operator failed to answer; its log says why.")[HttpServerRespondable.symbol]()
+    )
+  })
 
 /** For answers that are written without a router: the refusal of an upgrade. */
 export const refusal = (error: ApiError): string => {

@@ -15,6 +15,7 @@ import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
+import { logError, logInfo, logWarning } from "../log.ts"
 
 const afterConflict = 100
 /** An agent that ends sooner than so many ms after its start has failed; its successor is not started at once. */
@@ -150,7 +151,7 @@ export const makeClusterSessionController = (
         const [first] = results
         const started = results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
         for (const result of results) {
-          if (Result.isFailure(result)) yield* Effect.logWarning("agent not started", { session: name, problem: result.failure.message })
+          if (Result.isFailure(result)) yield* logWarning("agent not started", { session: name, problem: result.failure.message })
         }
         if (locals.get(name) !== local || first === undefined || Result.isFailure(first)) {
           for (const { hold } of started) hold.close()
@@ -171,7 +172,7 @@ export const makeClusterSessionController = (
         Effect.catchDefect((defect) =>
           Effect.gen(function* () {
             for (const hold of opened) hold.close()
-            yield* Effect.logError("agent not started", { session: name, defect: String(defect) })
+            yield* logError("agent not started", { session: name, defect: String(defect) })
             local.agent = yield* fail(local, { reason: "Error", message: "starting its agent failed; the operator's log says why" })
             changed(name)
           })
@@ -199,7 +200,7 @@ export const makeClusterSessionController = (
         case "PatchStatus":
           return patch(name, { metadata: action.precondition, status: action.patch })
         case "DeleteChild":
-          return Effect.andThen(Effect.logInfo("session ends", { session: name, why: action.why }), () =>
+          return Effect.andThen(logInfo("session ends", { session: name, why: action.why }), () =>
             api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid })
           ).pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
         case "RequeueAt":
@@ -222,7 +223,7 @@ export const makeClusterSessionController = (
         const object = sessions.get(name)
         const read = object === undefined ? undefined : readResource(mirrordClusterSessions, object)
         if (read !== undefined && Result.isFailure(read)) {
-          yield* Effect.logWarning("session ignored", { session: name, problem: read.failure.message })
+          yield* logWarning("session ignored", { session: name, problem: read.failure.message })
           return undefined
         }
         const session = read?.success
@@ -260,6 +261,7 @@ export const makeClusterSessionController = (
         return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
       })
 
+    yield* Effect.addFinalizer(() => Effect.sync(() => locals.forEach(release)))
     const { enqueue } = yield* makeController({ name: "ClusterSession", reconcile })
     const sessions = yield* makeReflector(api, mirrordClusterSessions, (object, deleted, before) => {
       if (deleted || !isHeartbeatOnly(before, object)) return changed(object.metadata.name)

@@ -1,4 +1,5 @@
 import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
+import { logWarning } from "../log.ts"
 
 /** What a reconcile wants next: to be called again after so many ms, or only when something changes. */
 export type Requeue = { readonly after: number } | undefined
@@ -50,7 +51,7 @@ export const makeController = <E, R>(options: {
         } else {
           // Also when something inside was interrupted: a key whose loop just ended would never be reconciled again.
           delay = yield* backoff(failures++)
-          yield* Effect.logWarning("reconcile failed", {
+          yield* logWarning("reconcile failed", {
             controller: options.name,
             key,
             failures,

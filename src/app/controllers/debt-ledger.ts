@@ -3,8 +3,9 @@ import { clusterName, type ClusterName } from "../../domain/fleet/cluster-name.t
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations, ownerLabel } from "../../domain/session/names.ts"
-import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeErrorReason } from "../../ports/kube-api.ts"
 import { makeReflector } from "./reflector.ts"
+import { logInfo } from "../log.ts"
 
 const ledgerName = "mirrord-operator-debts"
 
@@ -18,7 +19,10 @@ export interface DebtLedger {
   /** Names of the children that are owed. */
   readonly names: () => ReadonlySet<string>
   readonly record: (cluster: ClusterName, childName: string, parentUid: string) => Effect.Effect<void, KubeError>
-  /** Deletes what is owed in a cluster that is back. A child that another parent made meanwhile is left alone. */
+  /**
+   * Deletes what is owed in a cluster that is back. A child that another parent made meanwhile is left alone. Fails with the first
+   * problem after everything was tried; what could not be paid stays.
+   */
   readonly pay: (cluster: ClusterName, api: KubeApi) => Effect.Effect<void, KubeError>
 }
 
@@ -34,22 +38,32 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
       })
     }
 
-    const write = (childName: string, value: string | null): Effect.Effect<void, KubeError> =>
-      local.mergePatch(configMaps, ledgerName, { data: { [childName]: value } }, { namespace }).pipe(
-        Effect.catch((error) =>
-          error.reason !== "NotFound"
-            ? Effect.fail(error)
-            : local.create(
-                configMaps,
-                {
-                  apiVersion: "v1",
-                  kind: "ConfigMap",
-                  metadata: { name: ledgerName, namespace, labels: { ...ownerLabel, "operator.metalbear.co/ledger": "debts" } },
-                  data: value === null ? {} : { [childName]: value }
-                },
-                namespace
-              )
-        ),
+    const patch = (childName: string, value: string | null): Effect.Effect<unknown, KubeError> =>
+      local.mergePatch(configMaps, ledgerName, { data: { [childName]: value } }, { namespace })
+
+    const record = (childName: string, value: string): Effect.Effect<void, KubeError> => {
+      const create = local.create(
+        configMaps,
+        {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name: ledgerName, namespace, labels: { ...ownerLabel, "operator.metalbear.co/ledger": "debts" } },
+          data: { [childName]: value }
+        },
+        namespace
+      )
+      const otherwise = <A>(reason: KubeErrorReason, then: Effect.Effect<A, KubeError>) =>
+        Effect.catch((error: KubeError) => (error.reason === reason ? then : Effect.fail(error)))
+      // Somebody else may make the ledger at the same moment.
+      return patch(childName, value).pipe(
+        otherwise("NotFound", create.pipe(otherwise("AlreadyExists", patch(childName, value)))),
+        Effect.asVoid
+      )
+    }
+
+    const strike = (childName: string): Effect.Effect<void, KubeError> =>
+      patch(childName, null).pipe(
+        Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
         Effect.asVoid
       )
 
@@ -59,17 +73,22 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
         const { annotations, uid } = child.metadata
         if (annotations?.[childAnnotations.parentUid] !== parentUid) return
         yield* api.delete(mirrordClusterSessions, childName, uid === undefined ? {} : { uid })
-        yield* Effect.logInfo("owed session deleted", { cluster: api.cluster, session: childName })
+        yield* logInfo("owed session deleted", { cluster: api.cluster, session: childName })
       }).pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
 
     return {
       names: () => new Set(entries().map(({ childName }) => childName)),
-      record: (cluster, childName, parentUid) => write(childName, JSON.stringify({ cluster, parentUid })),
+      record: (cluster, childName, parentUid) => record(childName, JSON.stringify({ cluster, parentUid })),
       pay: (cluster, api) =>
-        Effect.forEach(
-          entries().filter((debt) => debt.cluster === cluster),
-          ({ childName, parentUid }) => Effect.andThen(payOne(api, childName, parentUid), () => write(childName, null)),
-          { discard: true }
-        )
+        Effect.gen(function* () {
+          // Right after a start the cluster may be known to be well before the ledger was read.
+          yield* reflector.awaitSynced
+          const results = yield* Effect.forEach(
+            entries().filter((debt) => debt.cluster === cluster),
+            ({ childName, parentUid }) => Effect.result(Effect.andThen(payOne(api, childName, parentUid), () => strike(childName)))
+          )
+          const failed = results.find(Result.isFailure)
+          if (failed !== undefined) return yield* failed.failure
+        })
     }
   })

@@ -22,6 +22,7 @@ import { type Controller, makeController, type Requeue } from "./controller.ts"
 import type { DebtLedger } from "./debt-ledger.ts"
 import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
+import { logInfo, logWarning } from "../log.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
 const callTimeout = 10_000
@@ -159,7 +160,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           use(access.api).pipe(
             Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(late) }),
             Effect.catch((error) =>
-              Effect.logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
+              logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
                 Effect.andThen(Effect.sleep(afterFailure)),
                 Effect.as("PlanAgain" as const)
               )
@@ -226,7 +227,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         case "RecordDebt":
           return debts.record(action.cluster, action.childName, action.parentUid)
         case "DeleteParent":
-          return Effect.andThen(Effect.logInfo("session ends", { session: name, why: action.why }), () =>
+          return Effect.andThen(logInfo("session ends", { session: name, why: action.why }), () =>
             local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }).pipe(
               Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
             )
@@ -248,7 +249,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       Effect.suspend(() => {
         if (unreadable.has(name)) return Effect.void
         unreadable.add(name)
-        return Effect.logWarning("session ignored", { session: name, problem: message })
+        return logWarning("session ignored", { session: name, problem: message })
       })
 
     const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>

@@ -3,6 +3,7 @@ import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { FrontProxy } from "../api/caller.ts"
+import { logWarning } from "../log.ts"
 
 /** How often the cluster's answer is read again, and how often while there is none. */
 const refreshEvery = "1 minute"
@@ -22,7 +23,7 @@ export const watchFrontProxy = (api: KubeApi): Effect.Effect<() => FrontProxy | 
       if (certificateAuthority === undefined) return
       const names = Schema.decodeUnknownResult(Names)(data["requestheader-allowed-names"] ?? "[]")
       known = { certificateAuthority, allowedNames: Result.isSuccess(names) ? names.success : [] }
-    }).pipe(Effect.catch((error) => Effect.logWarning("the front proxy's CA cannot be read", { problem: error.message })))
+    }).pipe(Effect.catch((error) => logWarning("the front proxy's CA cannot be read", { problem: error.message })))
     yield* refresh
     yield* Effect.forkScoped(
       Effect.forever(Effect.andThen(Effect.suspend(() => Effect.sleep(known === undefined ? retryEvery : refreshEvery)), () => refresh))

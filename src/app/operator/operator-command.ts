@@ -14,6 +14,8 @@ import { version } from "../version.ts"
 import { watchFrontProxy } from "./front-proxy.ts"
 import { makeOperator } from "./operator.ts"
 import { readSettings, type Settings } from "./settings.ts"
+import { untilStarted } from "./starting.ts"
+import { logError, logInfo } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -44,9 +46,11 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     const connector = yield* makeClusterConnector(ownConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
     const agents = podAgents(connector.local.api, settings.agents)
-    const operator = yield* makeOperator({ namespace: settings.namespace, version, fleet: settings.fleet }).pipe(
-      Effect.provideService(ClusterConnector, connector),
-      Effect.provideService(Agents, agents)
+    const operator = yield* untilStarted(
+      makeOperator({ namespace: settings.namespace, version, fleet: settings.fleet }).pipe(
+        Effect.provideService(ClusterConnector, connector),
+        Effect.provideService(Agents, agents)
+      )
     )
     const { certificatePem, keyPem } = yield* servingCertificate(settings)
     const { port } = yield* serveApi({
@@ -57,7 +61,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       frontProxy,
       requireFrontProxy: settings.requireFrontProxy
     }).pipe(Effect.provideService(OperatorFacade, operator))
-    yield* Effect.logInfo("operator ready", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
+    yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
     return yield* Effect.never
   })
 
@@ -65,7 +69,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
 export const runOperator: Effect.Effect<number> = readSettings(sha256Hex).pipe(
   Effect.flatMap((settings) =>
     Effect.scoped(serve(settings)).pipe(
-      Effect.catch((error) => Effect.as(Effect.logError(error.message), 1)),
+      Effect.catch((error) => Effect.as(logError(error.message), 1)),
       Effect.provide(Logger.layer([settings.jsonLog ? Logger.consoleJson : Logger.consoleLogFmt]))
     )
   ),

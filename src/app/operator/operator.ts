@@ -25,6 +25,7 @@ import { makePrimarySessions } from "../sessions/primary-sessions.ts"
 import { makeSocketRegistry } from "../sessions/socket-registry.ts"
 import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
+import { logWarning } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -57,7 +58,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
         if (access !== undefined && known?.reach().reachable === true) {
           run(
             debts.pay(cluster, access.api).pipe(
-              Effect.catch((error) => Effect.logWarning("debts not paid", { problem: error.message }))
+              Effect.catch((error) => logWarning("debts not paid", { problem: error.message }))
             )
           )
         }

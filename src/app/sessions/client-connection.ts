@@ -5,6 +5,7 @@ import { connectionName, lockFromClient, lockToClient, releaseConnection } from 
 import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, step } from "../../domain/routing/router.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { SessionLocks } from "./session-locks.ts"
+import { logWarning } from "../log.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
@@ -150,7 +151,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
           ))
           return
         case "Warn":
-          run(`warn ${output.message}`, Effect.logWarning(output.message, { connection: label }))
+          run(`warn ${output.message}`, logWarning(output.message, { connection: label }))
           return
         case "Dropped":
           run(`dropped ${output.what}`, Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))

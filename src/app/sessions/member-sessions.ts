@@ -23,6 +23,7 @@ import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
 import { makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
+import { logInfo } from "../log.ts"
 
 /** Agents need no pings to live, but a dead one is noticed by them (issue "a session", §5), in ms. */
 const pingAgentsEvery = 20_000
@@ -148,7 +149,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           }),
           label: name
         }).pipe(
-          Effect.tap((end) => Effect.logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
+          Effect.tap((end) => logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
           Effect.asVoid
         )
     })

@@ -27,6 +27,7 @@ import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
 import { makeSessionLockTable } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
+import { logInfo, logWarning } from "../log.ts"
 
 /** Members that are ready are linked at once; a slow one joins later, in ms. */
 const linkBound = 5_000
@@ -150,7 +151,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
         if (code === 403 || code === 404 || code === 400) {
           return yield* new ApiError({ code, reason: code === 403 ? "Forbidden" : code === 404 ? "NotFound" : "BadRequest", message })
         }
-        yield* Effect.logInfo("the default cluster is not linked yet", { session: name, problem: message })
+        yield* logInfo("the default cluster is not linked yet", { session: name, problem: message })
         yield* Effect.sleep(relinkEvery)
       }
     })
@@ -188,7 +189,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
             link(parent, id, cluster, params).pipe(
               Effect.timeoutOption(linkBound),
               Effect.map((channel) => (channel._tag === "Some" ? [[memberName(cluster), channel.value] as const] : [])),
-              Effect.catch((error) => Effect.as(Effect.logWarning("member not linked", { session: name, cluster, problem: error.message }), []))
+              Effect.catch((error) => Effect.as(logWarning("member not linked", { session: name, cluster, problem: error.message }), []))
             ),
           { concurrency: "unbounded" }
         )
@@ -216,7 +217,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
               }),
               label: name
             }).pipe(
-              Effect.tap((end) => Effect.logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
+              Effect.tap((end) => logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
               Effect.flatMap((end) =>
                 // The client was told that it is over: the session must not linger for a reconnect that never comes.
                 end._tag === "SessionEnded"

@@ -1,0 +1,13 @@
+import { Effect } from "effect"
+
+/** What a log line is about; constant message, details as key and value (controller-runtime's rule). */
+export type LogDetails = Readonly<Record<string, unknown>>
+
+const annotated =
+  (log: (message: string) => Effect.Effect<void>) =>
+  (message: string, details: LogDetails = {}): Effect.Effect<void> =>
+    Effect.annotateLogs(log(message), details)
+
+export const logInfo = annotated((message) => Effect.logInfo(message))
+export const logWarning = annotated((message) => Effect.logWarning(message))
+export const logError = annotated((message) => Effect.logError(message))

@@ -1,0 +1,47 @@
+import { Deferred, Effect, Schedule, type Scope } from "effect"
+import type { KubeError } from "../../ports/kube-api.ts"
+import type { OperatorFacade } from "../api/operator-facade.ts"
+import { type ApiError, internalError } from "../api/status.ts"
+import { logWarning } from "../log.ts"
+
+type Facade = OperatorFacade["Service"]
+
+/** How long a request waits for an operator that is still starting, in ms: below what makes a person give up. */
+const patience = 5_000
+const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("10 seconds")]).pipe(Schedule.jittered)
+
+/**
+ * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request waits a little and is
+ * told why. Otherwise the API server would answer 503 in the operator's place, on which clients repeat for minutes without a word
+ * (operator-api §1.2.2). A start that fails is tried again.
+ */
+export const untilStarted = <R>(start: Effect.Effect<Facade, KubeError, R>): Effect.Effect<Facade, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const started = yield* Deferred.make<Facade>()
+    let problem = "it is reading its cluster"
+    yield* start.pipe(
+      Effect.tapError((error) => {
+        problem = error.message
+        return logWarning("the operator cannot start yet", { problem })
+      }),
+      Effect.retry(retries),
+      Effect.flatMap((facade) => Deferred.succeed(started, facade)),
+      Effect.forkScoped
+    )
+    const why = (): string => `The operator is still starting: ${problem}`
+    const late = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
+    const facade = Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: late })
+    const once = <A, Needs>(use: (made: Facade) => Effect.Effect<A, ApiError, Needs>): Effect.Effect<A, ApiError, Needs> =>
+      Effect.flatMap(facade, use)
+    return {
+      describe: once((made) => made.describe),
+      problems: Effect.flatMap(Deferred.isDone(started), (done) =>
+        done ? Effect.flatMap(Deferred.await(started), (made) => made.problems) : Effect.succeed([`${why()}.`])
+      ),
+      issueCertificate: (csr) => once((made) => made.issueCertificate(csr)),
+      listSessions: (namespace) => once((made) => made.listSessions(namespace)),
+      deleteSession: (reference, caller) => once((made) => made.deleteSession(reference, caller)),
+      deleteAllSessions: once((made) => made.deleteAllSessions),
+      connect: (request) => once((made) => made.connect(request))
+    }
+  })

@@ -1,0 +1,52 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { untilStarted } from "../../../src/app/operator/starting.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+
+const made: OperatorFacade["Service"] = {
+  describe: Effect.succeed({ made: true }),
+  problems: Effect.succeed([]),
+  issueCertificate: () => Effect.succeed("certificate"),
+  listSessions: () => Effect.succeed([]),
+  deleteSession: () => Effect.void,
+  deleteAllSessions: Effect.succeed(0),
+  connect: () => Effect.never
+}
+const refused = new KubeError({ cluster: "c", operation: "get", reason: "Forbidden", code: 403, detail: "secrets is forbidden" })
+
+describe("an operator that is starting", () => {
+  it.effect("answers every request with why, as a 500 on which no client repeats in silence", () =>
+    Effect.gen(function* () {
+      const facade = yield* untilStarted(Effect.fail(refused))
+      const request = yield* Effect.forkChild(Effect.flip(facade.describe))
+      yield* TestClock.adjust("5 seconds")
+      const error = yield* Fiber.join(request)
+      assert.strictEqual(error.code, 500)
+      assert.match(error.message, /still starting.*secrets is forbidden/)
+      assert.match((yield* facade.problems).join(), /secrets is forbidden/)
+    })
+  )
+
+  it.effect("lets a request wait for what is nearly there", () =>
+    Effect.gen(function* () {
+      const ready = yield* Deferred.make<OperatorFacade["Service"]>()
+      const facade = yield* untilStarted(Deferred.await(ready))
+      const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
+      yield* TestClock.adjust("4 seconds")
+      yield* Deferred.succeed(ready, made)
+      assert.strictEqual(yield* Fiber.join(request), "certificate")
+    })
+  )
+
+  it.effect("tries again until it can start", () =>
+    Effect.gen(function* () {
+      let tries = 0
+      const facade = yield* untilStarted(Effect.suspend(() => (++tries < 4 ? Effect.fail(refused) : Effect.succeed(made))))
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* facade.describe, { made: true })
+      assert.deepStrictEqual(yield* facade.problems, [])
+    })
+  )
+})
