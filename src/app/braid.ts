@@ -43,19 +43,22 @@ const playground = Command.make(
     )
 ).pipe(Command.withDescription("Starts clusters on this machine, plays one session through all of them and stays up."))
 
-const agent = Command.make(
-  "agent",
-  { arguments: Argument.String("arguments").pipe(Argument.variadic()) },
-  (given) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./agent/agent-command.ts")),
-      ({ runAgentCommand }) => Effect.flatMap(runAgentCommand(given.arguments), exitWith)
-    )
-).pipe(Command.withDescription("Runs the reference agent; takes the real agent's arguments."))
+const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
+  Command.withDescription("Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless.")
+)
+
+/** The real agent's command line is not of our making (`-l PORT -t SECS targeted -c ID`), so it is passed on as it is. */
+const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.flatMap(
+    Effect.promise(() => import("./agent/agent-command.ts")),
+    ({ runAgentCommand }) => Effect.flatMap(runAgentCommand(argv), exitWith)
+  )
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
   Command.withSubcommands([operator, playground, agent])
 )
 
-Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+const [command, ...rest] = process.argv.slice(2)
+if (command === "agent" && rest[0] !== "--help") NodeRuntime.runMain(runAgent(rest))
+else Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -24,4 +24,7 @@ export const systemAfter: After = (milliseconds, run) => {
 }
 
 export const ok = <A>(value: A): { readonly _tag: "Ok"; readonly value: A } => ({ _tag: "Ok", value })
-export const err = (error: ResponseError): { readonly _tag: "Err"; readonly error: ResponseError } => ({ _tag: "Err", error })
+export const err = (error: ResponseError): { readonly _tag: "Err"; readonly error: ResponseError } => ({
+  _tag: "Err",
+  error
+})

@@ -2,7 +2,9 @@ import type { Duplex } from "node:stream"
 import { detectHttp } from "../../domain/agent/http-detection.ts"
 import type { After } from "./client-output.ts"
 
-/** `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful. */
+/**
+ * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.
+ */
 export type ConnectionKind = "Http1" | "Raw" | "Gone"
 
 const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
@@ -13,8 +15,8 @@ const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
 }
 
 /**
- * Looks at the first bytes of a connection and puts them back. Who says nothing within the time-out is not speaking HTTP
- * (agent-and-targets §9.2). The socket is paused when `decided` is called.
+ * Looks at the first bytes of a connection and puts them back. Who says nothing within the time-out is not speaking
+ * HTTP (agent-and-targets §9.2). The socket is paused when `decided` is called.
  */
 export const detectConnection = (
   socket: Duplex,

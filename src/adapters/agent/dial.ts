@@ -32,7 +32,10 @@ const notStarted = { cancel: () => undefined }
 const ipAddress = (ip: string, port: number): SocketAddress => ({ _tag: "Ip", value: { ip, port } })
 const unnamed: SocketAddress = { _tag: "Unix", value: { _tag: "Unnamed" } }
 
-/** What the other side is called: the address that the system chose for a wildcard, the requested one where `reach` led elsewhere. */
+/**
+ * What the other side is called: the address that the system chose for a wildcard, the requested one where `reach`
+ * led elsewhere.
+ */
 const remoteOf = (requested: Endpoint, real: Endpoint, seen: Endpoint): SocketAddress =>
   requested.ip === real.ip && requested.port === real.port
     ? ipAddress(seen.ip, seen.port)
@@ -84,7 +87,8 @@ const unixPath = (root: string, address: Extract<SocketAddress, { _tag: "Unix" }
   }
 }
 
-const failureOf = (error: unknown): ResponseError => (error instanceof FileFailure ? error.response : responseError(error))
+const failureOf = (error: unknown): ResponseError =>
+  error instanceof FileFailure ? error.response : responseError(error)
 
 /** TCP and unix stream sockets (pathnames within the container's root, abstract names if they are UTF-8). */
 export const dialStream = ({ root, podIp, reach }: DialSettings): Dial => (address, result) => {
@@ -130,7 +134,10 @@ export const dialStream = ({ root, podIp, reach }: DialSettings): Dial => (addre
   }
 }
 
-/** UDP, connected to one peer. Refusals that the network reports for earlier datagrams are nobody's business, as with the real agent. */
+/**
+ * UDP, connected to one peer. Refusals that the network reports for earlier datagrams are nobody's business, as with
+ * the real agent.
+ */
 export const dialDatagram = ({ podIp, reach }: DialSettings): Dial => (address, result) => {
   if (address._tag === "Unix") {
     result(failed(agentError("Other")))
@@ -195,7 +202,10 @@ export const dialDatagram = ({ podIp, reach }: DialSettings): Dial => (address, 
   return { cancel: () => (settled ? undefined : ((settled = true), shut())) }
 }
 
-/** What the system would say to a seqpacket connect, as far as it can be known without such a socket, which Node does not have. */
+/**
+ * What the system would say to a seqpacket connect, as far as it can be known without such a socket, which Node does
+ * not have.
+ */
 const seqpacketFailure = (root: string, address: SocketAddress): ResponseError => {
   if (address._tag === "Ip" || address.value._tag === "Unnamed") return agentError("Other")
   if (address.value._tag === "Abstract") return agentError("Unsupported")

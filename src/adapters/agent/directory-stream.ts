@@ -14,7 +14,8 @@ const fileType = (entry: fs.Dirent): number => {
 const inode = (path: string): bigint => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
 
 /** Size of a `linux_dirent64`: 19 bytes of head, the name and its end, rounded up to 8. */
-const recordSize = (entry: DirEntry): number => Math.ceil((19 + new TextEncoder().encode(entry.name).length + 1) / 8) * 8
+const recordSize = (entry: DirEntry): number =>
+  Math.ceil((19 + new TextEncoder().encode(entry.name).length + 1) / 8) * 8
 
 /** The entries of a directory as they were at the start, handed out from front to back; `position` counts from 0. */
 export class DirectoryStream {

@@ -7,7 +7,9 @@ import type { ResolveErrorKind } from "../../domain/protocol/response-error.ts"
 import { type ClientOutput, err, ok } from "./client-output.ts"
 
 /** Addresses of one family, or why there are none. */
-type Found = { readonly _tag: "Ips"; readonly ips: ReadonlyArray<string> } | { readonly _tag: "None"; readonly kind: ResolveErrorKind }
+type Found =
+  | { readonly _tag: "Ips"; readonly ips: ReadonlyArray<string> }
+  | { readonly _tag: "None"; readonly kind: ResolveErrorKind }
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
@@ -29,8 +31,8 @@ const kindOf = (error: unknown): ResolveErrorKind => {
 const isV6 = (ip: string): boolean => ip.includes(":")
 
 /**
- * Name look-ups of one client: any number at once, answered in the order of the requests; forward and reverse ones apart
- * (wire-protocol §7.2). Names that the target's cluster knows come first, then the machine's resolver.
+ * Name look-ups of one client: any number at once, answered in the order of the requests; forward and reverse ones
+ * apart (wire-protocol §7.2). Names that the target's cluster knows come first, then the machine's resolver.
  */
 export class AgentDns {
   readonly #output: ClientOutput

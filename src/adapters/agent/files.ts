@@ -9,7 +9,10 @@ import { openFlags } from "./open-flags.ts"
 import { OpenFile } from "./open-file.ts"
 import { FileFailure, failWith, resolveInRoot } from "./root-path.ts"
 
-/** What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire-protocol §7.4). */
+/**
+ * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection
+ * (wire-protocol §7.4).
+ */
 export type FileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
   | { readonly _tag: "None" }
@@ -20,6 +23,11 @@ type Entry =
   | { readonly _tag: "File"; readonly file: OpenFile }
   | { readonly _tag: "Directory"; readonly guest: string; dents: DirectoryStream | undefined }
 
+interface Timespec {
+  readonly tvSec: bigint
+  readonly tvNsec: bigint
+}
+
 const AT_REMOVEDIR = 0x200
 const UTIME_NOW = 0x3fffffffn
 const UTIME_OMIT = 0x3ffffffen
@@ -29,7 +37,8 @@ const fail = (response: ResponseError): never => {
 }
 
 /** The answer of a failed request. */
-const failure = (error: unknown): ResponseError => (error instanceof FileFailure ? error.response : responseError(error))
+const failure = (error: unknown): ResponseError =>
+  error instanceof FileFailure ? error.response : responseError(error)
 
 const attempt = <A>(run: () => A) => {
   try {
@@ -60,12 +69,14 @@ const metadata = (stat: fs.BigIntStats): Metadata => ({
 })
 
 /**
- * The files of one client connection: its descriptors (files and directory streams share one counter from 0) over the folder that is
- * the container's `/`. Operations run to their end before the next begins, like the real agent's (agent-and-targets §4.4).
+ * The files of one client connection: its descriptors (files and directory streams share one counter from 0) over the
+ * folder that is the container's `/`. Operations run to their end before the next begins, like the real agent's
+ * (agent-and-targets §4.4).
  *
- * Differs from the real agent, on purpose: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens` with given times
- * work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's `statfs` does not tell file
- * system id, name length, fragment size and flags, so `XstatFsV2` and `StatFsV2` say 0, 255, the block size and 0.
+ * Differs from the real agent, on purpose: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens` with
+ * given times work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's
+ * `statfs` does not tell file system id, name length, fragment size and flags, so `XstatFsV2` and `StatFsV2` say 0,
+ * 255, the block size and 0.
  */
 export class AgentFiles {
   readonly #root: string
@@ -88,8 +99,11 @@ export class AgentFiles {
 
   handle(request: FileRequest): FileAnswer {
     // Upstream strips the leading slash before anything else and gives up on the whole connection if there is none.
-    const absolute = request._tag === "Open" ? request.value.path : request._tag === "Access" ? request.value.pathname : "/"
-    if (!absolute.startsWith("/")) return { _tag: "EndConnection", reason: "Path failed with `prefix not found`" }
+    const path =
+      request._tag === "Open" ? request.value.path : request._tag === "Access" ? request.value.pathname : undefined
+    if (path !== undefined && !path.startsWith("/")) {
+      return { _tag: "EndConnection", reason: "Path failed with `prefix not found`" }
+    }
     const response = this.#answer(request)
     return response === undefined ? { _tag: "None" } : { _tag: "Answer", response }
   }
@@ -98,7 +112,10 @@ export class AgentFiles {
     const { _tag } = request
     switch (_tag) {
       case "Open":
-        return { _tag: "Open", value: attempt(() => this.#openPath(this.#nonRoot(request.value.path), request.value.openOptions)) }
+        return {
+          _tag: "Open",
+          value: attempt(() => this.#openPath(this.#nonRoot(request.value.path), request.value.openOptions))
+        }
       case "OpenRelative":
         return {
           _tag: "Open",
@@ -113,7 +130,10 @@ export class AgentFiles {
         return { _tag, value: attempt(() => read(this.#file(remoteFd).readAt(bufferSize, startFrom))) }
       }
       case "Seek":
-        return { _tag, value: attempt(() => ({ resultOffset: this.#file(request.value.fd).seek(request.value.seekFrom) })) }
+        return {
+          _tag,
+          value: attempt(() => ({ resultOffset: this.#file(request.value.fd).seek(request.value.seekFrom) }))
+        }
       case "Write":
         return { _tag, value: attempt(() => written(this.#file(request.value.fd).write(request.value.writeBytes))) }
       case "WriteLimited": {
@@ -141,9 +161,9 @@ export class AgentFiles {
       case "XstatFsV2":
         return { _tag, value: attempt(() => ({ metadata: this.#statfs(this.#hostOfFd(request.value.fd)) })) }
       case "StatFs":
-        return { _tag: "XstatFs", value: attempt(() => ({ metadata: this.#statfs(this.#host(this.#nonEmpty(request.value.path))) })) }
+        return { _tag: "XstatFs", value: attempt(() => this.#statfsOfPath(request.value.path)) }
       case "StatFsV2":
-        return { _tag: "XstatFsV2", value: attempt(() => ({ metadata: this.#statfs(this.#host(this.#nonEmpty(request.value.path))) })) }
+        return { _tag: "XstatFsV2", value: attempt(() => this.#statfsOfPath(request.value.path)) }
       case "FdOpenDir":
         return {
           _tag: "OpenDir",
@@ -199,8 +219,10 @@ export class AgentFiles {
         return { _tag, value: attempt(() => done(this.#file(request.value.fd).truncate(request.value.length))) }
       case "Futimens":
         return { _tag, value: attempt(() => done(this.#setTimes(this.#file(request.value.fd), request.value.times))) }
-      case "Fchown":
-        return { _tag, value: attempt(() => done(this.#file(request.value.fd).chown(request.value.owner, request.value.group))) }
+      case "Fchown": {
+        const { fd, owner, group } = request.value
+        return { _tag, value: attempt(() => done(this.#file(fd).chown(owner, group))) }
+      }
       case "Fchmod":
         return { _tag, value: attempt(() => done(this.#file(request.value.fd).chmod(request.value.mode))) }
     }
@@ -280,6 +302,10 @@ export class AgentFiles {
     return entry._tag === "Directory" ? this.#host(entry.guest) : entry.file.procPath
   }
 
+  #statfsOfPath(path: string) {
+    return { metadata: this.#statfs(this.#host(this.#nonEmpty(path))) }
+  }
+
   #statfs(host: string) {
     const stat = fs.statfsSync(host, { bigint: true })
     return {
@@ -334,14 +360,11 @@ export class AgentFiles {
     return null
   }
 
-  #setTimes(
-    file: OpenFile,
-    times: readonly [{ readonly tvSec: bigint; readonly tvNsec: bigint }, { readonly tvSec: bigint; readonly tvNsec: bigint }] | null
-  ): void {
+  #setTimes(file: OpenFile, times: readonly [Timespec, Timespec] | null): void {
     const now = this.#now()
     if (times === null) return file.setTimes(now, now)
     const stat = file.stat()
-    const seconds = ({ tvSec, tvNsec }: { readonly tvSec: bigint; readonly tvNsec: bigint }, kept: bigint): number => {
+    const seconds = ({ tvSec, tvNsec }: Timespec, kept: bigint): number => {
       if (tvNsec === UTIME_NOW) return now
       if (tvNsec === UTIME_OMIT) return Number(kept) / 1e9
       if (tvNsec < 0n || tvNsec >= 1_000_000_000n) return failWith(errno.EINVAL)
@@ -356,4 +379,5 @@ const withoutSlash = (path: string): string => path.replace(/(.)\/+$/, "$1")
 
 const read = (bytes: Uint8Array) => ({ bytes, readAmount: BigInt(bytes.length) })
 const written = (amount: number) => ({ writtenAmount: BigInt(amount) })
-const done = (_: void): null => null
+/** For calls that answer nothing but success. */
+const done = (_result: void): null => null

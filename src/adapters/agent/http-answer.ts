@@ -3,7 +3,10 @@ import type { Duplex } from "node:stream"
 import type { BodyFrame } from "../../domain/protocol/http-messages.ts"
 import type { Headers } from "../../domain/protocol/shape.ts"
 
-/** The answers of a port with subscriptions must not be cached: they change when the session ends (agent-and-targets §5.7). */
+/**
+ * The answers of a port with subscriptions must not be cached: they change when the session ends (agent-and-targets
+ * §5.7).
+ */
 const cacheControl = ["cache-control", "no-cache, no-store, must-revalidate"] as const
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
@@ -17,6 +20,10 @@ const responseHeaders = (headers: ReadonlyArray<readonly [string, string]>): Arr
 
 export const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
   Array.from({ length: Math.floor(raw.length / 2) }, (_, i) => [raw[2 * i] ?? "", raw[2 * i + 1] ?? ""] as const)
+
+/** Raw headers of Node as they travel. */
+export const headerList = (raw: ReadonlyArray<string>): Headers =>
+  pairs(raw).map(([name, value]) => [name.toLowerCase(), Buffer.from(value, "latin1")] as const)
 
 export const textPairs = (headers: Headers): ReadonlyArray<readonly [string, string]> =>
   headers.map(([name, value]) => [name, latin1(value)] as const)
@@ -68,11 +75,16 @@ export class HttpAnswer {
   }
 
   /** @param complete the whole body, if it is known already; its length is then told */
-  start(status: number, reason: string | undefined, headers: ReadonlyArray<readonly [string, string]>, complete?: ReadonlyArray<BodyFrame>): void {
+  start(
+    status: number,
+    reason: string | undefined,
+    headers: ReadonlyArray<readonly [string, string]>,
+    complete?: ReadonlyArray<BodyFrame>
+  ): void {
     const list = responseHeaders(headers)
-    const hasLength = headers.some(([name]) => name.toLowerCase() === "content-length")
-    const chunked = headers.some(([name]) => name.toLowerCase() === "transfer-encoding")
-    if (complete !== undefined && !hasLength && !chunked && complete.every(({ _tag }) => _tag === "Data") && status !== 204 && status !== 304) {
+    const framed = headers.some(([name]) => ["content-length", "transfer-encoding"].includes(name.toLowerCase()))
+    const mayHaveBody = status !== 204 && status !== 304
+    if (complete?.every(({ _tag }) => _tag === "Data") === true && !framed && mayHaveBody) {
       list.push("content-length", String(complete.reduce((size, frame) => size + frame.value.length, 0)))
     }
     if (this.upgradable !== undefined && this.upgradable.socket.writable) {

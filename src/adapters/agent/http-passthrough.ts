@@ -27,7 +27,13 @@ export const passThrough = (
   })
   upstream.on("error", (error) => answer.fail(`mirrord-agent v${agentVersion}: ${describeError(error)}`))
   upstream.on("response", (response) => {
-    answer.start(response.statusCode ?? 502, response.statusMessage, pairs(response.rawHeaders))
+    try {
+      answer.start(response.statusCode ?? 502, response.statusMessage, pairs(response.rawHeaders))
+    } catch (error) {
+      // Node reads a little more than it writes.
+      upstream.destroy()
+      return answer.fail(`mirrord-agent v${agentVersion}: ${describeError(error)}`)
+    }
     response.pipe(answer.stream, { end: false })
     response.once("end", () => {
       if (response.rawTrailers.length > 0) answer.trailers(pairs(response.rawTrailers))
@@ -38,7 +44,7 @@ export const passThrough = (
   const upgraded = (response: http.IncomingMessage, socket: Duplex, head: Uint8Array): void => {
     if (answer.upgradable === undefined) {
       socket.destroy()
-      return answer.fail(`mirrord-agent v${agentVersion}: the application upgraded a connection that nobody asked to upgrade`)
+      return answer.fail(`mirrord-agent v${agentVersion}: the application upgraded what nobody asked to upgrade`)
     }
     answer.upgrade(response.statusCode ?? 101, response.statusMessage ?? "", pairs(response.rawHeaders))
     if (head.length > 0) socket.unshift(head)

@@ -10,10 +10,11 @@ import {
 import { mirrorsOfRequest, ownerOfRequest, type Subscriptions } from "../../domain/agent/subscriptions.ts"
 import { checkText } from "../../domain/protocol/text-rules.ts"
 import type { RedirectedConnection } from "../../ports/agent-target.ts"
-import { HttpAnswer, pairs, type Upgradable } from "./http-answer.ts"
+import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
 import { applicationConnections, passThrough } from "./http-passthrough.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
+import { describeError } from "./node-errors.ts"
 import { hasBody, stealRequest, trailerFrames } from "./stolen-request.ts"
 
 interface Connection {
@@ -27,23 +28,36 @@ export interface TrafficView {
   readonly client: (id: number) => IncomingClient | undefined
 }
 
+const tooOld = (version: string): string => `the client's protocol version ${version} is too old for it`
+
 /** A request that the wire cannot carry (an illegal target) is the application's business alone. */
-const incomingRequest = (message: http.IncomingMessage, redirected: RedirectedConnection): IncomingRequest | undefined => {
+const incomingRequest = (
+  message: http.IncomingMessage,
+  redirected: RedirectedConnection
+): IncomingRequest | undefined => {
   const method = checkText("method", message.method ?? "")
   const uri = checkText("uri", message.url ?? "")
   if ("error" in method || "error" in uri) return undefined
   return {
     method: method.ok,
     uri: uri.ok,
-    headers: pairs(message.rawHeaders).map(([name, value]) => [name.toLowerCase(), Buffer.from(value, "latin1")] as const),
+    headers: headerList(message.rawHeaders),
     version: message.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
     source: redirected.source,
     destination: redirected.destination
   }
 }
 
-/** Copies a request for one client; `Close` follows when the peer has its answer: earlier it would abort the client's own request. */
-const mirrorRequest = (client: IncomingClient, request: IncomingRequest, message: http.IncomingMessage, answer: HttpAnswer): void => {
+/**
+ * Copies a request for one client; `Close` follows when the peer has its answer: earlier it would abort the client's
+ * own request.
+ */
+const mirrorRequest = (
+  client: IncomingClient,
+  request: IncomingRequest,
+  message: http.IncomingMessage,
+  answer: HttpAnswer
+): void => {
   const copy = new MirrorCopy(client)
   answer.onClose(() => copy.close())
   const complete = !hasBody(message)
@@ -54,8 +68,9 @@ const mirrorRequest = (client: IncomingClient, request: IncomingRequest, message
 }
 
 /**
- * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies for those who
- * mirror, then to the one who steals it, else to the application. Parsing and framing are Node's. HTTP/2 never comes here.
+ * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies
+ * for those who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's.
+ * HTTP/2 never comes here.
  *
  * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
  */
@@ -97,6 +112,15 @@ export class HttpTraffic {
   #serve(message: http.IncomingMessage, answer: HttpAnswer): void {
     const connection = this.#connections.get(message.socket)
     if (connection === undefined) return answer.fail("")
+    try {
+      this.#route(message, answer, connection)
+    } catch (error) {
+      // Whatever is wrong with one request must not end the process that serves all the others.
+      answer.fail(`mirrord-agent v${this.#agentVersion}: ${describeError(error)}`)
+    }
+  }
+
+  #route(message: http.IncomingMessage, answer: HttpAnswer, connection: Connection): void {
     const request = incomingRequest(message, connection.redirected)
     const thief = request === undefined ? undefined : this.#decide(request, answer.upgradable !== undefined)
     if (request !== undefined) this.#mirror(request, message, answer)
@@ -120,10 +144,7 @@ export class HttpTraffic {
     }
     const form = stolenRequestForm(client.output.version(), filtered, upgrade)
     if (form !== undefined) return { client, form }
-    client.output.log(
-      "Error",
-      `An HTTP request was not stolen: the client's protocol version ${client.output.version()} is too old for it`
-    )
+    client.output.log("Error", `An HTTP request was not stolen: ${tooOld(client.output.version())}`)
     return undefined
   }
 
@@ -133,7 +154,7 @@ export class HttpTraffic {
       if (client === undefined) continue
       const version = client.output.version()
       if (canMirrorRequests(version)) mirrorRequest(client, request, message, answer)
-      else client.output.log("Error", `An HTTP request was not mirrored: the client's protocol version ${version} is too old for it`)
+      else client.output.log("Error", `An HTTP request was not mirrored: ${tooOld(version)}`)
     }
   }
 }

@@ -25,7 +25,9 @@ export interface StolenSink {
   readonly abandoned: (why: "unsubscribed" | "gone") => void
 }
 
-/** The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire-protocol §7.3). */
+/**
+ * The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire-protocol §7.3).
+ */
 export class IncomingClient {
   readonly id: number
   readonly output: ClientOutput

@@ -20,9 +20,12 @@ import { type After, type ClientOutput, ok } from "./client-output.ts"
 import { detectConnection } from "./detect-connection.ts"
 import { HttpTraffic } from "./http-traffic.ts"
 import { IncomingClient } from "./incoming-client.ts"
+import { describeError } from "./node-errors.ts"
 import { copyTo, join, stealConnection } from "./raw-traffic.ts"
 
-/** What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire-protocol §7.4. */
+/**
+ * What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire-protocol §7.4.
+ */
 export type IncomingOutcome =
   | { readonly _tag: "Fine" }
   /** The client is told to go, but the connection stays. */
@@ -54,11 +57,11 @@ const compile = (filter: HttpFilter | undefined): Result.Result<RequestMatcher |
   filter === undefined ? Result.succeed(undefined) : compileFilter(filter)
 
 /**
- * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1, §9.2). A port is
- * redirected while anybody subscribes to it.
+ * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1,
+ * §9.2). A port is redirected while anybody subscribes to it.
  *
- * HTTP/1.x is understood, HTTP/2 is not: on a port that is stolen or mirrored whole it travels as a plain TCP connection, on a
- * filtered port it goes to the application like everything that is not HTTP. There is no TLS.
+ * HTTP/1.x is understood, HTTP/2 is not: on a port that is stolen or mirrored whole it travels as a plain TCP
+ * connection, on a filtered port it goes to the application like everything that is not HTTP. There is no TLS.
  */
 export class AgentIncoming {
   readonly #options: IncomingOptions
@@ -141,13 +144,14 @@ export class AgentIncoming {
       case "HttpResponse": {
         const { connectionId, requestId, internalResponse: { status, headers, body } } = message.value
         if (requestId === 0) {
-          client.response(connectionId, { _tag: "Start", status, headers, frames: [{ _tag: "Data", value: body }], isLast: true })
+          const frames = [{ _tag: "Data", value: body } as const]
+          client.response(connectionId, { _tag: "Start", status, headers, frames, isLast: true })
         }
         return fine
       }
       case "HttpResponseFramed": {
-        const { connectionId, requestId, internalResponse: { status, headers, body } } = message.value
-        if (requestId === 0) client.response(connectionId, { _tag: "Start", status, headers, frames: body, isLast: true })
+        const { connectionId, requestId, internalResponse: { status, headers, body: frames } } = message.value
+        if (requestId === 0) client.response(connectionId, { _tag: "Start", status, headers, frames, isLast: true })
         return fine
       }
       case "HttpResponseChunked":
@@ -183,7 +187,7 @@ export class AgentIncoming {
       return undefined
     } catch (error) {
       this.#subscriptions = before
-      return `Background task \`TcpStealerTask\` failed: \`port redirector failed: ${error instanceof Error ? error.message : String(error)}\``
+      return `Background task \`TcpStealerTask\` failed: \`port redirector failed: ${describeError(error)}\``
     }
   }
 

@@ -8,7 +8,10 @@ export const errnoOf = (error: unknown): number | undefined => {
   return Math.abs(error.errno)
 }
 
-/** The answer for whatever Node threw: the system's error number, or `InvalidInput` for arguments that Node itself refuses. */
+/**
+ * The answer for whatever Node threw: the system's error number, or `InvalidInput` for arguments that Node itself
+ * refuses.
+ */
 export const responseError = (error: unknown): ResponseError => {
   const number = errnoOf(error)
   if (number !== undefined && number < 4000) return systemError(number)

@@ -12,8 +12,8 @@ const largestPosition = (1n << 63n) - 1n
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * An open file with a position of its own, because Node has no `lseek`. What has no position (FIFO, socket) or none that matters
- * (character devices) is read and written where the kernel is.
+ * An open file with a position of its own, because Node has no `lseek`. What has no position (FIFO, socket) or none
+ * that matters (character devices) is read and written where the kernel is.
  */
 export class OpenFile {
   readonly #fd: number
@@ -72,7 +72,10 @@ export class OpenFile {
     return written
   }
 
-  /** Leaves the position where it is. A file opened for appending grows at its end whatever the offset, as Linux does it. */
+  /**
+   * Leaves the position where it is. A file opened for appending grows at its end whatever the offset, as Linux does
+   * it.
+   */
   writeAt(bytes: Uint8Array, offset: bigint): number {
     if (offset > largestPosition) failWith(errno.EINVAL)
     if (this.#pipe) failWith(errno.ESPIPE)
@@ -86,7 +89,8 @@ export class OpenFile {
 
   seek(to: SeekFrom): bigint {
     if (this.#pipe) failWith(errno.ESPIPE)
-    const base = to._tag === "Start" ? 0n : to._tag === "Current" ? this.#position : this.#seekable ? this.stat().size : 0n
+    const end = to._tag === "End" && this.#seekable ? this.stat().size : 0n
+    const base = to._tag === "Current" ? this.#position : end
     const position = base + to.value
     if (position < 0n || position > largestPosition) failWith(errno.EINVAL)
     if (this.#seekable) this.#position = position

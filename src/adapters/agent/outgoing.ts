@@ -27,8 +27,8 @@ interface Connection {
 }
 
 /**
- * The outgoing connections of one protocol and client (wire-protocol §7.2, §7.3): ids from 0, legacy connects one after the other,
- * connects with a uid in the order in which they complete.
+ * The outgoing connections of one protocol and client (wire-protocol §7.2, §7.3): ids from 0, legacy connects one
+ * after the other, connects with a uid in the order in which they complete.
  */
 export class AgentOutgoing {
   readonly #channel: "TcpOutgoing" | "UdpOutgoing"
@@ -45,7 +45,13 @@ export class AgentOutgoing {
   #release: (() => void) | undefined
   #closed = false
 
-  constructor(channel: "TcpOutgoing" | "UdpOutgoing", output: ClientOutput, dial: Dial, after: After, limits = outgoingLimits) {
+  constructor(
+    channel: "TcpOutgoing" | "UdpOutgoing",
+    output: ClientOutput,
+    dial: Dial,
+    after: After,
+    limits = outgoingLimits
+  ) {
     this.#channel = channel
     this.#output = output
     this.#dial = dial
@@ -62,9 +68,9 @@ export class AgentOutgoing {
       case "ConnectV2": {
         const { uid, remoteAddress } = message.value
         return this.#connect(remoteAddress, (dialled) => {
-          const connect = this.#admit(dialled)
-          this.#output.send({ _tag: this.#channel, value: { _tag: "ConnectV2", value: { uid, connect: connect.result } } })
-          connect.start()
+          const { result: connect, start } = this.#admit(dialled)
+          this.#output.send({ _tag: this.#channel, value: { _tag: "ConnectV2", value: { uid, connect } } })
+          start()
         })
       }
       case "Write":
@@ -146,7 +152,8 @@ export class AgentOutgoing {
     const isOpen = (): boolean => this.#connections.get(connectionId) === connection
     const read = (bytes: Uint8Array): void => {
       if (!isOpen()) return
-      const keepsUp = this.#output.send({ _tag: this.#channel, value: { _tag: "Read", value: ok({ connectionId, bytes }) } })
+      const value = ok({ connectionId, bytes })
+      const keepsUp = this.#output.send({ _tag: this.#channel, value: { _tag: "Read", value } })
       if (keepsUp || connection.paused) return
       connection.paused = true
       connection.peer.pause()

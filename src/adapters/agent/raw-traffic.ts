@@ -40,7 +40,10 @@ export const join = (a: Duplex, b: Duplex): void => {
 }
 
 /** Copies what the peer sends to everybody who mirrors the port without filter. */
-export const copyTo = (clients: ReadonlyArray<IncomingClient>, { socket, source, destination }: RedirectedConnection): void => {
+export const copyTo = (
+  clients: ReadonlyArray<IncomingClient>,
+  { socket, source, destination }: RedirectedConnection
+): void => {
   for (const client of clients) {
     const copy = new MirrorCopy(client)
     copy.send(newConnection(client.output.version(), copy.id, source, destination))
@@ -91,7 +94,10 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
 }
 
 /** A connection that is not HTTP goes to the client that steals its port whole. */
-export const stealConnection = (client: IncomingClient, { socket, source, destination }: RedirectedConnection): void => {
+export const stealConnection = (
+  client: IncomingClient,
+  { socket, source, destination }: RedirectedConnection
+): void => {
   let sink: ReturnType<typeof exchange> | undefined
   const connectionId = client.openStolen({
     data: (bytes) => sink?.data(bytes),

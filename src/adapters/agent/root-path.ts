@@ -34,12 +34,13 @@ const longestPath = 4096
 const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throwIfNoEntry: false })
 
 /**
- * Finds a client's path in a container whose `/` is the folder `root`, as the kernel would inside: `..` is the parent of where links
- * have led, absolute links start at the container's root, at most 40 links. The last part may be missing; whether a link in the last
- * place is followed is the caller's choice.
+ * Finds a client's path in a container whose `/` is the folder `root`, as the kernel would inside: `..` is the parent
+ * of where links have led, absolute links start at the container's root, at most 40 links. The last part may be
+ * missing; whether a link in the last place is followed is the caller's choice.
  *
- * `..` above the root is "not found" (agent-and-targets §6.2), except where the root is the machine's own, whose parent is itself.
- * Relative paths count from the root. Links that change while this runs can lead outside: this is a stand-in among friends.
+ * `..` above the root is "not found" (agent-and-targets §6.2), except where the root is the machine's own, whose
+ * parent is itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a
+ * stand-in among friends.
  *
  * @throws FileFailure
  */
@@ -47,7 +48,8 @@ export const resolveInRoot = (root: string, path: string, follow: boolean): Reso
   if (path.includes("\0")) throw new FileFailure(agentError("InvalidInput"))
   if (new TextEncoder().encode(path).length >= longestPath) failWith(errno.ENAMETOOLONG)
   const base = root === "/" ? "" : root.replace(/\/+$/, "")
-  const hostOf = (parts: ReadonlyArray<string>): string => (parts.length === 0 ? base || "/" : `${base}/${parts.join("/")}`)
+  const hostOf = (parts: ReadonlyArray<string>): string =>
+    parts.length === 0 ? base || "/" : `${base}/${parts.join("/")}`
   const slash = path.endsWith("/") && /[^/]/.test(path)
   const rest = path.split("/").filter((part) => part !== "")
   const lastPart = rest.at(-1)
@@ -81,6 +83,6 @@ export const resolveInRoot = (root: string, path: string, follow: boolean): Reso
     }
   }
   const guest = `/${at.join("/")}`
-  const last = lastPart === undefined ? "/" : lastPart === "." || lastPart === ".." ? lastPart : at.length === 0 ? "/" : "name"
+  const last = lastPart === "." || lastPart === ".." ? lastPart : at.length === 0 ? "/" : "name"
   return { host: slash && at.length > 0 ? `${hostOf(at)}/` : hostOf(at), guest, last }
 }

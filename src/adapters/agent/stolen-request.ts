@@ -8,7 +8,7 @@ import {
   wholeRequest
 } from "../../domain/agent/incoming-messages.ts"
 import type { BodyFrame } from "../../domain/protocol/http-messages.ts"
-import { type HttpAnswer, pairs, textPairs } from "./http-answer.ts"
+import { headerList, type HttpAnswer, textPairs } from "./http-answer.ts"
 import type { IncomingClient, ResponsePart } from "./incoming-client.ts"
 import { exchange, writeHolding } from "./raw-traffic.ts"
 
@@ -23,10 +23,7 @@ export const hasBody = (message: IncomingMessage): boolean =>
 export const trailerFrames = (message: IncomingMessage): ReadonlyArray<BodyFrame> =>
   message.rawTrailers.length === 0
     ? []
-    : [{
-      _tag: "Trailers",
-      value: pairs(message.rawTrailers).map(([name, value]) => [name.toLowerCase(), Buffer.from(value, "latin1")] as const)
-    }]
+    : [{ _tag: "Trailers", value: headerList(message.rawTrailers) }]
 
 /** Reads a body piece by piece; `last` comes with its final frames, or not at all if the peer breaks off. */
 const readBody = (
@@ -39,8 +36,8 @@ const readBody = (
 }
 
 /**
- * Sends a request to the client that steals it and writes the client's answer back. Each request has a connection number of its own;
- * `Close` follows when the answer is written (wire-protocol §7.5).
+ * Sends a request to the client that steals it and writes the client's answer back. Each request has a connection
+ * number of its own; `Close` follows when the answer is written (wire-protocol §7.5).
  */
 export const stealRequest = (options: {
   readonly client: IncomingClient

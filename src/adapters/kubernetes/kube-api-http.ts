@@ -161,11 +161,16 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
       get: (ref, name, namespace) => call("GET", pathOf(ref, namespace, name)).pipe(Effect.flatMap(object(`get ${name}`))),
       list: (ref, selection) =>
         call("GET", `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`).pipe(
-          Effect.map((value) => {
+          Effect.flatMap((value) => {
             const list = isRecord(value) ? value : {}
-            const metadata = isRecord(list["metadata"]) ? list["metadata"] : {}
-            const items = Array.isArray(list["items"]) ? list["items"].filter(isKubeObject) : []
-            return { items, resourceVersion: String(metadata["resourceVersion"] ?? "") }
+            const { metadata } = list
+            // An empty slice of Go is null in JSON.
+            const items = list["items"] === null ? [] : list["items"]
+            const version = isRecord(metadata) ? metadata["resourceVersion"] : undefined
+            // Never taken for an empty list: what is missing from a list counts as deleted.
+            return Array.isArray(items) && items.every(isKubeObject) && typeof version === "string"
+              ? Effect.succeed({ items, resourceVersion: version })
+              : Effect.fail(failure(`list ${ref.plural}`, "Other", "the answer is not a list of objects with a resourceVersion"))
           })
         ),
       watch: (ref, resourceVersion, selection) => {

@@ -1,8 +1,12 @@
 import { Effect, Result, type Scope } from "effect"
-import { type ContainerContext, type ContainerProgram, signalsReady } from "../../adapters/embedded/kubelet/container-program.ts"
+import {
+  type ContainerContext,
+  type ContainerProgram,
+  signalsReady
+} from "../../adapters/embedded/kubelet/container-program.ts"
 import { type AgentArguments, type AgentMode, parseAgentArguments } from "../../domain/agent/agent-arguments.ts"
 import type { AgentTarget } from "../../ports/agent-target.ts"
-import { type AgentOptions, runAgent } from "./agent.ts"
+import { runAgent } from "./agent.ts"
 
 type Environment = ReadonlyMap<string, string>
 
@@ -23,7 +27,11 @@ const seconds = (env: Environment, name: string, byDefault: number, log: (line: 
 }
 
 /** The set-up, or the exit code with which the agent refuses; the reason is in the log. */
-const setUp = (argv: ReadonlyArray<string>, env: Environment, log: (line: string) => void): Result.Result<Setup, number> => {
+const setUp = (
+  argv: ReadonlyArray<string>,
+  env: Environment,
+  log: (line: string) => void
+): Result.Result<Setup, number> => {
   const parsed = parseAgentArguments(argv)
   if (Result.isFailure(parsed)) {
     log(`error: ${parsed.failure}`)
@@ -45,7 +53,7 @@ const setUp = (argv: ReadonlyArray<string>, env: Environment, log: (line: string
   })
 }
 
-const options = (setup: Setup): Pick<AgentOptions, "communicationTimeoutSecs" | "idleTtlSecs" | "httpDetectionTimeoutSecs" | "targetless"> => ({
+const options = (setup: Setup) => ({
   communicationTimeoutSecs: setup.arguments.communicationTimeoutSecs,
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
@@ -57,22 +65,25 @@ const noRedirect = (): never => {
 }
 
 /**
- * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other modes need a
- * container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see {@link agentProgram}).
+ * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
+ * modes need a container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see {@link
+ * agentProgram}).
  *
- * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from the real agent.
+ * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from
+ * the real agent.
  */
 export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<number> =>
   Effect.suspend(() => {
     const log = (line: string): void => {
       process.stdout.write(`${line}\n`)
     }
-    const env = new Map(Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])))
+    const env = new Map(Object.entries(process.env).map(([name, value]) => [name, value ?? ""] as const))
     const setup = setUp(argv, env, log)
     if (Result.isFailure(setup)) return Effect.succeed(setup.failure)
     const { mode, port } = setup.success.arguments
     if (mode._tag !== "Targetless") {
-      log(`error: mode ${mode._tag.toLowerCase()} works only inside the embedded cluster; use targetless, or the real agent`)
+      const name = mode._tag.toLowerCase()
+      log(`error: mode ${name} works only inside the embedded cluster; use targetless, or the real agent`)
       return Effect.succeed(1)
     }
     const target: AgentTarget = { env, root: "/", podIp: "0.0.0.0", resolve: () => undefined, redirect: noRedirect }
@@ -81,7 +92,9 @@ export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<numb
 
 /** The agent's own container serves as the target of a targetless agent. */
 const ownTarget = (container: ContainerContext): AgentTarget => {
-  const own = container.onNode().find((one) => one.podIp === container.podIp && one.container === container.containerName)
+  const isOwn = (one: { readonly podIp: string; readonly container: string }): boolean =>
+    one.podIp === container.podIp && one.container === container.containerName
+  const own = container.onNode().find(isOwn)
   return {
     env: container.env,
     root: container.root,
@@ -128,5 +141,8 @@ const runInContainer = (container: ContainerContext): Effect.Effect<number, neve
     })
   })
 
-/** The agent as the program of a container of the stand-in kubelet: reads the real agent's arguments, `-c <container id>` included. */
+/**
+ * The agent as the program of a container of the stand-in kubelet: reads the real agent's arguments, `-c <container
+ * id>` included.
+ */
 export const agentProgram: ContainerProgram = signalsReady(runInContainer)

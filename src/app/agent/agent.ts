@@ -17,8 +17,8 @@ export type AgentListener = (
 export interface AgentOptions {
   readonly target: AgentTarget
   /**
-   * Where clients connect: an address of this machine (all of them without `host`; port 0: any free one, told by `onListening`), or
-   * a listener of somebody else's.
+   * Where clients connect: an address of this machine (all of them without `host`; port 0: any free one, told by
+   * `onListening`), or a listener of somebody else's.
    */
   readonly listen: { readonly host?: string; readonly port: number } | AgentListener
   /** How long to wait for the first client. */
@@ -37,7 +37,10 @@ export interface AgentOptions {
   readonly onListening?: (port: number) => void
 }
 
-const listenOn = (at: { readonly host?: string; readonly port: number }, onListening: (port: number) => void): AgentListener => (onConnection) =>
+const listenOn = (
+  at: { readonly host?: string; readonly port: number },
+  onListening: (port: number) => void
+): AgentListener => (onConnection) =>
   Effect.acquireRelease(
     Effect.callback<net.Server, Error>((resume) => {
       const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection)
@@ -56,11 +59,11 @@ const listenOn = (at: { readonly host?: string; readonly port: number }, onListe
   ).pipe(Effect.asVoid)
 
 /**
- * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another one
- * (agent-and-targets §3.5). The port is bound before the line `agent ready - version …` is logged.
+ * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another
+ * one (agent-and-targets §3.5). The port is bound before the line `agent ready - version …` is logged.
  *
- * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened. Interruption is
- * SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
+ * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
+ * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
  */
 export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -115,7 +118,8 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
     }
     log(`agent ready - version ${version}`)
 
-    const first = yield* Effect.timeoutOption(until(() => accepted > 0), Duration.seconds(options.communicationTimeoutSecs))
+    const patience = Duration.seconds(options.communicationTimeoutSecs)
+    const first = yield* Effect.timeoutOption(until(() => accepted > 0), patience)
     if (Option.isNone(first)) {
       log(`no client connected within ${options.communicationTimeoutSecs} s`)
       return 1

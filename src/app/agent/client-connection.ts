@@ -25,13 +25,14 @@ export interface AgentSurroundings {
 }
 
 const noMirroring =
-  "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel version <4.20. " +
-  "Check agent logs for errors and please report a bug if kernel version >=4.20"
+  "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel " +
+  "version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
 const noStealing = "incoming traffic stealing is not available in the targetless mode"
 
 /**
- * One client of an agent, on one TCP connection: everything it has (files, connections, subscriptions, announced version) lives and
- * ends with it. Messages are handled one after the other; nothing is said before the client speaks (wire-protocol §7).
+ * One client of an agent, on one TCP connection: everything it has (files, connections, subscriptions, announced
+ * version) lives and ends with it. Messages are handled one after the other; nothing is said before the client speaks
+ * (wire-protocol §7).
  *
  * Bytes that are no message, or whose handling fails in a way nobody foresaw, end this connection only.
  */
@@ -99,7 +100,14 @@ export class AgentClientConnection {
 
   #send(message: DaemonMessage): boolean {
     if (this.#over) return true
-    if (!this.#socket.write(daemonMessage.encode(message)) && !this.#full) {
+    let bytes: Uint8Array
+    try {
+      bytes = daemonMessage.encode(message)
+    } catch (defect) {
+      this.#fail(defect)
+      return true
+    }
+    if (!this.#socket.write(bytes) && !this.#full) {
       this.#full = true
       this.#pause()
     }
@@ -138,13 +146,20 @@ export class AgentClientConnection {
         this.#handle(value)
       }
     } catch (defect) {
-      this.#surroundings.log(`client ${this.#id}: ${defect instanceof Error ? (defect.stack ?? defect.message) : String(defect)}`)
-      return this.close()
+      return this.#fail(defect)
     }
     if (error !== undefined) {
-      this.#surroundings.log(`client ${this.#id} disconnected with error: ${error.path} at byte ${error.offset}: ${error.message}`)
+      const where = `${error.path} at byte ${error.offset}`
+      this.#surroundings.log(`client ${this.#id} disconnected with error: ${where}: ${error.message}`)
       this.close()
     }
+  }
+
+  /** A mistake of this program ends the connection that met it, nothing else. */
+  #fail(defect: unknown): void {
+    const text = defect instanceof Error ? (defect.stack ?? defect.message) : String(defect)
+    this.#surroundings.log(`client ${this.#id}: ${text}`)
+    this.close()
   }
 
   #endWith(reason: string): void {
@@ -180,7 +195,8 @@ export class AgentClientConnection {
       }
       case "GetEnvVarsRequest": {
         const { envVarsFilter, envVarsSelect } = message.value
-        this.#send({ _tag: "GetEnvVarsResponse", value: ok(visibleEnvironment(target.env, envVarsFilter, envVarsSelect)) })
+        const visible = visibleEnvironment(target.env, envVarsFilter, envVarsSelect)
+        this.#send({ _tag: "GetEnvVarsResponse", value: ok(visible) })
         return
       }
       case "Ping":

@@ -162,8 +162,8 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           const problem = isStopping ? "The operator is stopping." : "The operator failed to open the connection; its log says why."
           const error = failure instanceof ApiError ? failure : internalError(problem)
           if (!upgraded) socket.end(refusal(error))
-          if (failure instanceof ApiError) return Effect.logInfo("connect refused", { code: error.code, reason: error.reason, message: error.message })
-          return isStopping ? Effect.void : Effect.logError("connect failed", Cause.pretty(exit.cause))
+          if (failure instanceof ApiError) return logInfo("connect refused", { code: error.code, reason: error.reason, message: error.message })
+          return isStopping ? Effect.void : logError("connect failed", { cause: Cause.pretty(exit.cause) })
         }),
         Effect.exit,
         Effect.asVoid

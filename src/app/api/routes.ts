@@ -3,6 +3,7 @@ import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, 
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { IncomingMessage } from "node:http"
 import { type Caller, type CallerResult } from "./caller.ts"
+import { logError } from "../log.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized } from "./status.ts"
@@ -138,7 +139,7 @@ export const orStatus = <E, R>(
     if (failure instanceof HttpServerError.HttpServerError && failure.reason._tag === "RouteNotFound") {
       return notFound("The operator does not serve this path.")[HttpServerRespondable.symbol]()
     }
-    return Effect.andThen(Effect.logError("request failed", Cause.pretty(cause)), () =>
+    return Effect.andThen(logError("request failed", { cause: Cause.pretty(cause) }), () =>
       internalError("The operator failed to answer; its log says why.")[HttpServerRespondable.symbol]()
     )
   })

@@ -8,7 +8,7 @@ import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { SessionFailure } from "../../domain/session/session-failure.ts"
 import { type AgentHandle, Agents } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
-import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { Changes } from "../sessions/changes.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
@@ -186,10 +186,10 @@ export const makeClusterSessionController = (
         ? start(name, session, local, known)
         : Effect.flatMap(Effect.result(resolveTarget(api, session)), (found) => start(name, session, local, Result.getOrElse(found, () => known)))
 
-    const patch = (name: string, body: object): Effect.Effect<void, KubeError> =>
-      Effect.asVoid(api.mergePatch(mirrordClusterSessions, name, body, { subresource: "status" }))
+    const patch = (name: string, body: object): Effect.Effect<KubeObject, KubeError> =>
+      api.mergePatch(mirrordClusterSessions, name, body, { subresource: "status" })
 
-    const perform = (name: string, session: MirrordClusterSession, local: Local, action: ChildAction<Placements>): Effect.Effect<void, KubeError> => {
+    const perform = (name: string, session: MirrordClusterSession, local: Local, action: ChildAction<Placements>): Effect.Effect<unknown, KubeError> => {
       switch (action._tag) {
         case "ResolveTarget":
           return Effect.tap(resolve(name, session, local), () => Effect.sync(() => enqueue(name)))
@@ -226,7 +226,7 @@ export const makeClusterSessionController = (
           yield* logWarning("session ignored", { session: name, problem: read.failure.message })
           return undefined
         }
-        const session = read?.success
+        let session = read?.success
         if (session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined) {
           yield* forget(name)
           return undefined
@@ -236,7 +236,10 @@ export const makeClusterSessionController = (
         const beat = heartbeat(sockets.presence(name), heartbeats.lastWritten(name), now)
         if (beat.write) {
           heartbeats.wrote(name, now)
-          yield* patch(name, { status: { connectedTimestamp: timestamp(now) } })
+          // What follows is decided from the answer: any decision from the cache would conflict with this very write.
+          const written = readResource(mirrordClusterSessions, yield* patch(name, { metadata: { uid: session.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }))
+          if (Result.isFailure(written)) return undefined
+          session = written.success
         }
         const actions = childPlan<Placements>(
           {

@@ -17,8 +17,15 @@ export interface AgentArguments {
 
 const modes: ReadonlySet<string> = new Set(["targetless", "targeted", "ephemeral"])
 
-/** Options and whether they take a value (agent-and-targets §3.1). */
-const agentOptions: ReadonlyMap<string, { readonly name: string; readonly value: boolean; readonly supported: boolean }> = new Map([
+interface AgentOption {
+  readonly name: string
+  /** Whether a value follows. */
+  readonly value: boolean
+  readonly supported: boolean
+}
+
+/** Options before the mode word (agent-and-targets §3.1). */
+const agentOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["-l", { name: "port", value: true, supported: true }],
   ["--communicate-port", { name: "port", value: true, supported: true }],
   ["-t", { name: "timeout", value: true, supported: true }],
@@ -31,7 +38,7 @@ const agentOptions: ReadonlyMap<string, { readonly name: string; readonly value:
   ["--ipv6", { name: "ipv6", value: false, supported: true }]
 ])
 
-const targetedOptions: typeof agentOptions = new Map([
+const targetedOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["-c", { name: "container", value: true, supported: true }],
   ["--container-id", { name: "container", value: true, supported: true }],
   ["-r", { name: "runtime", value: true, supported: true }],
@@ -39,7 +46,12 @@ const targetedOptions: typeof agentOptions = new Map([
   ["--mesh", { name: "mesh", value: true, supported: true }]
 ])
 
-const wholeNumber = (text: string | undefined, byDefault: number, option: string, most: number): Result.Result<number, string> => {
+const wholeNumber = (
+  text: string | undefined,
+  byDefault: number,
+  option: string,
+  most: number
+): Result.Result<number, string> => {
   if (text === undefined) return Result.succeed(byDefault)
   const number = Number(text)
   return /^\d+$/.test(text) && number <= most
@@ -48,8 +60,8 @@ const wholeNumber = (text: string | undefined, byDefault: number, option: string
 }
 
 /**
- * The real agent's command line: options, then a mode word, then the mode's options. `argv` may begin with the program's name. The
- * failure is a sentence; it means exit code 2.
+ * The real agent's command line: options, then a mode word, then the mode's options. `argv` may begin with the
+ * program's name. The failure is a sentence; it means exit code 2.
  */
 export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<AgentArguments, string> => {
   const first = argv[0]
@@ -69,7 +81,8 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
     const equals = word.startsWith("--") ? word.indexOf("=") : -1
     const name = equals < 0 ? word : word.slice(0, equals)
     const option = (mode === undefined ? agentOptions : targetedOptions).get(name)
-    if (option === undefined) return Result.fail(`unexpected option ${name}${mode === undefined ? "" : ` after ${mode}`}`)
+    const after = mode === undefined ? "" : ` after ${mode}`
+    if (option === undefined) return Result.fail(`unexpected option ${name}${after}`)
     const value = !option.value ? "true" : equals < 0 ? words.shift() : word.slice(equals + 1)
     if (value === undefined) return Result.fail(`option ${name} needs a value`)
     values.set(option.name, value)

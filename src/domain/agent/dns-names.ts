@@ -36,8 +36,8 @@ export type Question =
   | { readonly _tag: "Ask"; readonly name: string; readonly answerName: string }
 
 /**
- * How the real agent takes a host name: addresses answer themselves whatever family is asked for (IPv4 under their own text, IPv6
- * under an empty name), the root has no records, malformed names are refused with a message.
+ * How the real agent takes a host name: addresses answer themselves whatever family is asked for (IPv4 under their
+ * own text, IPv6 under an empty name), the root has no records, malformed names are refused with a message.
  */
 export const question = (node: string): Question => {
   const octets = parseIp(node)
@@ -54,8 +54,8 @@ export const question = (node: string): Question => {
 }
 
 /**
- * Which families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all are joined. The old
- * request form without a family counts as `Any`.
+ * Which families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all are
+ * joined. The old request form without a family counts as `Any`.
  */
 export const families = (
   family: AddressFamily["_tag"]

@@ -2,7 +2,10 @@
  * Which of a container's environment variables a client may see (agent-and-targets §6.1).
  */
 
-/** Names that are never answered, even if a client selects them: they describe the remote runtime, not the application. */
+/**
+ * Names that are never answered, even if a client selects them: they describe the remote runtime, not the
+ * application.
+ */
 const alwaysExcluded: ReadonlySet<string> = new Set([
   "BUNDLER_ORIG_BUNDLER_ORIG_MANPATH",
   "BUNDLER_ORIG_BUNDLER_VERSION",
@@ -79,8 +82,8 @@ const matchesAny = (patterns: ReadonlySet<string>, name: string): boolean => {
 }
 
 /**
- * The variables that a `GetEnvVarsRequest` is answered with. `exclude` and `select` are the request's two sets of patterns; an
- * empty `select` means everything. Exclusion always wins.
+ * The variables that a `GetEnvVarsRequest` is answered with. `exclude` and `select` are the request's two sets of
+ * patterns; an empty `select` means everything. Exclusion always wins.
  */
 export const visibleEnvironment = (
   env: ReadonlyMap<string, string>,

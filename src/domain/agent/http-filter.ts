@@ -54,11 +54,13 @@ const translate = (pattern: string): string =>
       char === "A" ? "^" : char === "z" ? "$" : char === "h" ? "[0-9A-Fa-f]" : char === "a" ? "\\x07" : whole
     )
 
+const notRegular = (pattern: string): string => `${JSON.stringify(pattern)} is not a valid regular expression`
+
 const leadingFlags = /^\(\?([a-z]+)\)/
 
 /**
- * A header or path pattern as the agent compiles it: case-insensitive, searched anywhere (upstream puts `(?i)` in front;
- * wire-protocol §3.3). Leading inline flags `i`, `m`, `s`, `u` are honoured.
+ * A header or path pattern as the agent compiles it: case-insensitive, searched anywhere (upstream puts `(?i)` in
+ * front; wire-protocol §3.3). Leading inline flags `i`, `m`, `s`, `u` are honoured.
  *
  * Patterns are written for Rust's `fancy-regex`. What JavaScript has no equal for (flag `x`, atomic groups, possessive
  * quantifiers, flags in the middle) is refused like an invalid pattern, never matched differently.
@@ -77,18 +79,19 @@ export const compilePattern = (pattern: string): Result.Result<RegExp, string> =
   try {
     return Result.succeed(new RegExp(source, `${[...flags].join("")}u`))
   } catch {
-    // Unicode mode refuses harmless escapes such as `\-` and `\ ` that Rust accepts. Without it `\p` and `\x{…}` mean something
-    // else, so these stay refused.
-    if (/\\[pPxu]\{?/.test(source)) return Result.fail(`${JSON.stringify(pattern)} is not a valid regular expression`)
+    // Unicode mode refuses harmless escapes such as `\-` and `\ ` that Rust accepts. Without it `\p` and `\x{…}` mean
+    // something else, so these stay refused.
+    if (/\\[pPxu]\{?/.test(source)) return Result.fail(notRegular(pattern))
   }
   try {
     return Result.succeed(new RegExp(source, [...flags].join("")))
   } catch (error) {
-    return Result.fail(error instanceof Error ? error.message : `${JSON.stringify(pattern)} is not a valid regular expression`)
+    return Result.fail(error instanceof Error ? error.message : notRegular(pattern))
   }
 }
 
-const methodOf = (filter: HttpMethodFilter): string => (filter._tag === "Other" ? filter.value : filter._tag).toUpperCase()
+const methodOf = (filter: HttpMethodFilter): string =>
+  (filter._tag === "Other" ? filter.value : filter._tag).toUpperCase()
 
 /** Path and path with query of a request target in origin or absolute form. */
 const pathsOf = (uri: string): readonly [path: string, pathAndQuery: string] => {
@@ -98,8 +101,8 @@ const pathsOf = (uri: string): readonly [path: string, pathAndQuery: string] => 
 }
 
 /**
- * Compiles a filter once, at subscription (agent-and-targets §9.2). The failure is a sentence for `Close`: invalid patterns, and
- * filters by body or jq, which this agent does not evaluate.
+ * Compiles a filter once, at subscription (agent-and-targets §9.2). The failure is a sentence for `Close`: invalid
+ * patterns, and filters by body or jq, which this agent does not evaluate.
  */
 export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher, string> => {
   switch (filter._tag) {
@@ -109,7 +112,10 @@ export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher,
         (pattern) => ({ headers }) => headers.some(([name, value]) => pattern.test(`${name}: ${headerText(value)}`))
       )
     case "Path":
-      return Result.map(compilePattern(filter.value), (pattern) => ({ uri }) => pathsOf(uri).some((text) => pattern.test(text)))
+      return Result.map(
+        compilePattern(filter.value),
+        (pattern) => ({ uri }) => pathsOf(uri).some((text) => pattern.test(text))
+      )
     case "Method": {
       const wanted = methodOf(filter.value)
       return Result.succeed(({ method }) => method.toUpperCase() === wanted)

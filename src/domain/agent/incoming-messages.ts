@@ -93,9 +93,10 @@ export const wholeRequest = (
   frames: ReadonlyArray<BodyFrame>
 ): DaemonTcp => {
   const { source: _, destination: { port }, ...head } = request
+  const ids = { connectionId, requestId, port }
   return form === "Framed"
-    ? { _tag: "HttpRequestFramed", value: { internalRequest: { ...head, body: frames }, connectionId, requestId, port } }
-    : { _tag: "HttpRequest", value: { internalRequest: { ...head, body: concat(frames) }, connectionId, requestId, port } }
+    ? { _tag: "HttpRequestFramed", value: { internalRequest: { ...head, body: frames }, ...ids } }
+    : { _tag: "HttpRequest", value: { internalRequest: { ...head, body: concat(frames) }, ...ids } }
 }
 
 /** A connection that is not HTTP, or not treated as such. */

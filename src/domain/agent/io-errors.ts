@@ -4,8 +4,9 @@ import type { ErrorKind, ResponseError } from "../protocol/response-error.ts"
 type PlainKind = Exclude<ErrorKind, { readonly _tag: "Unknown" }>
 
 /**
- * Linux error number → kind, as Rust's standard library maps it to `io::ErrorKind` and mirrord-protocol to its own enum. Kinds that
- * Rust has not stabilised reach the wire as `Unknown` with their description (seen with the real agent: ELOOP, EBADF).
+ * Linux error number → kind, as Rust's standard library maps it to `io::ErrorKind` and mirrord-protocol to its own
+ * enum. Kinds that Rust has not stabilised reach the wire as `Unknown` with their description (seen with the real
+ * agent: ELOOP, EBADF).
  */
 const kindOfErrno: ReadonlyMap<number, PlainKind> = new Map([
   [1, { _tag: "PermissionDenied" }],

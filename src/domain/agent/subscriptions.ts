@@ -49,8 +49,8 @@ export const stopStealing = (all: Subscriptions, port: number, client: ClientId)
     return before.client === client ? { ...all, steals: without(all.steals, port) } : all
   }
   const clients = without(before.clients, client)
-  const steals = clients.size === 0 ? without(all.steals, port) : put(all.steals, port, { _tag: "Filtered" as const, clients })
-  return { ...all, steals }
+  if (clients.size === 0) return { ...all, steals: without(all.steals, port) }
+  return { ...all, steals: put(all.steals, port, { _tag: "Filtered", clients }) }
 }
 
 /** Mirrors never compete. The same client again replaces its filter. */
@@ -103,7 +103,9 @@ export const ownerOfConnection = (all: Subscriptions, port: number): ClientId | 
 
 /** Who gets a copy of a request. */
 export const mirrorsOfRequest = (all: Subscriptions, port: number, request: RequestHead): ReadonlyArray<ClientId> =>
-  [...(all.mirrors.get(port) ?? [])].filter(([, matches]) => matches === undefined || matches(request)).map(([id]) => id)
+  [...(all.mirrors.get(port) ?? [])]
+    .filter(([, matches]) => matches === undefined || matches(request))
+    .map(([id]) => id)
 
 /** Who gets a copy of a connection that is not HTTP. */
 export const mirrorsOfConnection = (all: Subscriptions, port: number): ReadonlyArray<ClientId> =>

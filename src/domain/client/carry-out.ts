@@ -30,7 +30,8 @@ const serves: Readonly<Record<ClientKind, ReadonlySet<ClientRequest["_tag"]> | "
 export const carryOut = (turn: Turn, request: ClientRequest): void => {
   const { options, phase, online, version, attempts } = turn.state
   const served = serves[options.kind]
-  if (served !== "all" && !served.has(request._tag)) return notDone(turn, request, `a client of the kind ${options.kind} does not do this`)
+  if (served !== "all" && !served.has(request._tag))
+    return notDone(turn, request, `a client of the kind ${options.kind} does not do this`)
   if (options.kind === "portForward" && request._tag === "Connect" && request.transport !== "Tcp") {
     return notDone(turn, request, "port-forwarding connects over TCP only")
   }

@@ -36,14 +36,19 @@ export type Transport = "Tcp" | "Udp" | "Seqpacket"
 export type Channel = "Tcp" | "TcpSteal"
 
 /**
- * What the local programs want. Connection ids and file descriptors are those of the events; everything that the client can
- * decide on its own (a newer operation towards an old agent, an id that is gone) fails locally as an event `NotDone`.
+ * What the local programs want. Connection ids and file descriptors are those of the events; everything that the client
+ * can decide on its own (a newer operation towards an old agent, an id that is gone) fails locally as an event `NotDone`.
  */
 export type ClientRequest =
   | { readonly _tag: "FetchEnv"; readonly selection: EnvSelection }
   | { readonly _tag: "File"; readonly request: FileRequest }
   | { readonly _tag: "Resolve"; readonly node: string; readonly servicePort?: number }
-  | { readonly _tag: "Connect"; readonly transport: Transport; readonly uid: bigint; readonly remoteAddress: SocketAddress }
+  | {
+      readonly _tag: "Connect"
+      readonly transport: Transport
+      readonly uid: bigint
+      readonly remoteAddress: SocketAddress
+    }
   | { readonly _tag: "Write"; readonly transport: Transport; readonly connectionId: bigint; readonly bytes: Uint8Array }
   | { readonly _tag: "CloseOutgoing"; readonly transport: Transport; readonly connectionId: bigint }
   | { readonly _tag: "Steal"; readonly type: StealType }
@@ -74,15 +79,20 @@ export type ClientRequest =
   | { readonly _tag: "CloseConnection"; readonly channel: Channel; readonly connectionId: bigint }
 
 /** `now` is epoch milliseconds and never goes back. */
-export type ClientInput = { readonly now: number } & (
+export type ClientInput = { readonly now: number } &
   /** The first socket is open. */
-  | { readonly _tag: "Start" }
-  | { readonly _tag: "Frame"; readonly kind: "binary" | "text" | "ping" | "pong" | "close"; readonly bytes: Uint8Array }
-  /** The socket ended, or an attempt to reconnect failed: then `code` and `reason` are those of the Status, if there was one. */
-  | { readonly _tag: "Closed"; readonly code?: number; readonly reason?: string }
-  /** The attempt that a `Reconnect` output asked for succeeded. */
-  | { readonly _tag: "Reconnected" }
-  /** At or after the time of the last `WakeAt`. */
-  | { readonly _tag: "Tick" }
-  | { readonly _tag: "Do"; readonly request: ClientRequest }
-)
+  (
+    | { readonly _tag: "Start" }
+    | {
+        readonly _tag: "Frame"
+        readonly kind: "binary" | "text" | "ping" | "pong" | "close"
+        readonly bytes: Uint8Array
+      }
+    /** The socket ended, or an attempt to reconnect failed: then `code` and `reason` are those of the Status, if any. */
+    | { readonly _tag: "Closed"; readonly code?: number; readonly reason?: string }
+    /** The attempt that a `Reconnect` output asked for succeeded. */
+    | { readonly _tag: "Reconnected" }
+    /** At or after the time of the last `WakeAt`. */
+    | { readonly _tag: "Tick" }
+    | { readonly _tag: "Do"; readonly request: ClientRequest }
+  )

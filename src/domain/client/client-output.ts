@@ -8,8 +8,8 @@ import type { Headers, ResultOf } from "../protocol/shape.ts"
 import type { Channel, ClientRequest, Transport } from "./client-input.ts"
 
 /**
- * The FIFO that a message waits in (wire-protocol §2.3). The order inside one is kept; which one is served next is anybody's guess,
- * so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request has its own.
+ * The FIFO that a message waits in (wire-protocol §2.3). The order inside one is kept; which one is served next is anybody's
+ * guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request has its own.
  */
 export type QueueName =
   | "main"
@@ -21,7 +21,7 @@ export type QueueName =
   | `connection ${bigint}`
   | `request ${bigint} ${number}`
 
-/** Why something that arrived had no effect although the real client survives it. A test may be stricter than the client. */
+/** Why something that arrived had no effect although the real client survives it. A test may be stricter than that. */
 export type IgnoredReason =
   | "strayData"
   | "strayBody"
@@ -62,7 +62,12 @@ export type ClientEvent =
       readonly uid: bigint
       readonly result: ResultOf<Connected, ResponseError>
     }
-  | { readonly _tag: "OutgoingData"; readonly transport: Transport; readonly connectionId: bigint; readonly bytes: Uint8Array }
+  | {
+      readonly _tag: "OutgoingData"
+      readonly transport: Transport
+      readonly connectionId: bigint
+      readonly bytes: Uint8Array
+    }
   | { readonly _tag: "OutgoingClosed"; readonly transport: Transport; readonly connectionId: bigint }
   /** The `listen()` calls that waited for the port, and what they got. */
   | {
@@ -114,7 +119,7 @@ export type ClientOutput =
   /** One WebSocket binary message. */
   | { readonly _tag: "Send"; readonly queue: QueueName; readonly bytes: Uint8Array }
   | { readonly _tag: "Event"; readonly event: ClientEvent }
-  /** The end, as the user of the real client sees it; `rule` is the section that says so. All later inputs are ignored. */
+  /** The end, as the user of the real client sees it; `rule` is the section that says so. Later inputs are ignored. */
   | { readonly _tag: "Fatal"; readonly rule: string; readonly message: string }
   /** Drop the socket, forget what is queued, and try to connect again in `after` milliseconds. */
   | { readonly _tag: "Reconnect"; readonly after: number }

@@ -129,9 +129,11 @@ export const fatal = (turn: Turn, rule: string, message: string): void => {
 }
 
 /** Whether the negotiated version has it; before the answer nothing newer than the beginning does (§5.4). */
-export const speaks = (state: ClientState, least: string): boolean => atLeast(state.version ?? unannouncedVersion, least)
+export const speaks = (state: ClientState, least: string): boolean =>
+  atLeast(state.version ?? unannouncedVersion, least)
 
-export const mapWith = <K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> => new Map(map).set(key, value)
+export const mapWith = <K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> =>
+  new Map(map).set(key, value)
 
 export const mapWithout = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   const rest = new Map(map)

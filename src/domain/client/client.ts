@@ -12,9 +12,9 @@ import { pingTick, startPings } from "./ping-pong.ts"
 import { connectionLost, reconnected } from "./reconnecting.ts"
 
 /**
- * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends where they
- * end (wire-protocol §2.3, §5.3, §5.4, §6.1 to §6.6; operator-api §5.3 to §5.5). Tolerant exactly where they are: what they
- * survive is an event `Ignored`.
+ * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends where
+ * they end (wire-protocol §2.3, §5.3, §5.4, §6.1 to §6.6; operator-api §5.3 to §5.5). Tolerant exactly where they are: what
+ * they survive is an event `Ignored`.
  */
 
 export const makeClient = (options: ClientOptions): ClientState => initialState(options)
@@ -118,7 +118,8 @@ const release = (turn: Turn): void => {
 const handshake = (turn: Turn, message: DaemonMessage): void => {
   const { kind, env } = turn.state.options
   const rule = kind === "cli" ? "§6.1 A" : "§6.1 F, G, H: next at start"
-  if (message._tag !== "SwitchProtocolVersionResponse") return fatal(turn, rule, `${message._tag} where the version is expected`)
+  if (message._tag !== "SwitchProtocolVersionResponse")
+    return fatal(turn, rule, `${message._tag} where the version is expected`)
   const version = message.value
   update(turn, { version, announces: version })
   event(turn, { _tag: "Versioned", version })
@@ -126,7 +127,8 @@ const handshake = (turn: Turn, message: DaemonMessage): void => {
     update(turn, { phase: "env" })
     return requestEnv(turn, env ?? everything)
   }
-  if (!atLeast(version, gate.readyForLogs)) return fatal(turn, rule, `the version ${version} is below ${gate.readyForLogs}`)
+  if (!atLeast(version, gate.readyForLogs))
+    return fatal(turn, rule, `the version ${version} is below ${gate.readyForLogs}`)
   update(turn, { phase: "main" })
   send(turn, "main", { _tag: "ReadyForLogs" })
   release(turn)
@@ -140,7 +142,8 @@ const environment = (turn: Turn, message: DaemonMessage): void => {
   if (message._tag === "LogMessage") {
     return event(turn, { _tag: "Log", level: message.value.level._tag, message: message.value.message })
   }
-  if (message._tag !== "GetEnvVarsResponse") return fatal(turn, "§6.1 B", `${message._tag} where the environment is expected`)
+  if (message._tag !== "GetEnvVarsResponse")
+    return fatal(turn, "§6.1 B", `${message._tag} where the environment is expected`)
   if (turn.state.envs.length === 0) return fatal(turn, "§6.1 B", "an environment that nobody asked for")
   update(turn, { envs: [] })
   const result = message.value
@@ -174,7 +177,7 @@ const firstPing = (turn: Turn, message: DaemonMessage): void => {
   }
 }
 
-/** Phase D: anything else only disables the DB port-forwards, and the answer that comes later meets an empty FIFO (note 1). */
+/** Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (note 1). */
 const branchEnv = (turn: Turn, message: DaemonMessage): void => {
   update(turn, { envs: [] })
   if (message._tag === "GetEnvVarsResponse") event(turn, { _tag: "Env", result: message.value })
@@ -204,7 +207,8 @@ const tick = (turn: Turn): void => {
     return requestEnv(turn, options.env ?? everything)
   }
   const deadline = idleDeadline(turn.state)
-  if (deadline !== undefined && turn.now >= deadline) return fatal(turn, "§5.3", "no version answer within the start idle timeout")
+  if (deadline !== undefined && turn.now >= deadline)
+    return fatal(turn, "§5.3", "no version answer within the start idle timeout")
   if (turn.state.phase !== "main" || pingTick(turn) === "Fine") return
   const timeouts = turn.state.pings.timeouts + 1
   update(turn, { pings: { ...turn.state.pings, timeouts } })
@@ -213,10 +217,13 @@ const tick = (turn: Turn): void => {
 }
 
 const wakeTime = (state: ClientState): number =>
-  state.online ? Math.min(state.envRetryAt ?? Infinity, idleDeadline(state) ?? Infinity, state.pings.nextAt ?? Infinity) : Infinity
+  state.online
+    ? Math.min(state.envRetryAt ?? Infinity, idleDeadline(state) ?? Infinity, state.pings.nextAt ?? Infinity)
+    : Infinity
 
 const wake = (turn: Turn, before: ClientState, ticked: boolean): void => {
   const at = wakeTime(turn.state)
   // A Tick that came too early uses up the wish to be woken.
-  if (at !== Infinity && (ticked || at !== wakeTime(before))) turn.outputs.push({ _tag: "WakeAt", at: Math.max(at, turn.now) })
+  if (at !== Infinity && (ticked || at !== wakeTime(before)))
+    turn.outputs.push({ _tag: "WakeAt", at: Math.max(at, turn.now) })
 }

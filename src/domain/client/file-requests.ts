@@ -59,7 +59,8 @@ const rebased = (request: FileRequest, offset: bigint): FileRequest | undefined 
 
 export const requestFile = (turn: Turn, wanted: ClientRequest, request: FileRequest): void => {
   const { since, answer } = kinds[request._tag]
-  if (since !== undefined && !speaks(turn.state, since)) return notDone(turn, wanted, `NotImplemented: it needs protocol ${since}`)
+  if (since !== undefined && !speaks(turn.state, since))
+    return notDone(turn, wanted, `NotImplemented: it needs protocol ${since}`)
   const { fdOffset, files } = turn.state
   // An upstream defect that is kept: a descriptor of a later socket is never closed at the agent (§6.6).
   if (request._tag === "Close" && fdOffset > 0n) return
@@ -81,13 +82,19 @@ const withOffset = (response: FileResponse, offset: bigint): readonly [FileRespo
     case "GetDEnts64":
       if (response.value._tag === "Err") return [response, undefined]
       return [
-        { _tag: "GetDEnts64", value: { _tag: "Ok", value: { ...response.value.value, fd: response.value.value.fd + offset } } },
+        {
+          _tag: "GetDEnts64",
+          value: { _tag: "Ok", value: { ...response.value.value, fd: response.value.value.fd + offset } }
+        },
         undefined
       ]
     case "ReadDirBatch":
       if (response.value._tag === "Err") return [response, undefined]
       return [
-        { _tag: "ReadDirBatch", value: { _tag: "Ok", value: { ...response.value.value, fd: response.value.value.fd + offset } } },
+        {
+          _tag: "ReadDirBatch",
+          value: { _tag: "Ok", value: { ...response.value.value, fd: response.value.value.fd + offset } }
+        },
         undefined
       ]
     default:
@@ -97,7 +104,8 @@ const withOffset = (response: FileResponse, offset: bigint): readonly [FileRespo
 
 export const fileAnswer = (turn: Turn, agentResponse: FileResponse): void => {
   const [request, ...files] = turn.state.files
-  if (request === undefined) return fatal(turn, "§6.2 FileRequest", `a surplus answer ${agentResponse._tag}: no file request waits`)
+  if (request === undefined)
+    return fatal(turn, "§6.2 FileRequest", `a surplus answer ${agentResponse._tag}: no file request waits`)
   if (answerOf(request) !== agentResponse._tag) {
     return fatal(turn, "§6.2 FileRequest", `the answer ${agentResponse._tag} where ${request._tag} waits`)
   }

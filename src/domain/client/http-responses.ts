@@ -19,14 +19,23 @@ const open = (turn: Turn, { connectionId, requestId }: Answering): Open | undefi
   return connection === undefined || request === undefined || request.responded ? undefined : { connection, request }
 }
 
-const put = (turn: Turn, { connectionId, requestId }: Answering, { connection }: Open, request: IncomingRequest): void =>
-  putIncoming(turn, "TcpSteal", connectionId, { ...connection, requests: mapWith(connection.requests, requestId, request) })
+const put = (
+  turn: Turn,
+  { connectionId, requestId }: Answering,
+  { connection }: Open,
+  request: IncomingRequest
+): void =>
+  putIncoming(turn, "TcpSteal", connectionId, {
+    ...connection,
+    requests: mapWith(connection.requests, requestId, request)
+  })
 
 const finish = (turn: Turn, ids: Answering, opened: Open, status: number): void => {
   put(turn, ids, opened, { ...opened.request, responded: true, response: undefined })
   const connection = incomingOf(turn, "TcpSteal", ids.connectionId)
   // From here on the connection carries bytes both ways.
-  if (status === 101 && connection !== undefined) putIncoming(turn, "TcpSteal", ids.connectionId, { ...connection, raw: true })
+  if (status === 101 && connection !== undefined)
+    putIncoming(turn, "TcpSteal", ids.connectionId, { ...connection, raw: true })
 }
 
 const joined = (response: HttpResponseFramed): Uint8Array => {
@@ -48,7 +57,10 @@ const sendWhole = (turn: Turn, ids: Answering, response: HttpResponseFramed): vo
   const { internalResponse } = response
   send(turn, queue, {
     _tag: "TcpSteal",
-    value: { _tag: "HttpResponse", value: { ...response, internalResponse: { ...internalResponse, body: joined(response) } } }
+    value: {
+      _tag: "HttpResponse",
+      value: { ...response, internalResponse: { ...internalResponse, body: joined(response) } }
+    }
   })
 }
 
@@ -85,7 +97,10 @@ export const respondBody = (turn: Turn, answer: Extract<Answering, { readonly _t
   if (speaks(turn.state, gate.httpChunkedResponse)) {
     send(turn, `request ${connectionId} ${requestId}`, {
       _tag: "TcpSteal",
-      value: { _tag: "HttpResponseChunked", value: { _tag: "Body", value: { frames, isLast, connectionId, requestId } } }
+      value: {
+        _tag: "HttpResponseChunked",
+        value: { _tag: "Body", value: { frames, isLast, connectionId, requestId } }
+      }
     })
     if (isLast) finish(turn, answer, opened, internalResponse.status)
     return

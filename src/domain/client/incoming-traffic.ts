@@ -3,11 +3,22 @@ import type { DaemonTcp, NewTcpConnection } from "../protocol/incoming-messages.
 import type { Headers } from "../protocol/shape.ts"
 import type { Channel, ClientRequest } from "./client-input.ts"
 import type { IgnoredReason, RequestKey } from "./client-output.ts"
-import { event, type Incoming, type IncomingRequest, mapWith, mapWithout, notDone, send, type Turn, update } from "./client-state.ts"
+import {
+  event,
+  type Incoming,
+  type IncomingRequest,
+  mapWith,
+  mapWithout,
+  notDone,
+  send,
+  type Turn,
+  update
+} from "./client-state.ts"
 
 /** Mirrored and stolen connections and requests, in one map per channel (wire-protocol §6.4). */
 
-export const incomingOf = (turn: Turn, channel: Channel, id: bigint): Incoming | undefined => turn.state.incoming[channel].get(id)
+export const incomingOf = (turn: Turn, channel: Channel, id: bigint): Incoming | undefined =>
+  turn.state.incoming[channel].get(id)
 
 const setIncoming = (turn: Turn, channel: Channel, map: ReadonlyMap<bigint, Incoming>): void =>
   update(turn, { incoming: { ...turn.state.incoming, [channel]: map } })
@@ -18,7 +29,8 @@ export const putIncoming = (turn: Turn, channel: Channel, id: bigint, incoming: 
 const dropIncoming = (turn: Turn, channel: Channel, id: bigint): void =>
   setIncoming(turn, channel, mapWithout(turn.state.incoming[channel], id))
 
-const ignored = (turn: Turn, channel: Channel, what: IgnoredReason): void => event(turn, { _tag: "Ignored", what, message: channel })
+const ignored = (turn: Turn, channel: Channel, what: IgnoredReason): void =>
+  event(turn, { _tag: "Ignored", what, message: channel })
 
 /** Traffic of a port that is not subscribed, or in the other channel only. Dump prints whatever comes. */
 const isStale = (turn: Turn, channel: Channel, port: number): boolean =>
@@ -64,7 +76,11 @@ const newRequest = (
   const known = incomingOf(turn, channel, connectionId)
   const replaced = known?.requests.has(requestId) ?? false
   const request: IncomingRequest = { bodyOpen: !isLast, response: undefined, responded: false }
-  putIncoming(turn, channel, connectionId, { port, raw: false, requests: mapWith(known?.requests ?? new Map(), requestId, request) })
+  putIncoming(turn, channel, connectionId, {
+    port,
+    raw: false,
+    requests: mapWith(known?.requests ?? new Map(), requestId, request)
+  })
   event(turn, { _tag: "HttpRequest", ...key, port, method, uri, headers, version, frames, isLast, replaced })
 }
 
@@ -78,7 +94,12 @@ export const badGateway = (turn: Turn, connectionId: bigint, requestId: number, 
         port,
         connectionId,
         requestId,
-        internalResponse: { status: 502, version: "HTTP/1.1", headers: [], body: new TextEncoder().encode("mirrord: no local response") }
+        internalResponse: {
+          status: 502,
+          version: "HTTP/1.1",
+          headers: [],
+          body: new TextEncoder().encode("mirrord: no local response")
+        }
       }
     }
   })
@@ -138,7 +159,14 @@ export const incomingTraffic = (
       const key = { channel, connectionId, requestId }
       switch (chunk._tag) {
         case "StartV1":
-          return newRequest(turn, key, chunk.value.port, chunk.value.internalRequest, chunk.value.internalRequest.body, false)
+          return newRequest(
+            turn,
+            key,
+            chunk.value.port,
+            chunk.value.internalRequest,
+            chunk.value.internalRequest.body,
+            false
+          )
         case "StartV2": {
           const { request, metadata } = chunk.value
           return newRequest(turn, key, metadata.destination.port, request, request.body.frames, request.body.isLast)
@@ -156,11 +184,18 @@ export const incomingTraffic = (
 
 export const sendData = (turn: Turn, request: Extract<ClientRequest, { readonly _tag: "SendData" }>): void => {
   const { connectionId, bytes } = request
-  if (!incomingOf(turn, "TcpSteal", connectionId)?.raw) return notDone(turn, request, "no such stolen connection is open")
-  send(turn, `connection ${connectionId}`, { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes } } })
+  if (!incomingOf(turn, "TcpSteal", connectionId)?.raw)
+    return notDone(turn, request, "no such stolen connection is open")
+  send(turn, `connection ${connectionId}`, {
+    _tag: "TcpSteal",
+    value: { _tag: "Data", value: { connectionId, bytes } }
+  })
 }
 
-export const closeConnection = (turn: Turn, request: Extract<ClientRequest, { readonly _tag: "CloseConnection" }>): void => {
+export const closeConnection = (
+  turn: Turn,
+  request: Extract<ClientRequest, { readonly _tag: "CloseConnection" }>
+): void => {
   const { channel, connectionId } = request
   // Requests never produce this message, except after an upgrade (§6.4).
   if (!incomingOf(turn, channel, connectionId)?.raw) return notDone(turn, request, "no such connection is open")

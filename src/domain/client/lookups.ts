@@ -34,7 +34,14 @@ export const requestLookup = (turn: Turn, request: Extract<ClientRequest, { read
   }
   send(turn, "simple", {
     _tag: "GetAddrInfoRequestV2",
-    value: { node, servicePort: servicePort ?? 0, family: { _tag: "Any" }, socktype: { _tag: "Any" }, flags: 0, protocol: 0 }
+    value: {
+      node,
+      servicePort: servicePort ?? 0,
+      family: { _tag: "Any" },
+      socktype: { _tag: "Any" },
+      flags: 0,
+      protocol: 0
+    }
   })
 }
 
@@ -45,8 +52,13 @@ export const lookupAnswer = (turn: Turn, { value }: LookupResponse): void => {
     if (first === undefined && value._tag === "Ok" && value.value.length === 1) {
       return fatal(turn, "§6.1 F", "an address for nobody: no lookup waits")
     }
-    if (first === undefined) return event(turn, { _tag: "Ignored", what: "surplusLookup", message: "GetAddrInfoResponse" })
-  } else if (value._tag === "Err" && value.error._tag === "DnsLookup" && value.error.value.kind._tag === "PermissionDenied") {
+    if (first === undefined)
+      return event(turn, { _tag: "Ignored", what: "surplusLookup", message: "GetAddrInfoResponse" })
+  } else if (
+    value._tag === "Err" &&
+    value.error._tag === "DnsLookup" &&
+    value.error.value.kind._tag === "PermissionDenied"
+  ) {
     return fatal(turn, "§6.2 special answers", "DNS is denied to the agent: the cluster is hardened")
   }
   if (first === undefined) return fatal(turn, "§6.2 GetAddrInfoRequest", "a surplus lookup answer: no request waits")

@@ -20,7 +20,9 @@ const columns: Readonly<Record<MainKind, string>> = {
 }
 
 /** The kinds that take a message at all; pongs, logs, operator pings and Close are everybody's. */
-const takenBy: Readonly<Record<Exclude<DaemonMessage["_tag"], "Pong" | "OperatorPing" | "LogMessage" | "Close">, ReadonlyArray<MainKind>>> = {
+const takenBy: Readonly<
+  Record<Exclude<DaemonMessage["_tag"], "Pong" | "OperatorPing" | "LogMessage" | "Close">, ReadonlyArray<MainKind>>
+> = {
   SwitchProtocolVersionResponse: ["intproxy"],
   GetEnvVarsResponse: ["intproxy"],
   Tcp: ["intproxy", "reversePortForward", "dump"],

@@ -10,7 +10,10 @@ import { event, fatal, notDone, type PendingConnect, send, speaks, type Turn, up
 
 /** Connects by uid or, in the oldest form, by position; ids per transport (wire-protocol §6.2, §6.5). */
 
-export type OutgoingMessage = Extract<DaemonMessage, { readonly _tag: "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" }>
+export type OutgoingMessage = Extract<
+  DaemonMessage,
+  { readonly _tag: "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" }
+>
 
 const transportOf = (message: OutgoingMessage): Transport =>
   message._tag === "TcpOutgoing" ? "Tcp" : message._tag === "UdpOutgoing" ? "Udp" : "Seqpacket"
@@ -39,7 +42,9 @@ export const connect = (turn: Turn, request: Extract<ClientRequest, { readonly _
     update(turn, { connects: [...state.connects, pending] })
     return send(turn, "outgoing", wrap(transport, { _tag: "ConnectV2", value: { uid, remoteAddress } }))
   }
-  update(turn, { legacyConnects: { ...state.legacyConnects, [transport]: [...state.legacyConnects[transport], pending] } })
+  update(turn, {
+    legacyConnects: { ...state.legacyConnects, [transport]: [...state.legacyConnects[transport], pending] }
+  })
   const value = { _tag: "Connect", value: { remoteAddress } } as const
   send(turn, "outgoing", transport === "Tcp" ? { _tag: "TcpOutgoing", value } : { _tag: "UdpOutgoing", value })
 }
@@ -59,7 +64,10 @@ export const write = (turn: Turn, request: Extract<ClientRequest, { readonly _ta
   send(turn, "outgoing", wrap(transport, { _tag: "Write", value: { connectionId, bytes } }))
 }
 
-export const closeOutgoing = (turn: Turn, request: Extract<ClientRequest, { readonly _tag: "CloseOutgoing" }>): void => {
+export const closeOutgoing = (
+  turn: Turn,
+  request: Extract<ClientRequest, { readonly _tag: "CloseOutgoing" }>
+): void => {
   const { transport, connectionId } = request
   if (!isOpen(turn, transport, connectionId)) return notDone(turn, request, "the connection is not open")
   setOpen(turn, transport, connectionId, false)
@@ -70,10 +78,18 @@ export const closeOutgoing = (turn: Turn, request: Extract<ClientRequest, { read
 const fits = (transport: Transport, address: SocketAddress): boolean =>
   transport === "Tcp" || (transport === "Udp" ? address._tag === "Ip" : address._tag === "Unix")
 
-const connected = (turn: Turn, { transport, uid }: PendingConnect, result: ResultOf<Connected, ResponseError>): void => {
+const connected = (
+  turn: Turn,
+  { transport, uid }: PendingConnect,
+  result: ResultOf<Connected, ResponseError>
+): void => {
   if (result._tag === "Ok") {
     if (!fits(transport, result.value.remoteAddress)) {
-      return fatal(turn, "§6.2 special answers", `a ${result.value.remoteAddress._tag} address cannot be a ${transport} peer`)
+      return fatal(
+        turn,
+        "§6.2 special answers",
+        `a ${result.value.remoteAddress._tag} address cannot be a ${transport} peer`
+      )
     }
     setOpen(turn, transport, result.value.connectionId, true)
   }
@@ -89,26 +105,30 @@ export const outgoingMessage = (turn: Turn, message: OutgoingMessage): void => {
       if (transport === "Seqpacket") return
       if (turn.state.options.kind === "portForward") return fatal(turn, "§6.1 F", "a connect answer without uid")
       const [first, ...rest] = turn.state.legacyConnects[transport]
-      if (first === undefined) return fatal(turn, "§6.2 legacy Connect", `a surplus ${transport} connect answer: none waits`)
+      if (first === undefined)
+        return fatal(turn, "§6.2 legacy Connect", `a surplus ${transport} connect answer: none waits`)
       update(turn, { legacyConnects: { ...turn.state.legacyConnects, [transport]: rest } })
       return connected(turn, first, value.value)
     }
     case "ConnectV2": {
       const { uid, connect: result } = value.value
       const pending = turn.state.connects.find((one) => one.uid === uid && one.transport === transport)
-      if (pending === undefined) return fatal(turn, "§6.2 ConnectV2", `no ${transport} connect has the uid ${uid.toString(16)}`)
+      if (pending === undefined)
+        return fatal(turn, "§6.2 ConnectV2", `no ${transport} connect has the uid ${uid.toString(16)}`)
       update(turn, { connects: turn.state.connects.filter((one) => one !== pending) })
       return connected(turn, pending, result)
     }
     case "Read": {
-      if (value.value._tag === "Err") return fatal(turn, "§6.2 special answers", `${transport} Read(Err): ${value.value.error._tag}`)
+      if (value.value._tag === "Err")
+        return fatal(turn, "§6.2 special answers", `${transport} Read(Err): ${value.value.error._tag}`)
       const { connectionId, bytes } = value.value.value
       return isOpen(turn, transport, connectionId)
         ? event(turn, { _tag: "OutgoingData", transport, connectionId, bytes })
         : event(turn, { _tag: "Ignored", what: "strayOutgoing", message: message._tag })
     }
     case "Close":
-      if (!isOpen(turn, transport, value.value)) return event(turn, { _tag: "Ignored", what: "strayOutgoing", message: message._tag })
+      if (!isOpen(turn, transport, value.value))
+        return event(turn, { _tag: "Ignored", what: "strayOutgoing", message: message._tag })
       setOpen(turn, transport, value.value, false)
       return event(turn, { _tag: "OutgoingClosed", transport, connectionId: value.value })
   }

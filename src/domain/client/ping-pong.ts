@@ -15,7 +15,9 @@ export const pingTick = (turn: Turn): "Fine" | "Timeout" => {
   const { pings, options } = turn.state
   if (pings.nextAt === undefined || turn.now < pings.nextAt) return "Fine"
   const silent =
-    options.kind === "intproxy" ? turn.now - pings.lastOtherMessageAt >= options.pingInterval : options.kind !== "extproxy"
+    options.kind === "intproxy"
+      ? turn.now - pings.lastOtherMessageAt >= options.pingInterval
+      : options.kind !== "extproxy"
   if (pings.expected > 0 && silent) return "Timeout"
   update(turn, { pings: { ...pings, expected: pings.expected + 1, nextAt: turn.now + options.pingInterval } })
   send(turn, "ping", { _tag: "Ping" })

@@ -28,7 +28,8 @@ export const subscribe = (turn: Turn, request: Subscribing): void => {
   const { subscriptions } = turn.state
   // One subscription per port and process tree; further listeners are served locally.
   if (known?.confirmed) return event(turn, { _tag: "Subscribed", port, calls: 1, result: { _tag: "Ok" } })
-  if (known !== undefined) return update(turn, { subscriptions: mapWith(subscriptions, port, { ...known, calls: known.calls + 1 }) })
+  if (known !== undefined)
+    return update(turn, { subscriptions: mapWith(subscriptions, port, { ...known, calls: known.calls + 1 }) })
   update(turn, { subscriptions: mapWith(subscriptions, port, { channel, confirmed: false, calls: 1, request }) })
   // On a new socket subscriptions wait for the version answer, which sends all of them (§5.4).
   if (turn.state.version !== undefined) send(turn, "incoming", messageOf(turn, request))

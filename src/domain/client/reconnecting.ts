@@ -41,7 +41,8 @@ const attemptFailed = (turn: Turn, reason: string, code: number | undefined): vo
     return fatal(turn, "operator-api §5.5 stop early", "the operator says that the session cannot be resumed")
   }
   const after = delays[turn.state.attempts]
-  if (after === undefined) return fatal(turn, "operator-api §5.5 attempts", `no attempt to reconnect succeeded: ${reason}`)
+  if (after === undefined)
+    return fatal(turn, "operator-api §5.5 attempts", `no attempt to reconnect succeeded: ${reason}`)
   update(turn, { attempts: turn.state.attempts + 1 })
   turn.outputs.push({ _tag: "Reconnect", after })
 }
@@ -56,7 +57,7 @@ const failPending = (turn: Turn): void => {
   for (const { request } of [...connects, ...legacyConnects.Tcp, ...legacyConnects.Udp]) notDone(turn, request, reason)
 }
 
-/** A new socket: the version negotiated before is announced, and what local programs asked for meanwhile goes out at once. */
+/** A new socket: the version negotiated before is announced, then what local programs asked for meanwhile goes out. */
 export const reconnected = (turn: Turn): void => {
   if (turn.state.online) return
   const { held, pings, options, announces } = turn.state

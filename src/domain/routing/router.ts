@@ -201,9 +201,9 @@ const handleClient = (turn: Turn, message: ClientMessage, bytes: Uint8Array): vo
   }
 }
 
-/** A member whose version is not known yet is given the benefit of the doubt: its answer is under way. */
+/** A member whose version is not known yet is told later, when its version answer comes ({@link fromMember}). */
 const mayRead = (version: string | undefined, since: string | undefined): boolean =>
-  version === undefined || since === undefined || atLeast(version, since)
+  since === undefined || (version !== undefined && atLeast(version, since))
 
 // Members
 
@@ -217,7 +217,6 @@ const connected = (turn: Turn, member: MemberName): void => {
     update(turn, { nextOwnPing: turn.now + options.pingMembersEvery })
   }
   introduce(turn, member, owe(turn))
-  if (turn.state.client.readyForLogs) sayToMember(turn, member, { _tag: "ReadyForLogs" })
   offerAll(turn, member, owe(turn))
   if (member !== options.defaultMember) return
   const { held } = turn.state
@@ -294,6 +293,9 @@ const handleMember = (turn: Turn, member: MemberName, link: Link, message: Daemo
     case "version":
       if (message._tag !== "SwitchProtocolVersionResponse") return
       versionFromMember(turn, member, link, message.value, bytes)
+      if (link.version === undefined && turn.state.client.readyForLogs && mayRead(message.value, clientTable.ReadyForLogs.since)) {
+        sayToMember(turn, member, { _tag: "ReadyForLogs" })
+      }
       return offerAll(turn, member, owe(turn))
     case "operatorPing":
       if (message._tag === "OperatorPing") sayToMember(turn, member, { _tag: "OperatorPong", value: message.value })

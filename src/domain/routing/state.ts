@@ -2,12 +2,11 @@ import type { ClientMessage } from "../protocol/client-message.ts"
 import { clientMessage } from "../protocol/client-message.ts"
 import type { DaemonMessage } from "../protocol/daemon-message.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
+import type { ResponseError } from "../protocol/response-error.ts"
 import { type CollectedResponses, nothingCollected } from "./collected-response.ts"
 import { type Channel, type Ids, noIds } from "./ids.ts"
 import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
-import type { Ping } from "./pings.ts"
-import type { Subscription, SubscriptionRequest } from "./subscriptions.ts"
 
 export interface RouterOptions {
   /** All members of the session, connected or not. */
@@ -63,6 +62,41 @@ export type RouterOutput =
   | { readonly _tag: "WakeAt"; readonly at: number }
   | { readonly _tag: "Warn"; readonly message: string }
   | { readonly _tag: "Dropped"; readonly what: DropReason }
+
+/** A ping that the client waits for. */
+export interface Ping {
+  readonly number: number
+  /** When the default answered it, epoch milliseconds. */
+  readonly answeredAt: number | undefined
+}
+
+/** What the client wants now; replayed to members that connect. */
+export interface Subscription {
+  readonly channel: Channel
+  readonly port: number
+  readonly filtered: boolean
+  /** The least version of a member that can read it. */
+  readonly needs: string | undefined
+  readonly bytes: Uint8Array
+  readonly request: number
+  /** Members that got it on their present connection. */
+  readonly sent: ReadonlySet<MemberName>
+  /** Members that refused it after the client had its result; they are not asked again. */
+  readonly leftOut: ReadonlySet<MemberName>
+}
+
+/** A PortSubscribe whose result the client waits for. */
+export interface SubscriptionRequest {
+  readonly number: number
+  readonly key: string
+  readonly channel: Channel
+  readonly port: number
+  readonly waiting: ReadonlySet<MemberName>
+  readonly accepted: ReadonlySet<MemberName>
+  /** When the others began to be waited for: the default has accepted or takes no part. */
+  readonly boundFrom: number | undefined
+  readonly error: ResponseError | undefined
+}
 
 /** A connected member: what it still owes. The queues are in the order of the requests, as one connection answers in order. */
 export interface Link {

@@ -15,6 +15,8 @@ import {
   type RouterState,
   sayToClient,
   sayToMember,
+  type Subscription,
+  type SubscriptionRequest,
   toMember,
   type Turn,
   drop,
@@ -32,34 +34,6 @@ import { readableError } from "./versions.ts"
  * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is the first
  * thing that it says.
  */
-
-/** What the client wants now; replayed to members that connect. */
-export interface Subscription {
-  readonly channel: Channel
-  readonly port: number
-  readonly filtered: boolean
-  /** The least version of a member that can read it. */
-  readonly needs: string | undefined
-  readonly bytes: Uint8Array
-  readonly request: number
-  /** Members that got it on their present connection. */
-  readonly sent: ReadonlySet<MemberName>
-  /** Members that refused it after the client had its result; they are not asked again. */
-  readonly leftOut: ReadonlySet<MemberName>
-}
-
-/** A PortSubscribe whose result the client waits for. */
-export interface SubscriptionRequest {
-  readonly number: number
-  readonly key: string
-  readonly channel: Channel
-  readonly port: number
-  readonly waiting: ReadonlySet<MemberName>
-  readonly accepted: ReadonlySet<MemberName>
-  /** When the others began to be waited for: the default has accepted or takes no part. */
-  readonly boundFrom: number | undefined
-  readonly error: ResponseError | undefined
-}
 
 type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
 

@@ -80,6 +80,7 @@ describe("§8.3 rule 4 subscription results", () => {
     expect(answers(said)).toEqual([])
     expect([s.toMember(a), s.toMember(b)]).toEqual([[], []])
     s.lose(b).put({ _tag: "MemberConnected", member: b })
+    s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
     expect(s.toMember(b).map((one) => one._tag)).toEqual(["SwitchProtocolVersion", "ReadyForLogs"])
   })
 
@@ -186,8 +187,9 @@ describe("§8.3 rule 11 replay", () => {
     s.lose(b)
     s.take()
     s.put({ _tag: "MemberConnected", member: b })
-    expect(s.toMember(b)).toEqual([announce("1.29.0"), ready, stealPort(80), mirrorPort(90)])
+    expect(s.toMember(b)).toEqual([announce("1.29.0"), stealPort(80), mirrorPort(90)])
     s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+    expect(s.toMember(b)).toEqual([ready])
     s.steal(b, ok(80)).member(b, { _tag: "Tcp", value: ok(90) })
     expect(s.toClient()).toEqual([])
     expect([s.toMember(a), s.toMember(b), s.has("Dropped")]).toEqual([[], [], []])
@@ -230,6 +232,15 @@ describe("§8.3 rule 14 Close", () => {
 })
 
 describe("§8.3 rule 19 what a member is too old for", () => {
+  it("ReadyForLogs waits until the member's version is known, and never reaches one that would not understand it", () => {
+    for (const [version, expected] of [["1.3.0", []], ["1.3.1", [ready]]] as const) {
+      const s = readyClient()
+      s.lose(b).put({ _tag: "MemberConnected", member: b })
+      expect(s.toMember(b)).not.toContainEqual(ready)
+      expect(s.member(b, { _tag: "SwitchProtocolVersionResponse", value: version }).toMember(b)).toEqual(expected)
+    }
+  })
+
   it("a filter kind: the member is left out with one warning, the others are subscribed", () => {
     const s = readyClient({ [b]: "1.19.0" }).client(stealMethod(80)).steal(a, ok(80))
     expect(s.toMember(b)).toEqual([])
@@ -242,7 +253,7 @@ describe("§8.3 rule 19 what a member is too old for", () => {
     s.lose(b).put({ _tag: "MemberConnected", member: b })
     s.toMember(b)
     s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.20.0" })
-    expect(s.toMember(b)).toEqual([stealMethod(80)])
+    expect(s.toMember(b)).toEqual([ready, stealMethod(80)])
     expect(answers(s.steal(b, ok(80)).toClient())).toEqual([])
   })
 
@@ -312,7 +323,7 @@ describe("§8.3 rule 19 what a member is too old for", () => {
       const s = waiting().client(unsteal(80)).steal(a, ok(80))
       expect(answers(s.toClient())).toEqual([accepted(80)])
       s.toMember(b)
-      expect(s.member(b, learned).toMember(b)).toEqual([])
+      expect(s.member(b, learned).toMember(b)).toEqual([ready])
     })
 
     it("and is replaced: both results come, the member gets the newer one", () => {

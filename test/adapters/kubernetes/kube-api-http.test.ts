@@ -1,0 +1,198 @@
+import { readFile } from "node:fs/promises"
+import type http from "node:http"
+import https from "node:https"
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Exit, Redacted, Scope, Stream } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
+import { makeKubeApi, pathOf, reasonOf } from "../../../src/adapters/kubernetes/kube-api-http.ts"
+import { createAuthority } from "../../../src/adapters/embedded/pki.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import type { KubeError } from "../../../src/ports/kube-api.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import { type RunningCluster, runCluster } from "../embedded/running-cluster.ts"
+import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
+
+const rbac = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: reader, namespace: default }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: reader, namespace: default }
+rules: [{ apiGroups: [""], resources: [configmaps], verbs: [get, list, watch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: reader, namespace: default }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader }
+subjects: [{ kind: ServiceAccount, name: reader, namespace: default }]
+`
+
+describe("KubeApi over HTTP, against the embedded cluster", () => {
+  const scope = Effect.runSync(Scope.make())
+  let running: RunningCluster
+  let server: KubeApiServer
+
+  beforeAll(async () => {
+    running = await runCluster({ historyLimit: 50, bookmarkIntervalMs: 200 })
+    const { cluster } = running
+    for (const file of ["mirrordclustersessions", "mirrordmulticlustersessions"]) {
+      cluster.apply(await readFile(new URL(`../../../crds/${file}.yaml`, import.meta.url), "utf8"))
+    }
+    cluster.apply(rbac)
+    const local = new KubeConfig()
+    local.loadFromFile(cluster.kubeconfigPath)
+    const connector = await Effect.runPromise(
+      makeClusterConnector(local, "local", (_config, { cluster: name }) => Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))).pipe(
+        Scope.provide(scope)
+      )
+    )
+    const member = (token: string) =>
+      Effect.runPromise(
+        connector
+          .member(
+            {
+              name: clusterName("member"),
+              server: cluster.server,
+              namespace: undefined,
+              certificateAuthority: cluster.caPem,
+              auth: { _tag: "BearerToken" },
+              problems: []
+            },
+            { _tag: "BearerToken", token: Redacted.make(token) }
+          )
+          .pipe(Scope.provide(scope))
+      )
+    const admin = connector.local.api
+    server = {
+      admin,
+      unknown: (await member("nobody-issued-this")).api,
+      reader: (await member(cluster.serviceAccountToken("default", "reader", 600))).api,
+      stop: () => Effect.runPromise(cluster.stop()),
+      restart: () => Effect.runPromise(cluster.restart()),
+      forget: async () => {
+        for (let i = 0; i < 60; i++) {
+          await Effect.runPromise(admin.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `forget-${i}` } }, "default"))
+        }
+      }
+    }
+  })
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await running.close()
+  })
+
+  kubeApiSuite(() => server)
+
+  it("gets bookmarks while nothing happens", async () => {
+    const { resourceVersion } = await Effect.runPromise(server.admin.list(mirrordClusterSessions))
+    const first = await Effect.runPromise(Stream.runHead(server.admin.watch(mirrordClusterSessions, resourceVersion)))
+    expect(first).toMatchObject({ _tag: "Some", value: { _tag: "Bookmark", resourceVersion: expect.stringMatching(/^\d+$/) } })
+  })
+
+  it("authenticates a member by client certificate too", async () => {
+    const { cert, key } = await running.credentialsFor("primary", ["system:masters"])
+    const found = await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const config = new KubeConfig()
+          config.loadFromFile(running.cluster.kubeconfigPath)
+          const connector = yield* makeClusterConnector(config, "local", () => Effect.die("no links here"))
+          const { api } = yield* connector.member(
+            { name: clusterName("m"), server: `${running.cluster.server}/`, namespace: undefined, certificateAuthority: running.cluster.caPem, auth: { _tag: "Mtls" }, problems: [] },
+            { _tag: "ClientCertificate", certificatePem: cert ?? "", keyPem: Redacted.make(key ?? "") }
+          )
+          return yield* api.list(configMaps, { namespace: "kube-system" })
+        })
+      )
+    )
+    expect(found.items.length).toBeGreaterThan(0)
+  })
+})
+
+describe("answers that are not an API server's", () => {
+  const answering = async <A>(answer: (res: http.ServerResponse) => void, use: (config: KubeConfig) => Promise<A>): Promise<A> => {
+    const authority = await createAuthority("ca", Date.now)
+    const { certPem, keyPem } = await authority.issue({ commonName: "c", sans: [{ type: "ip", value: "127.0.0.1" }] })
+    const server = https.createServer({ cert: certPem, key: keyPem }, (_req, res) => answer(res))
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const config = new KubeConfig()
+    config.loadFromOptions({
+      clusters: [{ name: "c", server: `https://127.0.0.1:${(server.address() as AddressInfo).port}/prefix/`, caData: Buffer.from(authority.caPem).toString("base64") }],
+      users: [{ name: "u", token: "very-secret" }],
+      contexts: [{ name: "c", cluster: "c", user: "u" }],
+      currentContext: "c"
+    })
+    try {
+      return await use(config)
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  }
+  const failing = (answer: (res: http.ServerResponse) => void, watch = false) =>
+    answering(answer, (config) =>
+      failureOf(
+        Effect.scoped(
+          Effect.flatMap(makeKubeApi(config, "c"), (api): Effect.Effect<unknown, KubeError> =>
+            watch ? Stream.runDrain(api.watch(configMaps, "1")) : api.get(configMaps, "a", "default")
+          )
+        )
+      )
+    )
+
+  it.each([
+    ["text of a proxy", (res: http.ServerResponse) => void res.writeHead(502).end("Bad Gateway"), { reason: "Other", code: 502, detail: "Bad Gateway" }],
+    ["nothing with 429", (res: http.ServerResponse) => void res.writeHead(429).end(), { reason: "TooManyRequests", code: 429, detail: "HTTP 429" }],
+    ["JSON without Status", (res: http.ServerResponse) => void res.writeHead(404).end('{"error":"x"}'), { reason: "NotFound", code: 404 }],
+    ["a number", (res: http.ServerResponse) => void res.writeHead(200).end("5"), { reason: "Other" }],
+    ["no metadata", (res: http.ServerResponse) => void res.writeHead(200).end('{"kind":"ConfigMap"}'), { reason: "Other" }],
+    ["half an object", (res: http.ServerResponse) => void res.writeHead(200).end('{"metadata":'), { reason: "Unreachable" }],
+    ["a redirect", (res: http.ServerResponse) => void res.writeHead(302, { location: "https://elsewhere/" }).end(), { reason: "Other", code: 302 }],
+    ["a connection that breaks off", (res: http.ServerResponse) => void res.destroy(), { reason: "Unreachable" }]
+  ])("%s is an error and never a success", async (_what, answer, expected) => {
+    const error = await failing(answer)
+    expect(error).toMatchObject({ _tag: "KubeError", cluster: "c", ...expected })
+    expect(JSON.stringify(error) + error.message).not.toContain("very-secret")
+  })
+
+  it.each([
+    ["410 within the stream", '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n', { reason: "Gone", code: 410 }],
+    ["an event without object", '{"type":"ADDED"}\n', { reason: "Other" }],
+    ["garbage", "}{\n", { reason: "Unreachable" }]
+  ])("a watch that gets %s fails", async (_what, body, expected) => {
+    expect(await failing((res) => void res.writeHead(200).end(body), true)).toMatchObject(expected)
+  })
+
+  it("a list that is none is an error: an empty one would be taken for the truth", async () => {
+    for (const body of ["{}", "[]", '{"kind":"Status","status":"Success"}', '{"items":5,"metadata":{"resourceVersion":"1"}}']) {
+      const error = await answering(
+        (res) => void res.writeHead(200).end(body),
+        (config) => failureOf(Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => api.list(configMaps))))
+      )
+      expect(error.reason).toBe("Other")
+    }
+  })
+})
+
+describe("the small print", () => {
+  it("paths", () => {
+    expect(pathOf(pods, "a b", "x/y")).toBe("/api/v1/namespaces/a%20b/pods/x%2Fy")
+    expect(pathOf(mirrordClusterSessions, "ignored", "s", "status")).toBe("/apis/mirrord.metalbear.co/v1alpha/mirrordclustersessions/s/status")
+    expect(pathOf(pods, undefined)).toBe("/api/v1/pods")
+  })
+  it("reasons", () => {
+    expect(reasonOf(409, "AlreadyExists")).toBe("AlreadyExists")
+    expect(reasonOf(409, undefined)).toBe("Conflict")
+    expect(reasonOf(410, "Expired")).toBe("Gone")
+    expect(reasonOf(500, "InternalError")).toBe("Other")
+    expect(reasonOf(403, "Unreachable")).toBe("Forbidden")
+  })
+})

@@ -1,0 +1,194 @@
+import { Effect, Fiber, Queue, Stream } from "effect"
+import { describe, expect, it } from "vitest"
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import type { KubeApi, KubeError, ResourceRef, WatchEvent } from "../../../src/ports/kube-api.ts"
+
+/** A server that {@link kubeApiSuite} runs against. Both CRDs of this project are installed. */
+export interface KubeApiServer {
+  readonly admin: KubeApi
+  /** A client certificate that no authority of the server's signed, or a token that it never issued. */
+  readonly unknown: KubeApi
+  /** A service account `default/reader` by its token; it may get, list and watch ConfigMaps in `default` and nothing else. */
+  readonly reader: KubeApi
+  readonly stop: () => Promise<void>
+  readonly restart: () => Promise<void>
+  /** Makes the server forget the versions before now. */
+  readonly forget: () => Promise<void>
+}
+
+const run = Effect.runPromise
+export const failureOf = (effect: Effect.Effect<unknown, KubeError>): Promise<KubeError> => run(Effect.flip(effect))
+
+const configMap = (name: string, data: Readonly<Record<string, string>> = {}, more: object = {}) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, ...more },
+  data
+})
+const session = (name: string) => ({
+  apiVersion: "mirrord.metalbear.co/v1alpha",
+  kind: "MirrordClusterSession",
+  metadata: { name },
+  spec: { namespace: "default", owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" } }
+})
+const shown = (event: WatchEvent): string => (event._tag === "Bookmark" ? "bookmark" : `${event._tag} ${event.object.metadata.name}`)
+
+/** Everything that {@link KubeApi} promises, asked of a real connection. The same cases hold for any API server. */
+export const kubeApiSuite = (server: () => KubeApiServer): void => {
+  describe("objects", () => {
+    it("are created, read, listed by label, patched and deleted", async () => {
+      const { admin } = server()
+      const made = await run(admin.create(configMaps, configMap("crud", { a: "1" }, { labels: { of: "crud" } }), "default"))
+      expect(made.metadata).toMatchObject({ name: "crud", namespace: "default", uid: expect.any(String), resourceVersion: expect.any(String) })
+      expect((await run(admin.get(configMaps, "crud", "default")))["data"]).toEqual({ a: "1" })
+      const { items, resourceVersion } = await run(admin.list(configMaps, { namespace: "default", labelSelector: "of=crud" }))
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(["crud"])
+      expect(resourceVersion).toMatch(/^\d+$/)
+      expect((await run(admin.list(configMaps, { labelSelector: "of=crud" }))).items).toHaveLength(1)
+      const patched = await run(admin.mergePatch(configMaps, "crud", { data: { a: null, b: "2" } }, { namespace: "default" }))
+      expect(patched["data"]).toEqual({ b: "2" })
+      await run(admin.delete(configMaps, "crud", { namespace: "default" }))
+      expect(await failureOf(admin.get(configMaps, "crud", "default"))).toMatchObject({ reason: "NotFound", code: 404 })
+    })
+
+    it("keep fields that this program does not know", async () => {
+      const { admin } = server()
+      await run(admin.create(configMaps, { ...configMap("unknown-fields"), immutable: true, binaryData: { x: "AA==" } }, "default"))
+      expect(await run(admin.get(configMaps, "unknown-fields", "default"))).toMatchObject({ immutable: true, binaryData: { x: "AA==" } })
+    })
+
+    it("that are there already are AlreadyExists", async () => {
+      const { admin } = server()
+      await run(admin.create(configMaps, configMap("twice"), "default"))
+      expect(await failureOf(admin.create(configMaps, configMap("twice"), "default"))).toMatchObject({ reason: "AlreadyExists", code: 409 })
+    })
+
+    it("are not changed by a patch from an old view: Conflict for a stale version and for another uid", async () => {
+      const { admin } = server()
+      const { metadata } = await run(admin.create(configMaps, configMap("stale"), "default"))
+      await run(admin.mergePatch(configMaps, "stale", { data: { a: "1" } }, { namespace: "default" }))
+      const patch = (meta: object) => admin.mergePatch(configMaps, "stale", { metadata: meta, data: { a: "2" } }, { namespace: "default" })
+      expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }))).toMatchObject({ reason: "Conflict", code: 409 })
+      expect(await failureOf(patch({ uid: "00000000-0000-0000-0000-000000000000" }))).toMatchObject({ reason: "Conflict", code: 409 })
+      expect((await run(admin.get(configMaps, "stale", "default")))["data"]).toEqual({ a: "1" })
+    })
+
+    it("are not deleted for another one's uid", async () => {
+      const { admin } = server()
+      const { metadata } = await run(admin.create(configMaps, configMap("uid"), "default"))
+      const uid = "00000000-0000-0000-0000-000000000000"
+      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default", uid }))).toMatchObject({ reason: "Conflict" })
+      await run(admin.delete(configMaps, "uid", { namespace: "default", ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) }))
+      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default" }))).toMatchObject({ reason: "NotFound" })
+    })
+
+    it("have a status that only its subresource changes", async () => {
+      const { admin } = server()
+      await run(admin.create(mirrordClusterSessions, { ...session("status"), status: { connectedTimestamp: "2026-01-01T00:00:00Z" } }))
+      const read = async () => (await run(admin.get(mirrordClusterSessions, "status")))["status"]
+      expect(await read()).toBeUndefined()
+      await run(admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-02T00:00:00Z" } }, { subresource: "status" }))
+      expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
+      await run(admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-03T00:00:00Z" } }))
+      expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
+    })
+
+    it("that break their schema are Invalid, with the field's name", async () => {
+      const { admin } = server()
+      expect(await failureOf(admin.create(mirrordClusterSessions, { ...session("invalid"), spec: { namespace: 5 } }))).toMatchObject({
+        reason: "Invalid",
+        code: 422,
+        detail: expect.stringContaining("namespace")
+      })
+    })
+
+    it("of a kind that is not served are NotFound", async () => {
+      const nothing: ResourceRef = { group: "nothing.example", version: "v1", plural: "nothings", scope: "Cluster" }
+      expect(await failureOf(server().admin.list(nothing))).toMatchObject({ reason: "NotFound", code: 404 })
+    })
+
+    it("are asked for by names with any characters in them", async () => {
+      const { admin } = server()
+      expect(await failureOf(admin.get(configMaps, "../secrets/a?b#c", "default"))).toMatchObject({ reason: "NotFound" })
+    })
+  })
+
+  describe("a watch", () => {
+    /** Follows the ConfigMaps of a label; `next` gives one event after the other. */
+    const follow = (api: KubeApi, from: string, label: string) => {
+      const events = Effect.runSync(Queue.unbounded<string>())
+      const fiber = Effect.runFork(
+        Effect.result(
+          Stream.runForEach(api.watch(configMaps, from, { namespace: "default", labelSelector: `of=${label}` }), (event) => Queue.offer(events, shown(event)))
+        )
+      )
+      const next = async (): Promise<string> => {
+        for (;;) {
+          const event = await run(Queue.take(events))
+          if (event !== "bookmark") return event
+        }
+      }
+      return { fiber, next, any: () => run(Queue.take(events)) }
+    }
+
+    it("tells of every change after its version, in order, and ends when it is given up", async () => {
+      const { admin } = server()
+      const labels = { labels: { of: "watch" } }
+      const { resourceVersion } = await run(admin.list(configMaps, { namespace: "default" }))
+      await run(admin.create(configMaps, configMap("w1", {}, labels), "default"))
+      const { fiber, next } = follow(admin, resourceVersion, "watch")
+      expect(await next()).toBe("Changed w1")
+      await run(admin.mergePatch(configMaps, "w1", { data: { a: "1" } }, { namespace: "default" }))
+      await run(admin.create(configMaps, configMap("unwatched"), "default"))
+      await run(admin.delete(configMaps, "w1", { namespace: "default" }))
+      expect([await next(), await next()]).toEqual(["Changed w1", "Deleted w1"])
+      await run(Fiber.interrupt(fiber))
+    })
+
+    it("from a version that is forgotten is Gone", async () => {
+      const { admin, forget } = server()
+      const { resourceVersion } = await run(admin.list(configMaps, { namespace: "default" }))
+      await forget()
+      const { fiber } = follow(admin, resourceVersion, "gone")
+      expect(await run(Fiber.join(fiber))).toMatchObject({ _tag: "Failure", failure: { reason: "Gone", code: 410 } })
+    })
+
+    it("and every request fail as Unreachable while the server is away, and work again on the same client", async () => {
+      const { admin, restart, stop } = server()
+      const { resourceVersion } = await run(admin.list(configMaps, { namespace: "default" }))
+      const first = follow(admin, resourceVersion, "restart")
+      await run(admin.create(configMaps, configMap("r1", {}, { labels: { of: "restart" } }), "default"))
+      expect(await first.next()).toBe("Changed r1")
+      await stop()
+      expect(await run(Fiber.join(first.fiber))).toMatchObject({ _tag: "Failure", failure: { reason: "Unreachable" } })
+      const error = await failureOf(admin.get(configMaps, "r1", "default"))
+      expect(error.reason).toBe("Unreachable")
+      expect(error.code).toBeUndefined()
+      await restart()
+      expect((await run(admin.get(configMaps, "r1", "default"))).metadata.name).toBe("r1")
+      const second = follow(admin, resourceVersion, "restart")
+      expect(await second.next()).toBe("Changed r1")
+      await run(Fiber.interrupt(second.fiber))
+    })
+  })
+
+  describe("whoever asks", () => {
+    it("is Unauthorized when the server does not know them", async () => {
+      expect(await failureOf(server().unknown.list(configMaps))).toMatchObject({ reason: "Unauthorized", code: 401 })
+    })
+
+    it("may do what they were granted, and is Forbidden the rest by name", async () => {
+      const { admin, reader } = server()
+      await run(admin.create(configMaps, configMap("readable", { a: "1" }), "default"))
+      expect((await run(reader.get(configMaps, "readable", "default")))["data"]).toEqual({ a: "1" })
+      const { resourceVersion } = await run(reader.list(configMaps, { namespace: "default" }))
+      await run(admin.create(configMaps, configMap("seen"), "default"))
+      const seen = await run(Stream.runHead(Stream.filter(reader.watch(configMaps, resourceVersion, { namespace: "default" }), ({ _tag }) => _tag === "Changed")))
+      expect(seen._tag).toBe("Some")
+      const refused = await failureOf(reader.create(configMaps, configMap("forbidden"), "default"))
+      expect(refused).toMatchObject({ reason: "Forbidden", code: 403, detail: expect.stringContaining("system:serviceaccount:default:reader") })
+      expect(await failureOf(reader.list(configMaps))).toMatchObject({ reason: "Forbidden" })
+    })
+  })
+}

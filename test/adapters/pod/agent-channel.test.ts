@@ -1,0 +1,158 @@
+import { once } from "node:events"
+import net, { type AddressInfo, type Socket } from "node:net"
+import { Effect } from "effect"
+import { afterEach, describe, expect, it } from "vitest"
+import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+
+const closers: Array<() => void> = []
+afterEach(() => closers.splice(0).forEach((close) => close()))
+
+/** An agent's port; gives the channel to it and the agent's end. */
+const dialled = async (): Promise<{ readonly channel: FrameChannel; readonly agent: Socket }> => {
+  const server = net.createServer({ allowHalfOpen: true })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const accepted = once(server, "connection") as Promise<[Socket]>
+  const channel = await Effect.runPromise(dialAgent("127.0.0.1", (server.address() as AddressInfo).port, 5_000))
+  const [agent] = await accepted
+  agent.on("error", () => {})
+  closers.push(() => {
+    agent.destroy()
+    server.close()
+  })
+  return { channel, agent }
+}
+
+const listen = (channel: FrameChannel) => {
+  const messages: Array<Uint8Array> = []
+  const ends: Array<string> = []
+  let wake = (): void => {}
+  channel.open({
+    message: (bytes) => {
+      messages.push(bytes)
+      wake()
+    },
+    ended: (reason) => {
+      ends.push(reason)
+      wake()
+    },
+    drained: () => {},
+    ignored: () => {}
+  })
+  const until = async (done: () => boolean): Promise<void> => {
+    while (!done()) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return { messages, ends, until }
+}
+
+const pong = daemonMessage.encode({ _tag: "Pong" })
+const close = daemonMessage.encode({ _tag: "Close", value: "a longer reason ".repeat(20) })
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
+
+describe("a channel to an agent", () => {
+  it("cuts the stream into messages however it is chunked, and what came before it was opened is not lost", async () => {
+    const { agent, channel } = await dialled()
+    const all = Buffer.concat([pong, close, pong, close])
+    agent.write(all.subarray(0, 1))
+    await turn()
+    const { messages, until } = listen(channel)
+    for (let at = 1; at < all.length; at += 97) {
+      agent.write(all.subarray(at, at + 97))
+      await turn()
+    }
+    await until(() => messages.length === 4)
+    expect(messages.map((bytes) => Buffer.from(bytes))).toEqual([pong, close, pong, close].map((bytes) => Buffer.from(bytes)))
+    channel.close()
+  })
+
+  it("delivers the messages before garbage and then ends with the place of the error", async () => {
+    const { agent, channel } = await dialled()
+    const { ends, messages, until } = listen(channel)
+    const gone = once(agent.resume(), "close")
+    agent.write(Buffer.concat([pong, Buffer.from([250, 250, 250])]))
+    agent.end()
+    await until(() => ends.length > 0)
+    expect(messages).toHaveLength(1)
+    expect(ends[0]).toMatch(/^DaemonMessage/)
+    await gone
+    expect(ends).toHaveLength(1)
+  })
+
+  it.each([
+    ["closes", (agent: Socket) => agent.end(), /closed the connection/],
+    ["closes inside a message", (agent: Socket) => agent.end(close.subarray(0, 10)), /broke off inside a message/],
+    ["resets", (agent: Socket) => agent.resetAndDestroy(), /ECONNRESET|is gone/]
+  ])("ends once when the agent %s", async (_what, leave, reason) => {
+    const { agent, channel } = await dialled()
+    const { ends, until } = listen(channel)
+    leave(agent)
+    await until(() => ends.length > 0)
+    await turn()
+    expect(ends).toEqual([expect.stringMatching(reason)])
+    channel.send(Buffer.from("into the void"))
+  })
+
+  it("tells of an end that came before it was opened", async () => {
+    const { agent, channel } = await dialled()
+    agent.resetAndDestroy()
+    for (let i = 0; i < 20; i++) await turn()
+    channel.send(Buffer.from("x"))
+    for (let i = 0; i < 20; i++) await turn()
+    const { ends, until } = listen(channel)
+    await until(() => ends.length > 0)
+    expect(ends).toHaveLength(1)
+  })
+
+  it("sends in order, what is queued before its close too, and hears nothing afterwards", async () => {
+    const { agent, channel } = await dialled()
+    const { ends, messages } = listen(channel)
+    const parts: Array<Buffer> = []
+    agent.on("data", (chunk) => parts.push(chunk))
+    for (let i = 0; i < 100; i++) channel.send(Buffer.from([i]))
+    channel.close()
+    channel.send(Buffer.from([255]))
+    await once(agent, "end")
+    expect([...Buffer.concat(parts)]).toEqual(Array.from({ length: 100 }, (_, index) => index))
+    agent.end(pong)
+    await once(agent, "close")
+    expect([messages, ends]).toEqual([[], []])
+  })
+
+  it("closed while paused is gone for the agent too", async () => {
+    const { agent, channel } = await dialled()
+    listen(channel)
+    channel.pause()
+    agent.write(Buffer.alloc(1000, 0xff))
+    channel.close()
+    agent.resume()
+    await once(agent, "end")
+    agent.end()
+    await once(agent, "close")
+  })
+
+  it("paused, brakes the agent; resumed, goes on", async () => {
+    const { agent, channel } = await dialled()
+    const { messages, until } = listen(channel)
+    channel.pause()
+    const many = Buffer.concat(Array.from({ length: 200_000 }, () => close))
+    agent.write(many)
+    for (let i = 0; i < 50; i++) await turn()
+    expect(messages).toEqual([])
+    expect(agent.writableLength).toBeGreaterThan(0)
+    channel.resume()
+    await until(() => messages.length === 200_000)
+  })
+
+  it("that nobody answers fails with the agent's address", async () => {
+    const server = net.createServer()
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, "close")
+    const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 5_000)))
+    expect(error).toMatchObject({ _tag: "AgentUnreachable", agent: `127.0.0.1:${port}`, detail: expect.stringContaining("ECONNREFUSED") })
+  })
+})

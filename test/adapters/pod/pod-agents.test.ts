@@ -1,0 +1,232 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { agentJob, type AgentSettings, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
+import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+
+const settings: AgentSettings = {
+  image: "agent:1",
+  imagePullPolicy: "IfNotPresent",
+  namespace: "mirrord",
+  port: 4_000,
+  idleTtlSecs: 60,
+  startupTimeoutSecs: 30,
+  logLevel: "info"
+}
+const placement: AgentPlacement = {
+  podName: "myapp-1",
+  podNamespace: "default",
+  podUid: "pod-uid",
+  podIps: ["10.0.0.1", "fd00::1"],
+  nodeName: "node-1",
+  containerName: "app",
+  containerId: "abc",
+  runtime: "cri-o",
+  guessed: false,
+  shareProcessNamespace: false
+}
+const owner = (uid: string): OwnerReference => ({ apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: `session-${uid}`, uid })
+
+/** What a kubelet says about the agent's pod. */
+const pod = (api: MemoryKubeApi, job: { readonly name: string; readonly uid: string | undefined }, status: object, name = `${job.name}-x`) =>
+  api.write(
+    pods,
+    name,
+    { metadata: { labels: { "job-name": job.name }, ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name: job.name, uid: job.uid }] }, status },
+    "mirrord"
+  )
+const running = { phase: "Running", podIP: "10.1.1.1", containerStatuses: [{ ready: true }] }
+
+const onlyJob = (api: MemoryKubeApi) => {
+  const [job, ...more] = api.peekAll(jobs)
+  if (job === undefined || more.length > 0) throw new Error(`${more.length + 1} jobs`)
+  return { ...job, name: job.metadata.name, uid: job.metadata.uid }
+}
+
+/** Starts `ensure`, lets it make its job, and has the pod say something. */
+const ensured = (api: MemoryKubeApi, status: object, target: AgentPlacement | undefined = placement, by = owner("1"), with_ = settings) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_).ensure(target, by)))
+    yield* TestClock.adjust(1)
+    pod(api, onlyJob(api), status)
+    yield* TestClock.adjust(400)
+    return yield* Fiber.join(fiber)
+  })
+
+describe("the Job of an agent", () => {
+  it("has the published shape beside a target", () => {
+    const job = agentJob(settings, "mirrord-agent-x", 4_000, 3_001, placement, owner("1"))
+    expect(job).toMatchObject({
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: {
+        name: "mirrord-agent-x",
+        namespace: "mirrord",
+        labels: { app: "mirrord", "operator.metalbear.co/owner": "mirrord-operator", "kuma.io/sidecar-injection": "disabled" },
+        annotations: { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" },
+        ownerReferences: [owner("1")]
+      },
+      spec: {
+        backoffLimit: 0,
+        template: {
+          metadata: { labels: { app: "mirrord", "kuma.io/sidecar-injection": "disabled" }, annotations: { "linkerd.io/inject": "disabled" } },
+          spec: {
+            restartPolicy: "Never",
+            hostPID: true,
+            nodeName: "node-1",
+            tolerations: [{ operator: "Exists" }],
+            volumes: [
+              { name: "hostrun", hostPath: { path: "/run" } },
+              { name: "hostvar", hostPath: { path: "/var" } }
+            ],
+            containers: [
+              {
+                name: "mirrord-agent",
+                image: "agent:1",
+                imagePullPolicy: "IfNotPresent",
+                command: ["./mirrord-agent"],
+                args: ["-l", "4000", "-t", "30", "targeted", "--container-id", "abc", "--container-runtime", "cri-o"],
+                env: expect.arrayContaining([
+                  { name: "MIRRORD_AGENT_POD_IPS", value: "10.0.0.1,fd00::1" },
+                  { name: "MIRRORD_AGENT_IDLE_TTL", value: "60" },
+                  { name: "MIRRORD_AGENT_EXTERNAL_IP_FIX", value: "true" },
+                  { name: "MIRRORD_JAQ_TIME_LIMIT", value: "1" }
+                ]),
+                resources: { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
+                securityContext: { runAsGroup: 3_001, privileged: false, capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] } },
+                volumeMounts: [
+                  { name: "hostrun", mountPath: "/host/run" },
+                  { name: "hostvar", mountPath: "/host/var" }
+                ]
+              }
+            ]
+          }
+        }
+      }
+    })
+  })
+
+  it("without a target asks for nothing of the host", () => {
+    const text = JSON.stringify(agentJob(settings, "x", 4_000, 3_001, undefined, owner("1")))
+    expect(text).toContain('"args":["-l","4000","-t","30","targetless"]')
+    for (const word of ["hostPID", "nodeName", "volumes", "volumeMounts", "securityContext", "capabilities", "tolerations", "POD_IPS"]) expect(text).not.toContain(word)
+  })
+})
+
+describe("agents as pods", () => {
+  it.effect("are made once and returned when they run", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const result = yield* ensured(api, running)
+      const { name } = onlyJob(api)
+      expect(result).toMatchObject({ _tag: "Success", success: { name, host: "10.1.1.1", port: 4_000 } })
+      expect(onlyJob(api).metadata.ownerReferences).toEqual([owner("1")])
+    })
+  )
+
+  it.effect("take a random port where none is set, and say which", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const result = yield* ensured(api, running, placement, owner("1"), { ...settings, port: undefined })
+      const args = JSON.stringify(onlyJob(api))
+      if (result._tag === "Failure") throw result.failure
+      expect(result.success.port).toBeGreaterThanOrEqual(30_000)
+      expect(args).toContain(`"-l","${result.success.port}"`)
+    })
+  )
+
+  it.effect("are shared by the sessions on a container: the second owner is added, once", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      yield* ensured(api, running)
+      for (const uid of ["2", "2", "1"]) yield* ensured(api, running, placement, owner(uid))
+      expect(onlyJob(api).metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(["1", "2"])
+    })
+  )
+
+  it.effect("without target are not shared", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      for (const uid of ["1", "2"]) {
+        yield* Effect.forkChild(Effect.result(podAgents(api, settings).ensure(undefined, owner(uid))))
+        yield* TestClock.adjust(1)
+      }
+      expect(api.peekAll(jobs)).toHaveLength(2)
+    })
+  )
+
+  it.effect("keep both owners when two sessions come at the same moment", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      api.before = () => Effect.sleep(10)
+      const agents = podAgents(api, settings)
+      const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) => Effect.forkChild(agents.ensure(placement, owner(uid))))
+      for (let i = 0; i < 20; i++) yield* TestClock.adjust(10)
+      pod(api, onlyJob(api), running)
+      for (let i = 0; i < 200; i++) yield* TestClock.adjust(10)
+      yield* Effect.forEach(fibers, Fiber.join)
+      expect(onlyJob(api).metadata.ownerReferences?.map(({ uid }) => uid).sort()).toEqual(["1", "2", "3"])
+    })
+  )
+
+  it.effect("that are finished are replaced, and the old pod's end is not taken for the new one's", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      yield* ensured(api, running)
+      const old = onlyJob(api)
+      api.write(jobs, old.name, { metadata: { finalizers: ["foreground"] }, status: { failed: 1 } }, "mirrord")
+      pod(api, old, { phase: "Failed" }, "a-pod-that-lingers")
+      const fiber = yield* Effect.forkChild(podAgents(api, settings).ensure(placement, owner("2")))
+      yield* TestClock.adjust(500)
+      expect(onlyJob(api).metadata.deletionTimestamp).toBeDefined()
+      api.write(jobs, old.name, { metadata: { finalizers: [] } }, "mirrord")
+      pod(api, old, { phase: "Failed" }, "a-pod-that-lingers")
+      yield* TestClock.adjust(500)
+      expect(onlyJob(api).uid).not.toBe(old.uid)
+      pod(api, onlyJob(api), running, "the-new-pod")
+      yield* TestClock.adjust(500)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ host: "10.1.1.1" })
+      expect(onlyJob(api).metadata.ownerReferences).toEqual([owner("2")])
+    })
+  )
+
+  it.effect.each([
+    ["whose image cannot be pulled", { phase: "Pending", containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff", message: "no agent:1" } } }] }, /image cannot be pulled: no agent:1/],
+    ["whose pod fails", { phase: "Failed" }, /its pod ended \(Failed\)/],
+    ["that end", { phase: "Succeeded" }, /its pod ended \(Succeeded\)/]
+  ] as const)("%s fail with the reason", ([_what, status, reason]) =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const result = yield* ensured(api, status)
+      expect(result).toMatchObject({ _tag: "Failure", failure: { _tag: "AgentFailed", detail: expect.stringMatching(reason) } })
+    })
+  )
+
+  it.effect("that never run fail after their time", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings).ensure(placement, owner("1"))))
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Failure", failure: { detail: expect.stringContaining("within 30 s") } })
+    })
+  )
+
+  it.effect("that may not be made, or whose name somebody else's Job has, fail and say so", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      api.before = ({ verb }) =>
+        verb === "create" ? Effect.fail(new KubeError({ cluster: "c", operation: "create jobs", reason: "Forbidden", code: 403, detail: "jobs is forbidden" })) : Effect.void
+      expect(yield* Effect.flip(podAgents(api, settings).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("jobs is forbidden") })
+      api.before = () => Effect.void
+      yield* ensured(api, running)
+      const { name } = onlyJob(api)
+      api.erase(jobs, name, "mirrord")
+      api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
+      expect(yield* Effect.flip(podAgents(api, settings).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("argument -l") })
+    })
+  )
+})

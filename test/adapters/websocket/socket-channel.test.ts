@@ -1,0 +1,233 @@
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { afterEach, describe, expect, it } from "vitest"
+import WebSocket, { WebSocketServer } from "ws"
+import { socketChannel } from "../../../src/adapters/websocket/socket-channel.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+
+const closers: Array<() => void> = []
+afterEach(() => closers.splice(0).forEach((close) => close()))
+
+const pair = async (maxPayload = 1024 * 1024): Promise<{ readonly server: WebSocket; readonly client: WebSocket; readonly channel: FrameChannel }> => {
+  const listener = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false, maxPayload })
+  await once(listener, "listening")
+  const client = new WebSocket(`ws://127.0.0.1:${(listener.address() as AddressInfo).port}`, { perMessageDeflate: false })
+  const made = new Promise<WebSocket>((resolve) => listener.once("connection", resolve))
+  client.on("error", () => {})
+  closers.push(() => {
+    client.terminate()
+    for (const socket of listener.clients) socket.terminate()
+    listener.close()
+  })
+  // The channel listens from the first moment, as it does in the server.
+  const [server, channel] = await new Promise<readonly [WebSocket, FrameChannel]>((resolve) => {
+    void made.then((socket) => resolve([socket, socketChannel(socket)]))
+  })
+  if (client.readyState !== client.OPEN) await once(client, "open")
+  return { server, client, channel }
+}
+
+/** Notes everything that a channel delivers. */
+const listen = (channel: FrameChannel) => {
+  const events: Array<string> = []
+  const waiting: Array<() => void> = []
+  const note = (event: string): void => {
+    events.push(event)
+    for (const wake of waiting.splice(0)) wake()
+  }
+  channel.open({
+    message: (bytes) => note(`message ${Buffer.from(bytes).toString()}`),
+    ended: (reason) => note(`ended ${reason}`),
+    drained: () => {},
+    ignored: (what) => note(`ignored ${what}`)
+  })
+  const until = async (count: number): Promise<ReadonlyArray<string>> => {
+    while (events.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
+    return events
+  }
+  return { events, until }
+}
+
+const frames = (client: WebSocket) => {
+  const seen: Array<string> = []
+  client.on("message", (data: Buffer, isBinary: boolean) => seen.push(`${isBinary ? "binary" : "text"} ${data.toString()}`))
+  client.on("ping", () => seen.push("ping"))
+  client.on("pong", () => seen.push("pong"))
+  client.on("close", (code: number) => seen.push(`close ${code}`))
+  return seen
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe("a channel over a WebSocket", () => {
+  it("carries binary messages both ways in order, also when many are sent in one turn", async () => {
+    const { channel, client } = await pair()
+    const heard = listen(channel)
+    const seen = frames(client)
+    const all = Array.from({ length: 200 }, (_, index) => String(index))
+    for (const text of all) client.send(Buffer.from(text))
+    expect(await heard.until(200)).toEqual(all.map((text) => `message ${text}`))
+    for (const text of all) channel.send(Buffer.from(text))
+    channel.send(Buffer.from("end"))
+    while (seen.at(-1) !== "binary end") await turn()
+    expect(seen).toEqual([...all, "end"].map((text) => `binary ${text}`))
+  })
+
+  it("delivers what came before it was opened, text and end included, in order", async () => {
+    const { channel, client, server } = await pair()
+    client.send(Buffer.from("one"))
+    client.send("text")
+    client.send(Buffer.from("two"))
+    client.close(1000, "done")
+    await once(server, "close")
+    const { events } = listen(channel)
+    expect(events).toEqual(["message one", "ignored text frame", "message two", "ended 1000 done"])
+  })
+
+  it("leaves text frames out and goes on", async () => {
+    const { channel, client } = await pair()
+    const heard = listen(channel)
+    client.send("hello")
+    client.send(Buffer.from("after"))
+    expect(await heard.until(2)).toEqual(["ignored text frame", "message after"])
+  })
+
+  it("reports the end once: a close, and a peer that vanishes", async () => {
+    for (const leave of [(client: WebSocket) => client.close(), (client: WebSocket) => client.terminate()]) {
+      const { channel, client, server } = await pair()
+      const heard = listen(channel)
+      leave(client)
+      const [event] = await heard.until(1)
+      expect(event).toMatch(/^ended code 100[56]$/)
+      if (server.readyState !== server.CLOSED) await once(server, "close")
+      await turn()
+      expect(heard.events).toHaveLength(1)
+      channel.send(Buffer.from("into the void"))
+      channel.close()
+    }
+  })
+
+  it("sends what is queued before it closes, and reports nothing afterwards", async () => {
+    const { channel, client } = await pair()
+    const heard = listen(channel)
+    const seen = frames(client)
+    channel.send(Buffer.alloc(300_000, "x"))
+    channel.send(Buffer.from("last"))
+    channel.close()
+    channel.close()
+    channel.send(Buffer.from("too late"))
+    await once(client, "close")
+    expect(seen.slice(1)).toEqual(["binary last", "close 1000"])
+    await turn()
+    expect(heard.events).toEqual([])
+  })
+
+  it("delivers nothing when it was closed before it was opened", async () => {
+    const { channel, client, server } = await pair()
+    client.send(Buffer.from("one"))
+    await once(server, "message")
+    channel.close()
+    const { events } = listen(channel)
+    await once(client, "close")
+    expect(events).toEqual([])
+  })
+
+  it("stops delivering early messages when a handler closes it", async () => {
+    const { channel, client, server } = await pair()
+    client.send(Buffer.from("one"))
+    client.send(Buffer.from("two"))
+    client.close()
+    await once(server, "close")
+    const events: Array<string> = []
+    channel.open({
+      message: (bytes) => {
+        events.push(Buffer.from(bytes).toString())
+        channel.close()
+      },
+      ended: () => events.push("ended"),
+      drained: () => {},
+      ignored: () => {}
+    })
+    expect(events).toEqual(["one"])
+  })
+
+  it("sends nothing but what it is told to: no ping, no text, no close", async () => {
+    const { channel, client } = await pair()
+    const heard = listen(channel)
+    const seen = frames(client)
+    for (let i = 0; i < 20; i++) {
+      client.send(Buffer.from("x"))
+      await heard.until(i + 1)
+    }
+    channel.send(Buffer.from("only"))
+    while (seen.length === 0) await turn()
+    expect(seen).toEqual(["binary only"])
+  })
+
+  it("paused, reads nothing; resumed, delivers everything", async () => {
+    const { channel, client } = await pair()
+    const heard = listen(channel)
+    channel.pause()
+    const size = 256 * 1024
+    for (let i = 0; i < 64; i++) client.send(Buffer.alloc(size, "x"))
+    for (let i = 0; i < 50; i++) await turn()
+    expect(heard.events.length).toBeLessThan(64)
+    expect(client.bufferedAmount).toBeGreaterThan(0)
+    channel.resume()
+    expect(await heard.until(64)).toHaveLength(64)
+  })
+
+  it("counts what is queued and says when it is gone", async () => {
+    const { channel, client } = await pair()
+    client.pause()
+    let drained = 0
+    const woken = new Promise<void>((resolve) => {
+      channel.open({
+        message: () => {},
+        ended: () => {},
+        drained: () => {
+          drained++
+          resolve()
+        },
+        ignored: () => {}
+      })
+    })
+    for (let i = 0; i < 64; i++) channel.send(new Uint8Array(256 * 1024))
+    expect(channel.queuedBytes()).toBeGreaterThan(1024 * 1024)
+    client.resume()
+    await woken
+    expect(drained).toBe(1)
+    expect(channel.queuedBytes()).toBe(0)
+  })
+
+  it("a message that is too large ends this channel", async () => {
+    const { channel, client } = await pair(1_000)
+    const heard = listen(channel)
+    client.send(Buffer.alloc(1_001))
+    expect((await heard.until(1))[0]).toMatch(/^ended .*exceeded/i)
+    await once(client, "close")
+    expect(heard.events).toHaveLength(1)
+  })
+
+  it("keeps a small message's bytes while others come", async () => {
+    const { channel, client } = await pair()
+    const kept: Array<Uint8Array> = []
+    const done = new Promise<void>((resolve) => {
+      channel.open({
+        message: (bytes) => {
+          kept.push(bytes)
+          if (kept.length === 50) resolve()
+        },
+        ended: () => {},
+        drained: () => {},
+        ignored: () => {}
+      })
+    })
+    for (let i = 0; i < 50; i++) client.send(Buffer.alloc(100, i))
+    await done
+    kept.forEach((bytes, index) => {
+      expect(new Set(bytes)).toEqual(new Set([index]))
+      expect(bytes.buffer.byteLength).toBe(100)
+    })
+  })
+})

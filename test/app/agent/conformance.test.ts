@@ -1,0 +1,157 @@
+import * as dgram from "node:dgram"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import type { AddressInfo } from "node:net"
+import * as os from "node:os"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { AgentClient } from "./agent-client.ts"
+import { type RunningAgent, startOurs, startReal } from "./agent-harness.ts"
+import { cases, environment, type Fixture } from "./conformance-cases.ts"
+
+const servers: Array<{ readonly close: () => unknown }> = []
+
+const serve = (onConnection: (socket: net.Socket) => void, at: number | string = 0): Promise<number> =>
+  new Promise((resolve) => {
+    const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on("error", () => undefined)
+      onConnection(socket)
+    })
+    servers.push(server)
+    const done = (): void => {
+      const address = server.address()
+      resolve(address !== null && typeof address === "object" ? address.port : 0)
+    }
+    if (typeof at === "string") server.listen(at, done)
+    else server.listen(at, "127.0.0.1", done)
+  })
+
+const udpEcho = (): Promise<number> =>
+  new Promise((resolve) => {
+    const socket = dgram.createSocket("udp4")
+    servers.push(socket)
+    socket.on("message", (bytes, from) => socket.send(`udp:${bytes.toString()}`, from.port, from.address))
+    socket.bind(0, "127.0.0.1", () => {
+      const { port }: AddressInfo = socket.address()
+      resolve(port)
+    })
+  })
+
+let home: string
+let network: Omit<Fixture, "dir">
+
+const makeFiles = (): string => {
+  const dir = fs.mkdtempSync(`${home}/case-`)
+  fs.writeFileSync(`${dir}/hello.txt`, "hello world\n", { mode: 0o644 })
+  fs.mkdirSync(`${dir}/dir`, { mode: 0o755 })
+  fs.writeFileSync(`${dir}/dir/inner`, "x", { mode: 0o644 })
+  fs.mkdirSync(`${dir}/empty`)
+  fs.symlinkSync("hello.txt", `${dir}/link`)
+  fs.symlinkSync("dir", `${dir}/dlink`)
+  fs.symlinkSync("nowhere", `${dir}/dangling`)
+  fs.symlinkSync("loop", `${dir}/loop`)
+  fs.symlinkSync(`${dir}/hello.txt`, `${dir}/abs`)
+  return dir
+}
+
+beforeAll(async () => {
+  home = fs.mkdtempSync(`${os.tmpdir()}/agent-`)
+  const unixPath = `${home}/socket`
+  await serve((socket) => socket.pipe(socket), unixPath)
+  network = {
+    unixPath,
+    echoPort: await serve((socket) => {
+      socket.on("data", (bytes) => socket.write(`echo:${bytes.toString()}`))
+      socket.on("end", () => socket.end("bye"))
+    }),
+    greetPort: await serve((socket) => {
+      socket.resume()
+      socket.end("hello")
+    }),
+    resetPort: await serve((socket) => socket.once("data", () => socket.resetAndDestroy())),
+    udpPort: await udpEcho()
+  }
+})
+
+afterAll(() => {
+  for (const server of servers) server.close()
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+const noRedirect = (): never => {
+  throw new Error("a targetless agent has no incoming traffic")
+}
+
+const ours = (): Promise<RunningAgent> =>
+  startOurs({
+    target: { env: new Map(Object.entries(environment)), root: "/", podIp: "0.0.0.0", resolve: () => undefined, redirect: noRedirect },
+    targetless: true,
+    idleTtlSecs: 60
+  })
+
+const suite = (name: string, start: () => Promise<RunningAgent>): void => {
+  describe(name, () => {
+    let agent: RunningAgent
+    let client: AgentClient
+    beforeAll(async () => {
+      agent = await start()
+    })
+    afterEach(() => client.close())
+    afterAll(() => agent.stop())
+
+    it("prints the ready line", () => {
+      client = new AgentClient(agent.port)
+      expect(agent.log).toContain("agent ready - version 3.250.0")
+    })
+
+    it.each(cases)("$name", async ({ steps, ends }) => {
+      client = new AgentClient(agent.port)
+      for (const [number, [message, ...answers]] of steps({ ...network, dir: makeFiles() }).entries()) {
+        client.send(message)
+        expect(await client.take(answers.length), `step ${number}`).toEqual(answers)
+      }
+      if (ends === true) expect(await client.next()).toBeUndefined()
+      else expect(await client.settle(), "nothing beyond the answers").toEqual([])
+    })
+
+    it("drops a client that sends garbage, and only that one", async () => {
+      client = new AgentClient(agent.port)
+      const other = new AgentClient(agent.port)
+      expect(await other.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+      client.socket.write(Buffer.from("06ff", "hex"))
+      expect(await client.next()).toBeUndefined()
+      expect(await other.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+      other.close()
+    })
+
+    it("answers DNS requests in their order, whatever each takes", async () => {
+      client = new AgentClient(agent.port)
+      const nodes = ["no-such-host.invalid", "localhost", "10.0.0.1"]
+      client.send(...nodes.map((node) => ({ _tag: "GetAddrInfoRequest", value: { node } }) as const))
+      expect(await client.take(3)).toMatchObject([
+        { value: { _tag: "Err" } },
+        { value: { _tag: "Ok", value: [{ name: "localhost." }] } },
+        { value: { _tag: "Ok", value: [{ ip: "10.0.0.1" }] } }
+      ])
+    })
+
+    it("takes messages in any chunking", async () => {
+      client = new AgentClient(agent.port)
+      const bytes = Buffer.from("070a06312e32392e3007", "hex")
+      for (const byte of bytes) client.socket.write(Buffer.of(byte))
+      expect(await client.take(3)).toEqual([
+        { _tag: "Pong" },
+        { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" },
+        { _tag: "Pong" }
+      ])
+    })
+  })
+}
+
+suite("our agent", ours)
+
+const binary = process.env["MIRRORD_AGENT_BIN"]
+if (binary !== undefined) suite("the real agent", () => startReal(binary, environment))
+
+it("runs against the real agent too, in CI without exception", () => {
+  expect(process.env["CI"] !== "true" || binary !== undefined).toBe(true)
+})

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { makeDebtLedger } from "../../../src/app/controllers/debt-ledger.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { childAnnotations } from "../../../src/domain/session/names.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+import { pass } from "./session-fleet.ts"
+
+const b = clusterName("cluster-b")
+const c = clusterName("cluster-c")
+const child = (api: MemoryKubeApi, name: string, parentUid: string) =>
+  api.write(mirrordClusterSessions, name, { metadata: { annotations: { [childAnnotations.parentUid]: parentUid } } })
+const names = (api: MemoryKubeApi) => api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
+
+const start = Effect.gen(function* () {
+  const local = new MemoryKubeApi("primary")
+  const ledger = yield* makeDebtLedger(local, "mirrord")
+  yield* pass(1)
+  return { local, ledger }
+})
+
+describe("the ledger of debts", () => {
+  it.effect("outlives the process and is paid to the cluster that is back, and to no other", () =>
+    Effect.gen(function* () {
+      const { ledger, local } = yield* start
+      const [apiB, apiC] = [new MemoryKubeApi("cluster-b"), new MemoryKubeApi("cluster-c")]
+      child(apiB, "mc-1-b", "p1")
+      child(apiC, "mc-1-c", "p1")
+      yield* ledger.record(b, "mc-1-b", "p1")
+      yield* ledger.record(c, "mc-1-c", "p1")
+      yield* pass(1)
+      expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-1-c"]))
+      const next = yield* makeDebtLedger(local, "mirrord")
+      yield* pass(1)
+      yield* next.pay(b, apiB)
+      yield* pass(1)
+      expect([names(apiB), names(apiC)]).toEqual([[], ["mc-1-c"]])
+      expect(next.names()).toEqual(new Set(["mc-1-c"]))
+      expect(ledger.names()).toEqual(new Set(["mc-1-c"]))
+    })
+  )
+
+  it.effect("pays although it was asked before it had read what is owed", () =>
+    Effect.gen(function* () {
+      const { ledger, local } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      child(api, "mc-1-b", "p1")
+      yield* ledger.record(b, "mc-1-b", "p1")
+      const next = yield* makeDebtLedger(local, "mirrord")
+      yield* Effect.forkScoped(next.pay(b, api))
+      yield* pass(1)
+      expect(names(api)).toEqual([])
+    })
+  )
+
+  it.effect("leaves a child alone that another parent made under the same name", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      child(api, "mc-1-b", "p2")
+      yield* ledger.record(b, "mc-1-b", "p1")
+      yield* pass(1)
+      yield* ledger.pay(b, api)
+      yield* pass(1)
+      expect(names(api)).toEqual(["mc-1-b"])
+      expect(ledger.names().size).toBe(0)
+    })
+  )
+
+  it.effect("keeps every debt when several are recorded at once, the first ones of all", () =>
+    Effect.gen(function* () {
+      const { ledger, local } = yield* start
+      local.before = () => Effect.yieldNow
+      const all = ["mc-1-b", "mc-2-b", "mc-3-b"]
+      yield* Effect.forEach(all, (name) => ledger.record(b, name, "p"), { concurrency: "unbounded" })
+      yield* pass(1)
+      expect(ledger.names()).toEqual(new Set(all))
+    })
+  )
+
+  it.effect("one debt that cannot be paid keeps no other from being paid, and stays", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      for (const name of ["mc-1-b", "mc-2-b"]) {
+        child(api, name, "p")
+        yield* ledger.record(b, name, "p")
+      }
+      yield* pass(1)
+      api.before = ({ name, verb }) =>
+        verb === "delete" && name === "mc-1-b"
+          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" }))
+          : Effect.void
+      const result = yield* Effect.result(ledger.pay(b, api))
+      yield* pass(1)
+      expect(result).toMatchObject({ _tag: "Failure", failure: { reason: "Forbidden" } })
+      expect(names(api)).toEqual(["mc-1-b"])
+      expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
+    })
+  )
+
+  it.effect("ignores garbage in the ConfigMap", () =>
+    Effect.gen(function* () {
+      const { ledger, local } = yield* start
+      yield* ledger.record(b, "mc-1-b", "p")
+      local.write(configMaps, "mirrord-operator-debts", { data: { garbage: "{", other: '{"cluster":1}', more: 7 } }, "mirrord")
+      yield* pass(1)
+      expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
+    })
+  )
+})

@@ -1,0 +1,205 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { makeReflector } from "../../../src/app/controllers/reflector.ts"
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+
+const failing = (reason: "Unreachable" | "Forbidden") => new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })
+
+const start = (api: MemoryKubeApi, namespace?: string) =>
+  Effect.gen(function* () {
+    const events: Array<string> = []
+    const reflector = yield* makeReflector(
+      api,
+      configMaps,
+      ({ metadata }, deleted) => void events.push(`${deleted ? "-" : "+"}${metadata.name}`),
+      namespace === undefined ? undefined : { namespace }
+    )
+    yield* TestClock.adjust(1)
+    const names = () => reflector.all().map(({ metadata }) => metadata.name).sort()
+    return { reflector, events, names }
+  })
+
+const write = (api: MemoryKubeApi, name: string, value = "1", namespace = "default") => api.write(configMaps, name, { data: { value } }, namespace)
+const listsOf = (api: MemoryKubeApi): number => api.calls.filter(({ verb }) => verb === "list").length
+
+describe("a reflector", () => {
+  it.effect("lists, then follows creation, change and deletion", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      const { events, names, reflector } = yield* start(api)
+      write(api, "b")
+      write(api, "a", "2")
+      yield* TestClock.adjust(1)
+      expect(names()).toEqual(["a", "b"])
+      expect(reflector.get("a", "default")?.["data"]).toEqual({ value: "2" })
+      api.erase(configMaps, "a", "default")
+      yield* TestClock.adjust(1)
+      expect(names()).toEqual(["b"])
+      expect(events).toEqual(["+a", "+b", "+a", "-a"])
+      expect(listsOf(api)).toBe(1)
+    })
+  )
+
+  it.effect("keeps objects of one name in two namespaces apart, and sees only what it selects", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a", "1", "one")
+      write(api, "a", "2", "two")
+      const all = yield* start(api)
+      const one = yield* start(api, "one")
+      expect(all.reflector.get("a", "one")?.["data"]).toEqual({ value: "1" })
+      expect(all.reflector.get("a", "two")?.["data"]).toEqual({ value: "2" })
+      expect(one.reflector.get("a", "two")).toBeUndefined()
+      api.erase(configMaps, "a", "two")
+      yield* TestClock.adjust(1)
+      expect(all.names()).toEqual(["a"])
+      expect(one.names()).toEqual(["a"])
+    })
+  )
+
+  it.effect("is synced only after the first complete list", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      api.setReachable(false)
+      const { reflector } = yield* start(api)
+      let opened = false
+      yield* Effect.forkScoped(Effect.map(reflector.awaitSynced, () => { opened = true }))
+      yield* TestClock.adjust("10 seconds")
+      expect([reflector.synced(), opened, reflector.problem()?.reason]).toEqual([false, false, "Unreachable"])
+      api.setReachable(true)
+      yield* TestClock.adjust("40 seconds")
+      expect([reflector.synced(), opened, reflector.problem()]).toEqual([true, true, undefined])
+    })
+  )
+
+  it.effect("takes up a watch that the server ended where it stopped, without a new list", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      const { events, names } = yield* start(api)
+      for (const name of ["a", "b", "c"]) {
+        api.endWatches()
+        write(api, name)
+        yield* TestClock.adjust("1 second")
+      }
+      expect(names()).toEqual(["a", "b", "c"])
+      expect(events).toEqual(["+a", "+b", "+c"])
+      expect(listsOf(api)).toBe(1)
+    })
+  )
+
+  it.effect("resumes at a bookmark: nothing is skipped, nothing told twice, no list", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      const { events } = yield* start(api)
+      // Versions move on by what this reflector does not watch.
+      for (let i = 0; i < 20; i++) api.write({ group: "", version: "v1", plural: "secrets", scope: "Namespaced" }, `s${i}`, {}, "default")
+      api.bookmark()
+      yield* TestClock.adjust(1)
+      api.forgetHistory()
+      api.endWatches()
+      yield* TestClock.adjust("1 second")
+      write(api, "a")
+      yield* TestClock.adjust(1)
+      expect(events).toEqual(["+a"])
+      expect(listsOf(api)).toBe(1)
+    })
+  )
+
+  it.effect("lists again after 410 without emptying itself in between, and finds what it missed", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      for (const name of ["a", "b"]) write(api, name)
+      const { events, names, reflector } = yield* start(api)
+      const sizes = new Set<number>()
+      api.before = ({ verb }) => Effect.sync(() => { if (verb === "list") sizes.add(reflector.all().length) })
+      api.setMuted(true)
+      api.erase(configMaps, "a", "default")
+      write(api, "c")
+      api.setMuted(false)
+      api.forgetHistory(true)
+      yield* TestClock.adjust("1 second")
+      expect(names()).toEqual(["b", "c"])
+      expect(events).toEqual(["+a", "+b", "-a", "+c"])
+      expect([...sizes]).toEqual([2])
+      expect(listsOf(api)).toBe(2)
+      expect(reflector.problem()).toBeUndefined()
+    })
+  )
+
+  it.effect("finds a deletion that it missed while the server was away, and says which object is gone", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      for (const name of ["a", "b"]) write(api, name)
+      const { events, names, reflector } = yield* start(api)
+      api.setReachable(false)
+      yield* TestClock.adjust("90 seconds")
+      expect([names(), reflector.synced(), reflector.problem()?.reason]).toEqual([["a", "b"], true, "Unreachable"])
+      api.erase(configMaps, "a", "default")
+      api.setReachable(true)
+      yield* TestClock.adjust("40 seconds")
+      expect(names()).toEqual(["b"])
+      expect(events.at(-1)).toBe("-a")
+      expect(reflector.problem()).toBeUndefined()
+    })
+  )
+
+  it.effect("tells of both when an object was deleted and made anew while it was not looking", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      const { events } = yield* start(api)
+      api.setMuted(true)
+      api.erase(configMaps, "a", "default")
+      write(api, "a")
+      api.setMuted(false)
+      api.forgetHistory(true)
+      yield* TestClock.adjust("1 second")
+      expect(events).toEqual(["+a", "-a", "+a"])
+    })
+  )
+
+  it.effect("asks an unreachable server less and less often", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      api.setReachable(false)
+      yield* start(api)
+      yield* TestClock.adjust("10 minutes")
+      expect(listsOf(api)).toBeGreaterThan(15)
+      expect(listsOf(api)).toBeLessThan(45)
+    })
+  )
+
+  it.effect.each(["Forbidden", "Unreachable"] as const)("does not hammer a server that lists but whose watch is %s", (reason) =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      api.before = ({ verb }) => (verb === "watch" ? Effect.fail(failing(reason)) : Effect.void)
+      yield* start(api)
+      yield* TestClock.adjust("10 minutes")
+      expect(listsOf(api)).toBeLessThan(45)
+    })
+  )
+
+  it.effect("does nothing at rest", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      const { events } = yield* start(api)
+      yield* TestClock.adjust("1 hour")
+      expect(events).toEqual(["+a"])
+      expect(api.calls.map(({ verb }) => verb)).toEqual(["list", "watch"])
+    })
+  )
+
+  it.effect("leaves no watch behind when its scope ends", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      yield* Effect.scoped(start(api))
+      expect(api.openWatches).toBe(0)
+    })
+  )
+})

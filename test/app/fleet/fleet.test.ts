@@ -1,0 +1,176 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-access.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, sha256Hex, workloadCluster } from "../controllers/session-fleet.ts"
+
+const a = clusterName("cluster-a")
+const secretName = credentialsSecretName(a, sha256Hex)
+
+const start = (configuration: FleetConfiguration, primary = new MemoryKubeApi("primary"), member = workloadCluster("cluster-a")) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(day0)
+    const engaged: Array<MemberCredentials> = []
+    const events: Array<string> = []
+    const access = (api: MemoryKubeApi): ClusterAccess => ({
+      api,
+      link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "", detail: "none" }))
+    })
+    const fleet = yield* makeFleet(configuration, operatorNamespace, sha256Hex, ownHealth, {
+      childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
+      // Listeners use the fleet: it must be there already.
+      reachChanged: (cluster) => void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`)
+    }).pipe(
+      Effect.provideService(ClusterConnector, {
+        local: access(primary),
+        member: (_member, credentials) => Effect.sync(() => (engaged.push(credentials), access(member)))
+      })
+    )
+    const cluster = () => {
+      const found = fleet.clusters.get(a)
+      if (found === undefined) throw new Error("cluster-a is missing")
+      return found
+    }
+    return { fleet, cluster, engaged, events, primary, member }
+  })
+
+describe("the fleet", () => {
+  it.effect("engages a cluster when its credentials are there, and knows how its operator is", () =>
+    Effect.gen(function* () {
+      const { cluster, engaged, events, fleet, primary } = yield* start(configurationOf(["cluster-a"]))
+      expect(cluster().reach()).toEqual({ reachable: true, error: undefined })
+      yield* pass(1)
+      expect(cluster().reach()).toMatchObject({ reachable: false, error: expect.stringMatching(new RegExp(`Secret ${secretName} .* does not exist`)) })
+      yield* fleet.checked
+      giveCredentials(primary, "cluster-a")
+      yield* pass(1)
+      expect(engaged).toHaveLength(1)
+      expect(cluster().reach().reachable).toBe(true)
+      expect(cluster().health()?.health).toMatchObject({ _tag: "Connected", operatorVersion: "1", parametersInHeader: true })
+      expect(events.at(-1)).toBe("reach cluster-a true")
+    })
+  )
+
+  it.effect("says what is wrong with credentials, and never what they are", () =>
+    Effect.gen(function* () {
+      const { cluster, primary } = yield* start({
+        ...configurationOf([]),
+        members: [{ name: a, server: "https://a", namespace: undefined, certificateAuthority: undefined, auth: { _tag: "Mtls" }, problems: [] }]
+      })
+      primary.write(secrets, secretName, { metadata: { labels: { "operator.metalbear.co/remote-cluster-credentials": "true" } }, data: { "tls.crt": "c2VjcmV0" } }, operatorNamespace)
+      yield* pass(1)
+      expect(cluster().reach().error).toMatch(/tls\.crt/)
+      expect(cluster().reach().error).not.toContain("secret")
+    })
+  )
+
+  it.effect("new credentials are used at once and are no loss of the cluster; the same ones change nothing", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a", "one")
+      const { cluster, engaged, events, member } = yield* start(configurationOf(["cluster-a"]), primary)
+      yield* pass(1)
+      primary.write(secrets, secretName, { metadata: { labels: { more: "1" } } }, operatorNamespace)
+      yield* pass(1)
+      expect(engaged).toHaveLength(1)
+      giveCredentials(primary, "cluster-a", "two")
+      yield* pass(1)
+      expect(engaged).toHaveLength(2)
+      expect(events.filter((event) => event.endsWith("false"))).toEqual([])
+      expect(cluster().reach().reachable).toBe(true)
+      expect(member.openWatches).toBe(1)
+      primary.erase(secrets, secretName, operatorNamespace)
+      yield* pass(1)
+      expect([cluster().reach().reachable, cluster().access(), member.openWatches]).toEqual([false, undefined, 0])
+    })
+  )
+
+  it.effect("one failed check is no loss, two are; it is found when it is back", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const { cluster, member } = yield* start(configurationOf(["cluster-a"]), primary)
+      yield* pass(1)
+      let failing = 1
+      member.before = ({ plural }) => (plural === operators.plural && failing-- > 0 ? Effect.never : Effect.void)
+      yield* pass(12)
+      expect(cluster().reach().reachable).toBe(true)
+      failing = 1_000
+      yield* pass(25)
+      expect(cluster().reach()).toEqual({ reachable: false, error: "its operator did not answer in time" })
+      failing = 0
+      yield* pass(15)
+      expect(cluster().reach().reachable).toBe(true)
+    })
+  )
+
+  it.effect("tells when children become readable although there are none, and since when they are not", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const member = workloadCluster("cluster-a")
+      member.before = ({ plural, verb }) =>
+        plural === mirrordClusterSessions.plural && verb === "list" ? Effect.sleep(20_000) : Effect.void
+      const { cluster, events } = yield* start(configurationOf(["cluster-a"]), primary, member)
+      yield* pass(10)
+      expect(cluster().unreadableSince()).toBeGreaterThanOrEqual(day0)
+      const before = events.length
+      yield* pass(12)
+      expect(cluster().unreadableSince()).toBeUndefined()
+      expect(events.slice(before)).toContain("reach cluster-a true")
+    })
+  )
+
+  it.effect("tells of children that change, but not of their heartbeats", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const { events, member } = yield* start(configurationOf(["cluster-a"]), primary)
+      yield* pass(1)
+      const before = events.length
+      member.write(mirrordClusterSessions, "child", { spec: {} })
+      yield* pass(0.1)
+      member.write(mirrordClusterSessions, "child", { status: { connectedTimestamp: "2026-01-01T00:00:00Z" } })
+      yield* pass(0.1)
+      member.erase(mirrordClusterSessions, "child")
+      yield* pass(0.1)
+      expect(events.slice(before)).toEqual(["child cluster-a child", "child cluster-a child"])
+    })
+  )
+
+  it.effect("a cluster whose configuration is wrong, or whose authType is not supported, is reported and holds up no other", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-b")
+      const base = configurationOf(["cluster-a", "cluster-b", "cluster-c"])
+      const [first, second, third] = base.members
+      if (first === undefined || second === undefined || third === undefined) throw new Error("members are missing")
+      const members = [{ ...first, problems: ["certificateAuthority is not PEM."] }, second, { ...third, auth: { _tag: "Eks", region: "x" } as const }]
+      giveCredentials(primary, "cluster-c")
+      const { fleet } = yield* start({ ...base, members }, primary)
+      yield* pass(1)
+      yield* fleet.checked
+      const reach = (name: string) => fleet.clusters.get(clusterName(name))?.reach()
+      expect(reach("cluster-a")).toEqual({ reachable: false, error: "certificateAuthority is not PEM." })
+      expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
+      expect(reach("cluster-c")).toMatchObject({ reachable: false, error: expect.stringContaining("eks is not supported yet") })
+    })
+  )
+
+  it.effect("has the primary itself in it unless it only manages, by its own identity", () =>
+    Effect.gen(function* () {
+      const { fleet, primary } = yield* start({ ...configurationOf([]), managementOnly: false })
+      yield* pass(1)
+      yield* fleet.checked
+      expect(fleet.clusters.get(clusterName("primary"))?.access()?.api).toBe(primary)
+      expect(fleet.clusters.get(clusterName("primary"))?.health()?.health).toEqual(ownHealth)
+    })
+  )
+})

@@ -1,0 +1,309 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { everythingAnswered, mappingsMatch, nobodyHurt } from "./support/checks.ts"
+import { access, choices, connect, fetchEnv, mirror, resolve, steal, stealHeader } from "./support/deeds.ts"
+import type { AgentCommand } from "./support/agent-state.ts"
+import { a, b, c, World, type WorldOptions } from "./support/world.ts"
+
+/** wire-protocol §8.3, rules 10 to 17, through the strict client. */
+
+const three: WorldOptions = { members: [a, b, c] }
+const subscribed = (options: WorldOptions = three): World =>
+  new World(options).deliver().ask(steal(80), mirror(90)).settle()
+const raw = (message: DaemonMessage): AgentCommand => ({ _tag: "Raw", source: "inline", message })
+const say = (message: ClientMessage): { readonly _tag: "Bytes"; readonly bytes: Uint8Array } => ({
+  _tag: "Bytes",
+  bytes: clientMessage.encode(message)
+})
+const closes = (world: World): number => world.received.flat().filter((message) => message._tag === "Close").length
+const logsAbout = (world: World, member: typeof a): number =>
+  world.eventsOf("Log").filter(({ message }) => message.includes(member) && !message.startsWith("log of")).length
+
+describe("§8.3 rule 10: a lost member's connections are closed towards the client", () => {
+  it("one Close per open id in its channel, none for the others'", () => {
+    const world = subscribed()
+    for (const member of [a, b]) {
+      world
+        .at(member, { _tag: "Open", channel: "TcpSteal", port: 80 })
+        .at(member, { _tag: "Open", channel: "Tcp", port: 90 })
+      world.at(member, { _tag: "Request", channel: "Tcp", port: 90, pieces: 2 })
+    }
+    world.settle()
+    world.lose(b)
+    world.settle()
+    const closed = world.eventsOf("ConnectionClosed")
+    expect(closed.map(({ channel }) => channel).toSorted()).toEqual(["Tcp", "Tcp", "TcpSteal"])
+    expect(world.client.incoming.Tcp.size + world.client.incoming.TcpSteal.size).toBe(3)
+    expect(logsAbout(world, b)).toBe(1)
+    mappingsMatch(world)
+    nobodyHurt(world)
+    expect(world.eventsOf("Ignored")).toEqual([])
+  })
+})
+
+describe("§8.3 rule 11: what a returning member is told, and that its answers are swallowed", () => {
+  it("version, ReadyForLogs and subscriptions, each once; the client hears nothing of it", () => {
+    fc.assert(
+      fc.property(choices, (order) => {
+        const world = subscribed()
+        world.lose(b)
+        world.deliver()
+        const before = world.received.flat().length
+        world.comeBack(b)
+        world.play(order).settle()
+        expect(world.received.flat()).toHaveLength(before)
+        const [version, ...rest] = world.heardBy(b)
+        expect(version).toEqual({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+        expect(rest).toHaveLength(3)
+        expect(rest).toContainEqual({ _tag: "ReadyForLogs" })
+        expect(rest.filter(({ _tag }) => _tag !== "ReadyForLogs")).toEqual([
+          { _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } },
+          { _tag: "Tcp", value: { _tag: "PortSubscribe", value: 90 } }
+        ])
+        nobodyHurt(world)
+      }),
+      { numRuns: 30 }
+    )
+  })
+
+  it("its traffic flows again under ids that were never used", () => {
+    const world = subscribed().at(b, { _tag: "Open", channel: "TcpSteal", port: 80 }).settle()
+    for (let round = 0; round < 3; round++) {
+      world.lose(b)
+      world.comeBack(b)
+      world
+        .settle()
+        .at(b, { _tag: "Open", channel: "TcpSteal", port: 80 })
+        .at(b, { _tag: "Say", channel: "TcpSteal", which: 0 })
+        .settle()
+    }
+    expect(world.eventsOf("NewConnection").map(({ connection }) => connection.connectionId)).toEqual([0n, 1n, 2n, 3n])
+    nobodyHurt(world)
+  })
+
+  it("a member that joins for the first time is treated alike", () => {
+    const world = subscribed({ ...three, away: [c] })
+    expect(world.eventsOf("Subscribed")).toHaveLength(2)
+    world.comeBack(c)
+    world.settle()
+    expect(world.agents.get(c)?.ports.TcpSteal).toEqual(new Set([80]))
+    nobodyHurt(world)
+  })
+})
+
+describe("§8.3 rules 12 and 13: loss of the default, and the next socket", () => {
+  const busy = [access, resolve, fetchEnv, connect("Tcp", 1n)] as const
+
+  it("rule 12: the socket ends without Close, pending requests fail locally, the client comes back by itself", () => {
+    const world = subscribed().ask(...busy)
+    world.play(Array.from({ length: 4 }, () => 0))
+    world.lose(a)
+    world.deliver()
+    expect(world.clientDropped).toContain("cluster-a")
+    expect(world.ended).toBeUndefined()
+    expect(closes(world)).toBe(0)
+    expect(world.eventsOf("Lost")).toHaveLength(1)
+    world.comeBack(a)
+    world.settle()
+    expect(world.eventsOf("Resumed")).toHaveLength(1)
+    nobodyHurt(world)
+    everythingAnswered(world)
+    for (const agent of world.agents.values()) expect(agent.ports.TcpSteal).toEqual(new Set([80]))
+  })
+
+  it.each(["cli", "intproxy", "dump"] as const)(
+    "rule 12: what a %s says before the default is there is held and served in order",
+    (kind) => {
+      fc.assert(
+        fc.property(fc.nat({ max: 10 }), choices, (steps, order) => {
+          const world = new World({ ...three, client: { kind, reconnect: false }, away: [a] })
+          if (kind === "intproxy") world.ask(...busy, steal(80))
+          world.play(order.slice(0, steps)).deliver()
+          expect(world.received.flat()).toEqual([])
+          world.comeBack(a)
+          world.play(order).settle()
+          nobodyHurt(world)
+          everythingAnswered(world)
+          expect(["main", "finished"]).toContain(world.client.phase)
+        }),
+        { numRuns: 30 }
+      )
+    }
+  )
+
+  it("rule 13: no answer to a request of an earlier socket, whatever was under way", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 20 }), choices, (steps, order) => {
+        const world = subscribed().ask(...busy)
+        world.pass(30_000)
+        world.play(order.slice(0, steps))
+        world.lose(a)
+        world.comeBack(a)
+        world.ask(access, resolve).play(order).settle()
+        nobodyHurt(world)
+        everythingAnswered(world)
+      })
+    )
+  })
+
+  it("legacy requests that overtake the version switch of the new socket are served", () => {
+    fc.assert(
+      fc.property(choices, (order) => {
+        const world = subscribed()
+        world.lose(a)
+        world.deliver()
+        world.ask(resolve, connect("Tcp", 5n), connect("Udp", 6n), connect("Tcp", 7n), access)
+        world.comeBack(a)
+        world.play(order).settle()
+        nobodyHurt(world)
+        everythingAnswered(world)
+        expect(
+          world
+            .eventsOf("Connected")
+            .map(({ uid }) => uid)
+            .toSorted()
+        ).toEqual([5n, 6n, 7n])
+        expect(
+          world.heardBy(a).some((message) => message._tag === "TcpOutgoing" && message.value._tag === "Connect")
+        ).toBe(true)
+      }),
+      { numRuns: 50 }
+    )
+  })
+})
+
+describe("§8.3 rule 14: Close", () => {
+  it("of another member is not forwarded: that member is lost, one warning says so", () => {
+    const world = subscribed()
+      .at(b, raw({ _tag: "Close", value: "out of ids" }))
+      .settle()
+    expect(closes(world)).toBe(0)
+    expect(world.disconnected).toEqual([b])
+    expect(
+      world.eventsOf("Log").filter(({ message }) => message.includes("cluster-b") && message.includes("out of ids"))
+    ).toHaveLength(1)
+    nobodyHurt(world)
+  })
+
+  it("of the default is the end, with its text", () => {
+    const world = subscribed()
+      .at(a, raw({ _tag: "Close", value: "the target is gone" }))
+      .settle()
+    expect(world.fatal).toBe("§6.1 E: the session was closed: the target is gone")
+    expect(world.ended).toBe("the target is gone")
+  })
+
+  it("as the answer to a filter that does not compile: the subscription fails, the session lives", () => {
+    fc.assert(
+      fc.property(choices, (order) => {
+        const world = subscribed().ask(stealHeader(82, "x: (")).play(order).settle()
+        expect(world.eventsOf("Subscribed").at(-1)).toMatchObject({
+          port: 82,
+          result: { _tag: "Err", error: { _tag: "PortAlreadyStolen" } }
+        })
+        expect(closes(world)).toBe(0)
+        nobodyHurt(world)
+        everythingAnswered(world)
+        for (const member of [a, b, c]) expect(world.agents.get(member)?.ports.TcpSteal).toEqual(new Set([80]))
+      })
+    )
+  })
+})
+
+describe("§8.3 rule 15: Vpn and PauseTargetRequest", () => {
+  it("reach no member", () => {
+    const world = subscribed()
+    world.perform(say({ _tag: "PauseTargetRequest", value: true }))
+    world.settle()
+    nobodyHurt(world)
+    world.perform(say({ _tag: "Vpn", value: { _tag: "OpenSocket" } }))
+    world.settle()
+    for (const agent of [...world.agents.values(), ...world.formerAgents]) {
+      expect(agent.heard.filter(({ _tag }) => _tag === "Vpn" || _tag === "PauseTargetRequest")).toEqual([])
+    }
+    expect(closes(world)).toBeLessThanOrEqual(1)
+  })
+
+  it("nor do a client's ReverseDnsLookup and ShareLink", () => {
+    const world = subscribed()
+    world.perform(say({ _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.1" } }))
+    world.perform(say({ _tag: "ShareLink", value: { _tag: "RegisterKey", value: "k" } }))
+    world.settle()
+    expect(world.dropped).toEqual(["rejected", "rejected"])
+    for (const agent of world.agents.values()) {
+      expect(agent.heard.filter(({ _tag }) => _tag === "ReverseDnsLookup" || _tag === "ShareLink")).toEqual([])
+    }
+    nobodyHurt(world)
+  })
+})
+
+describe("§8.3 rule 16: nothing unsolicited during the handshake", () => {
+  const noise = fc.constantFrom<DaemonMessage>(
+    { _tag: "LogMessage", value: { message: "early", level: { _tag: "Info" } } },
+    { _tag: "LogMessage", value: { message: "early", level: { _tag: "Warn" } } },
+    { _tag: "OperatorPing", value: 5n },
+    { _tag: "Pong" },
+    { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" },
+    { _tag: "Vpn", value: { _tag: "Packet", value: new Uint8Array(0) } },
+    { _tag: "PauseTarget", value: { _tag: "PauseResponse", changed: true, containerPaused: true } },
+    { _tag: "ReverseDnsLookup", value: { _tag: "Err", error: { _tag: "NotImplemented" } } },
+    { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 0n, bytes: new Uint8Array(0) } } },
+    { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } }
+  )
+  const branchEnv = { filter: new Set<string>(), select: new Set(["*"]) }
+
+  it.each(["cli", "intproxy", "portForward", "reversePortForward", "dump", "extproxy"] as const)(
+    "%s: members that are lost, return and make noise do not disturb it",
+    (kind) => {
+      const script = fc.array(
+        fc.oneof(
+          fc
+            .tuple(fc.constantFrom(b, c), noise)
+            .map(([member, message]) => ({ _tag: "At", member, command: raw(message) }) as const),
+          fc.constantFrom(b, c).map((member) => ({ _tag: "Lose", member }) as const),
+          fc.constantFrom(b, c).map((member) => ({ _tag: "Return", member }) as const)
+        ),
+        { maxLength: 8 }
+      )
+      fc.assert(
+        fc.property(script, choices, (all, order) => {
+          const world = new World({
+            ...three,
+            client: { kind, reconnect: false, ...(kind === "intproxy" ? { branchEnv } : {}) }
+          })
+          world.deeds = [...all]
+          world.play(order).settle()
+          expect(world.fatal).toBeUndefined()
+          expect(world.eventsOf("Ignored")).toEqual([])
+          expect(["main", "finished"]).toContain(world.client.phase)
+        })
+      )
+    }
+  )
+
+  it("a warning from the handshake reaches the client as soon as it says ReadyForLogs", () => {
+    const world = new World(three)
+    world.lose(b)
+    world.settle()
+    expect(logsAbout(world, b)).toBe(1)
+    nobodyHurt(world)
+  })
+})
+
+describe("§8.3 rule 17: the version answer does not wait for the slowest", () => {
+  it.each(["cli", "intproxy"] as const)("%s gets it at once when the default has answered", (kind) => {
+    const world = new World({ ...three, client: { kind, reconnect: false } })
+    for (;;) {
+      const next = world.possible().find(({ name }) => !name.includes(b) && !name.includes(c))
+      if (next === undefined) break
+      next.run()
+      // Pings wait for the others, 2 s at most.
+      if (world.possible().every(({ name }) => name.includes(b) || name.includes(c))) world.pass(2000)
+    }
+    expect(world.eventsOf("Versioned")).toEqual([{ _tag: "Versioned", version: "1.29.0" }])
+    expect(world.fatal).toBeUndefined()
+  })
+})
