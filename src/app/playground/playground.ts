@@ -31,6 +31,8 @@ import type { PlaygroundCluster, Topology } from "./topology.ts"
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 const program = fileURLToPath(new URL("../braid.ts", import.meta.url))
 const crds = fileURLToPath(new URL("../../../crds/", import.meta.url))
+/** Several operators share one machine here: without it each young generation alone may take tens of MB. */
+const smallHeap = ["--max-semi-space-size=2"]
 const tokenLifetimeSecs = 30 * 24 * 3600
 
 export class PlaygroundError extends Data.TaggedError("PlaygroundError")<{ readonly detail: string }> {
@@ -67,7 +69,7 @@ export interface PlaygroundOptions {
 
 const registry = (agent: ContainerProgram): ImageRegistry =>
   new Map([
-    [images.operator, processProgram({ command: () => [process.execPath, program, "operator"] })],
+    [images.operator, processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })],
     [images.agent, agent],
     [images.demo, demoApp]
   ])
