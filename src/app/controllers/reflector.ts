@@ -1,9 +1,9 @@
-import { Effect, Latch, Random, Ref, type Scope, Stream } from "effect"
+import { Effect, Latch, Queue, Random, Ref, type Scope, Stream } from "effect"
 import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection } from "../../ports/kube-api.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
-const longestPause = 30_000
+const longestPause = 5_000
 
 /** A cache of one collection in one cluster, kept by list and watch. */
 export interface Reflector {
@@ -14,6 +14,8 @@ export interface Reflector {
   readonly awaitSynced: Effect.Effect<void>
   /** Why the cluster cannot be read at the moment, if so. */
   readonly problem: () => KubeError | undefined
+  /** Ends a pause after failures at once: somebody else has just seen that the server answers. */
+  readonly retryNow: () => void
 }
 
 const keyOf = (name: string, namespace: string | undefined): string => (namespace === undefined ? name : `${namespace}/${name}`)
@@ -61,6 +63,7 @@ export const makeReflector = (
     })
 
     let failures = 0
+    const wake = yield* Queue.sliding<void>(1)
     const follow = (from: string): Effect.Effect<never, KubeError> =>
       Effect.suspend(() => {
         let version = from
@@ -95,7 +98,9 @@ export const makeReflector = (
         Effect.gen(function* () {
           if (error.reason !== "Gone") yield* Ref.set(problem, error)
           const jitter = yield* Random.nextBetween(0.8, 1.2)
-          yield* Effect.sleep(Math.min(longestPause, firstPause * 2 ** Math.min(failures++, 20)) * jitter)
+          yield* Queue.clear(wake)
+          const pause = Math.min(longestPause, firstPause * 2 ** Math.min(failures++, 20)) * jitter
+          yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(wake))
         })
       )
     )
@@ -105,6 +110,7 @@ export const makeReflector = (
       all: () => [...cache.values()],
       synced: () => isSynced,
       awaitSynced: synced.await,
-      problem: () => Ref.getUnsafe(problem)
+      problem: () => Ref.getUnsafe(problem),
+      retryNow: () => void Queue.offerUnsafe(wake, undefined)
     }
   })

@@ -176,6 +176,8 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       if (wasReadable !== isReadable()) events.reachChanged(cluster.name)
       if (result._tag === "Success") {
         failures = 0
+        // The API server and the operator answer: what is left of the reflector's pause would only keep sessions waiting.
+        if (engaged.children.problem() !== undefined) engaged.children.retryNow()
         health = { checkedAt: now, health: result.success }
         setReachable(true)
       } else {

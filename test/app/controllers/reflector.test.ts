@@ -170,7 +170,22 @@ describe("a reflector", () => {
       yield* start(api)
       yield* TestClock.adjust("10 minutes")
       expect(listsOf(api)).toBeGreaterThan(15)
-      expect(listsOf(api)).toBeLessThan(45)
+      expect(listsOf(api)).toBeLessThan(150)
+    })
+  )
+
+  it.effect("lists at once when it is told that the server answers again, however long its pause was", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      const { reflector } = yield* start(api)
+      api.setReachable(false)
+      yield* TestClock.adjust("1 minute")
+      api.setReachable(true)
+      const before = listsOf(api)
+      reflector.retryNow()
+      yield* TestClock.adjust(1)
+      expect(listsOf(api)).toBe(before + 1)
+      expect(reflector.problem()).toBeUndefined()
     })
   )
 
@@ -180,7 +195,7 @@ describe("a reflector", () => {
       api.before = ({ verb }) => (verb === "watch" ? Effect.fail(failing(reason)) : Effect.void)
       yield* start(api)
       yield* TestClock.adjust("10 minutes")
-      expect(listsOf(api)).toBeLessThan(45)
+      expect(listsOf(api)).toBeLessThan(150)
     })
   )
 

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs"
+import * as https from "node:https"
+import WebSocket from "ws"
+import { parse } from "yaml"
+
+interface Kubeconfig {
+  readonly clusters: ReadonlyArray<{ readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }>
+  readonly users: ReadonlyArray<{ readonly user: { readonly "client-certificate-data": string; readonly "client-key-data": string } }>
+}
+
+export interface ApiAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** Requests at an API server with the certificate of a kubeconfig, byte for byte as asked for. */
+export interface ApiClient {
+  readonly call: (method: string, path: string, body?: string, headers?: Readonly<Record<string, string>>) => Promise<ApiAnswer>
+  /** Resolves with the open socket, or with the answer that refused the upgrade. */
+  readonly upgrade: (path: string, headers: Readonly<Record<string, string>>) => Promise<WebSocket | ApiAnswer>
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export const apiClient = (kubeconfigPath: string): ApiClient => {
+  const { clusters, users } = parse(readFileSync(kubeconfigPath, "utf8")) as Kubeconfig
+  const [cluster, user] = [clusters[0]?.cluster, users[0]?.user]
+  if (cluster === undefined || user === undefined) throw new Error(`${kubeconfigPath} has no cluster or no user`)
+  const decode = (text: string): string => Buffer.from(text, "base64").toString()
+  const tls = {
+    ca: decode(cluster["certificate-authority-data"]),
+    cert: decode(user["client-certificate-data"]),
+    key: decode(user["client-key-data"])
+  }
+  return {
+    call: (method, path, body, headers = {}) =>
+      new Promise((resolve, reject) => {
+        const request = https.request(new URL(path, cluster.server), { ...tls, method, headers, agent: false, timeout: 20_000 }, (answer) => {
+          let text = ""
+          answer.setEncoding("utf8").on("data", (part: string) => {
+            text += part
+          })
+          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) })).on("error", reject)
+        })
+        request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path}`))).on("error", reject)
+        request.end(body)
+      }),
+    upgrade: (path, headers) =>
+      new Promise((resolve, reject) => {
+        const url = new URL(path, cluster.server)
+        url.protocol = "wss:"
+        const socket = new WebSocket(url, "v4.channel.k8s.io", { ...tls, headers, perMessageDeflate: false })
+        socket.once("open", () => resolve(socket)).once("error", reject)
+        socket.once("unexpected-response", (_request, answer) => {
+          let text = ""
+          answer.setEncoding("utf8").on("data", (part: string) => {
+            text += part
+          })
+          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) }))
+        })
+      })
+  }
+}

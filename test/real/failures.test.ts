@@ -1,0 +1,136 @@
+import { Effect } from "effect"
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import { fleetIs } from "./fleet-health.ts"
+import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
+import { refusalText, statusCode } from "./refusal.ts"
+import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts"
+
+const deployments = { group: "apps", version: "v1", resource: "deployments" }
+const apiServices = { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }
+
+/** On these the real client tries again in silence, for a quarter of an hour. */
+const retried = [429, 503, 504]
+
+describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord }) => {
+  const real = usePlayground({ topology: "management", subnet: 100 })
+  const commands: Array<RunningCommand> = []
+  beforeAll(() => fleetIs(real.playground()))
+  afterEach(() => {
+    for (const command of commands.splice(0)) command.stop()
+  })
+  const env = (): RunningCommand => {
+    const command = runClient({
+      file: mirrord,
+      args: ["exec", "--target", "deployment/myapp", "--", "env"],
+      home: real.home("test"),
+      kubeconfig: real.kubeconfig()
+    })
+    commands.push(command)
+    return command
+  }
+  /** Refused within 10 s by a Status that the client does not retry, which names the cluster and says what to do. */
+  const isRefused = async (cluster: string): Promise<string> => {
+    const known = parentNames(real.playground())
+    const command = env()
+    expect(await command.ended(10_000), command.stdout()).toBe(1)
+    const text = refusalText(command)
+    expect(retried).not.toContain(statusCode(text))
+    expect(statusCode(text), text).toBe(500)
+    expect(text).toContain(`The session failed in cluster ${cluster}`)
+    expect(text).toContain("check that the cluster's API server and its operator are up, then run the command again")
+    const parent = await newParent(real, known, "Failed")
+    expect(parent.status?.conditions?.map(({ message }) => message).join(" ")).toContain(cluster)
+    return text
+  }
+  const works = async (): Promise<RunningCommand> => {
+    const command = env()
+    expect(await command.ended(20_000), command.stderr()).toBe(0)
+    expect(command.stdout()).toContain("CLUSTER=cluster-a")
+    return command
+  }
+  /** Sets something in the operator's Deployment of a cluster and waits until its API is served, or not any more. */
+  const changeOperator = async (cluster: string, change: (spec: Record<string, unknown>) => void, served: boolean): Promise<void> => {
+    const { store } = real.cluster(cluster).cluster
+    store.modify(deployments, operatorNamespace, "mirrord-operator", (draft) => change(draft["spec"] as Record<string, unknown>))
+    await until(`the API of ${cluster}'s operator being ${served ? "served" : "unserved"}`, () => {
+      const object = store.get(apiServices, undefined, "v1.operator.metalbear.co")
+      const { conditions = [] } = (object?.["status"] ?? {}) as { readonly conditions?: ReadonlyArray<{ type: string; status: string }> }
+      return conditions.some(({ status, type }) => type === "Available" && status === String(served).replace(/^./, (one) => one.toUpperCase()))
+        ? true
+        : undefined
+    }, 40_000)
+  }
+
+  it("the default cluster's API server is down: refused at once; it works again when that is back", async () => {
+    const { cluster } = real.cluster("cluster-a")
+    await Effect.runPromise(cluster.stop())
+    try {
+      await fleetIs(real.playground(), ["cluster-a"])
+      await isRefused("cluster-a")
+    } finally {
+      await Effect.runPromise(cluster.restart())
+    }
+    await fleetIs(real.playground())
+    await works()
+  })
+
+  it("the default cluster's API server goes down at this moment: refused within 10 s", async () => {
+    const { cluster } = real.cluster("cluster-a")
+    await Effect.runPromise(cluster.stop())
+    try {
+      await isRefused("cluster-a")
+    } finally {
+      await Effect.runPromise(cluster.restart())
+    }
+    await fleetIs(real.playground())
+    await works()
+  })
+
+  it("the default cluster's operator is not running: refused at once; it works again when that has started", { timeout: 90_000 }, async () => {
+    await changeOperator("cluster-a", (spec) => { spec["replicas"] = 0 }, false)
+    await fleetIs(real.playground(), ["cluster-a"])
+    await isRefused("cluster-a")
+    await changeOperator("cluster-a", (spec) => { spec["replicas"] = 1 }, true)
+    await fleetIs(real.playground())
+    await works()
+  })
+
+  it("another cluster is down: the session starts without it and says so, and takes it in when it is back", { timeout: 90_000 }, async () => {
+    const { cluster } = real.cluster("cluster-b")
+    await Effect.runPromise(cluster.stop())
+    const known = parentNames(real.playground())
+    try {
+      await fleetIs(real.playground(), ["cluster-b"])
+      const command = await works()
+      expect(command.took()).toBeLessThan(10_000)
+      const parent = await newParent(real, known, "Ready")
+      expect(parent.status?.clusterSessions?.["cluster-b"]).toMatchObject({ ready: false, error: expect.any(String) })
+    } finally {
+      await Effect.runPromise(cluster.restart())
+    }
+    await fleetIs(real.playground())
+    const later = parentNames(real.playground())
+    await works()
+    await readySession(real, later)
+  })
+
+  it("after the TTL nothing but failed parents is left", { timeout: 120_000 }, async () => {
+    await nothingLeft(real, 90_000)
+  })
+
+  // Last: for 150 s after its start a primary ends no session that is older than itself.
+  it("the primary's operator has just started: the client that waited for it gets its session or a clear answer", { timeout: 90_000 }, async () => {
+    await changeOperator("primary", (spec) => { spec["replicas"] = 0 }, false)
+    const early = env()
+    await changeOperator("primary", (spec) => { spec["replicas"] = 1 }, true)
+    const prompt = env()
+    const code = await prompt.ended(10_000)
+    if (code !== 0) expect(retried).not.toContain(statusCode(refusalText(prompt)) ?? 503)
+    // Asked while the API server itself answered 503 for an operator that was not there: the client retries with growing pauses.
+    expect(await early.ended(40_000), early.stderr()).toBe(0)
+    expect(early.stdout()).toContain("CLUSTER=cluster-a")
+    await fleetIs(real.playground())
+    await works()
+  })
+})

@@ -1,0 +1,328 @@
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import * as http from "node:http"
+import * as net from "node:net"
+import { constants, tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
+import { afterAll, beforeAll, describe, it } from "vitest"
+import type { ContainerProgram } from "../../src/adapters/embedded/kubelet/container-program.ts"
+import { type Playground, type RunningCluster, startPlayground } from "../../src/app/playground/playground.ts"
+import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
+
+/** The user of every client here; the members' API servers must never see it. */
+export const clientUser = "ann"
+export const sessionTtlSecs = 5
+
+const variables = { mirrord: "MIRRORD_BIN", agent: "MIRRORD_AGENT_BIN", layerApp: "LAYER_APP_BIN" } as const
+export type Binary = keyof typeof variables
+export type Binaries<Needed extends Binary> = Readonly<Record<Needed, string>>
+
+/**
+ * A suite that needs real programs. Without their variables it is skipped, but with `CI=true` it fails: nothing may be left
+ * unchecked there.
+ */
+export const describeReal = <const Needed extends Binary>(
+  name: string,
+  needed: ReadonlyArray<Needed>,
+  body: (binaries: Binaries<Needed>) => void
+): void => {
+  const found = needed.map((binary) => [binary, process.env[variables[binary]] ?? ""] as const)
+  const missing = found.flatMap(([binary, path]) => (path === "" ? [variables[binary]] : []))
+  const mandatory = /^(1|true)$/i.test(process.env["CI"] ?? "")
+  describe.runIf(missing.length === 0)(name, () => {
+    body(Object.fromEntries(found) as Binaries<Needed>)
+  })
+  for (const variable of missing) {
+    it.runIf(mandatory)(`${name}: ${variable} is set`, () => {
+      throw new Error(`${variable} must be set where CI is: this suite may not be left out`)
+    })
+  }
+}
+
+/** Waits until `look` gives something; the answer is looked for again every few ms, as objects change in this process. */
+export const until = async <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> => {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const seen = look()
+    if (seen !== undefined) return seen
+    if (performance.now() > deadline) throw new Error(`not seen within ${withinMs / 1000} s: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+export interface RealPlayground {
+  readonly playground: () => Playground
+  readonly cluster: (name: string) => RunningCluster
+  /** Kubeconfig that holds the primary alone, for {@link clientUser}. */
+  readonly kubeconfig: () => string
+  /** A new home folder for the client. */
+  readonly home: (name: string) => string
+}
+
+export interface RealPlaygroundOptions {
+  readonly topology: TopologyName
+  /** First of three /16 below 127.0.0.0/8; no two playgrounds may share one at a time. */
+  readonly subnet: number
+  readonly agent?: ContainerProgram
+  readonly remoteSessionTimeoutSecs?: number
+}
+
+/** One playground for the tests of the calling `describe`; it is gone, processes and files, when they are done. */
+export const usePlayground = (options: RealPlaygroundOptions): RealPlayground => {
+  let directory = ""
+  const kubeconfig = (): string => join(directory, "client.kubeconfig")
+  const scope = Effect.runSync(Scope.make())
+  let started: Playground | undefined
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), "braid-real-"))
+    started = await Effect.runPromise(
+      startPlayground({
+        topology: topology(options.topology, options.subnet),
+        directory,
+        sessionTtlSecs,
+        remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
+        ...(options.agent === undefined ? {} : { agent: options.agent }),
+        progress: () => Effect.void
+      }).pipe(
+        Effect.tap(({ primary }) =>
+          primary.cluster.userKubeconfig({ user: clientUser, groups: ["system:masters"], path: kubeconfig() })
+        ),
+        Scope.provide(scope),
+        Effect.provide(NodeServices.layer)
+      )
+    )
+  })
+  const homes: Array<string> = []
+  afterAll(async () => {
+    for (const home of homes) killProcessesOf(home)
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const playground = (): Playground => {
+    if (started === undefined) throw new Error("the playground has not been started")
+    return started
+  }
+  return {
+    playground,
+    kubeconfig,
+    cluster: (name) => {
+      const found = playground().clusters.find(({ description }) => description.name === name)
+      if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
+      return found
+    },
+    home: (name) => {
+      const home = mkdtempSync(join(directory, `home-${name}-`))
+      homes.push(home)
+      return home
+    }
+  }
+}
+
+/** A JSON line of layer-app. */
+export type LayerEvent = Readonly<Record<string, unknown>> & { readonly event: string }
+
+const isEvent = (value: unknown): value is LayerEvent =>
+  typeof value === "object" && value !== null && "event" in value && typeof value.event === "string"
+
+const parseEvent = (line: string): LayerEvent | undefined => {
+  if (!line.startsWith("{")) return undefined
+  try {
+    const value: unknown = JSON.parse(line)
+    return isEvent(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export interface RunningCommand {
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Events of layer-app so far. */
+  readonly events: () => ReadonlyArray<LayerEvent>
+  readonly waitForEvent: (name: string, fits?: (event: LayerEvent) => boolean, withinMs?: number) => Promise<LayerEvent>
+  readonly waitForOutput: (pattern: RegExp, withinMs?: number) => Promise<RegExpExecArray>
+  /** The exit code, or 128 + n after signal n. */
+  readonly ended: (withinMs?: number) => Promise<number>
+  /** ms from the start to the end; undefined while it runs. */
+  readonly took: () => number | undefined
+  /** Signals the process group; `SIGKILL` (the default) ends every process of the home. */
+  readonly stop: (signal?: "SIGTERM" | "SIGKILL" | "SIGINT") => void
+}
+
+export interface CommandOptions {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  readonly home: string
+  readonly kubeconfig: string
+  /** After it the command is killed. */
+  readonly deadlineMs?: number
+}
+
+/** Processes with this home: the internal proxy detaches itself and may outlive the command that started it. */
+const processesOf = (home: string): ReadonlyArray<number> =>
+  readdirSync("/proc").flatMap((entry) => {
+    if (!/^\d+$/.test(entry)) return []
+    try {
+      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`HOME=${home}`) ? [Number(entry)] : []
+    } catch {
+      // It has ended meanwhile.
+      return []
+    }
+  })
+
+/** Ends all processes of a home at once, as if the user's machine had lost power. */
+export const killProcessesOf = (home: string): void => {
+  for (const pid of processesOf(home)) {
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+/** Body of the answer to a request on a connection of its own. */
+export const request = (url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const outgoing = http.get(new URL(path, url), { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 }, (answer) => {
+      let body = ""
+      answer.setEncoding("utf8").on("data", (text: string) => {
+        body += text
+      })
+      answer.on("end", () => resolve(body)).on("error", reject)
+    })
+    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within 10 s`))).on("error", reject)
+  })
+
+/** A port that is free now. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer().once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))))
+    })
+  })
+
+/** Tries again until it works: a listener or a subscription may take a moment. */
+export const eventually = async <A>(what: string, attempt: () => Promise<A>, withinMs = 10_000): Promise<A> => {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (performance.now() > deadline) throw new Error(`not within ${withinMs / 1000} s: ${what}`, { cause: error })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
+
+const running = new Set<ChildProcess>()
+
+const kill = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // The group has ended already.
+  }
+}
+
+process.once("exit", () => {
+  for (const child of running) kill(child, "SIGKILL")
+})
+
+/**
+ * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, a home that only commands given
+ * the same one share (the client caches certificates there).
+ */
+export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }: CommandOptions): RunningCommand => {
+  const temporary = join(home, "tmp")
+  // The client wants this folder to exist.
+  mkdirSync(join(temporary, "mirrord"), { recursive: true })
+  const start = performance.now()
+  const child = spawn(file, args, {
+    cwd: home,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      TMPDIR: temporary,
+      KUBECONFIG: kubeconfig,
+      MIRRORD_TELEMETRY: "false",
+      MIRRORD_PROGRESS_MODE: "off"
+    }
+  })
+  running.add(child)
+  const events: Array<LayerEvent> = []
+  const output = { stdout: "", stderr: "" }
+  const follow = (stream: Readable, name: "stdout" | "stderr"): void => {
+    createInterface({ input: stream, crlfDelay: Infinity }).on("line", (line) => {
+      output[name] += `${line}\n`
+      const event = name === "stdout" ? parseEvent(line) : undefined
+      if (event !== undefined) events.push(event)
+    })
+  }
+  follow(child.stdout, "stdout")
+  follow(child.stderr, "stderr")
+  const deadline = setTimeout(() => {
+    output.stderr += `killed after ${deadlineMs / 1000} s\n`
+    kill(child, "SIGKILL")
+  }, deadlineMs)
+  let code: number | undefined
+  let took: number | undefined
+  child.once("error", (error) => {
+    output.stderr += `${error.message}\n`
+    code = 127
+  })
+  child.once("exit", (exitCode, signal) => {
+    clearTimeout(deadline)
+    took = performance.now() - start
+    code = exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])
+  })
+  child.once("close", () => running.delete(child))
+
+  const describeOutput = (): string => `\n— standard output\n${output.stdout}— standard error\n${output.stderr}`
+  /** As `until`, but gives up as soon as the command has ended, and shows what it wrote. */
+  const expectSoon = async <A>(what: string, look: () => A | undefined, withinMs: number): Promise<A> => {
+    try {
+      return await until(
+        what,
+        () => {
+          const seen = look()
+          if (seen === undefined && code !== undefined) throw new Error(`the command ended with ${code} before: ${what}`)
+          return seen
+        },
+        withinMs
+      )
+    } catch (error) {
+      throw new Error(`${error instanceof Error ? error.message : String(error)}${describeOutput()}`, { cause: error })
+    }
+  }
+  return {
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    events: () => events,
+    waitForEvent: (name, fits = () => true, withinMs = 20_000) =>
+      expectSoon(`event ${name}`, () => events.find((event) => event.event === name && fits(event)), withinMs),
+    waitForOutput: (pattern, withinMs = 20_000) =>
+      expectSoon(`output ${String(pattern)}`, () => pattern.exec(output.stdout) ?? undefined, withinMs),
+    ended: async (withinMs = deadlineMs) => {
+      try {
+        return await until("the command's end", () => code, withinMs)
+      } catch (error) {
+        throw new Error(`the command did not end${describeOutput()}`, { cause: error })
+      }
+    },
+    took: () => took,
+    stop: (signal = "SIGKILL") => {
+      kill(child, signal)
+      if (signal === "SIGKILL") killProcessesOf(home)
+    }
+  }
+}

@@ -1,0 +1,3 @@
+import { realClientCases } from "./client-cases.ts"
+
+realClientCases("management", 70)

@@ -1,0 +1,3 @@
+import { realClientCases } from "./client-cases.ts"
+
+realClientCases("primary-default", 80)

@@ -1,0 +1,93 @@
+import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import type { KubeObject, ResourceRef } from "../../src/adapters/embedded/object-store.ts"
+import { mirrordClusterSessions, type MirrordClusterSession, readyCondition } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import {
+  mirrordMultiClusterSessions,
+  type MirrordMultiClusterSession,
+  type SessionPhase
+} from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
+import type { Playground, RunningCluster } from "../../src/app/playground/playground.ts"
+import { Result } from "effect"
+import { clientUser, type RealPlayground, until } from "./harness.ts"
+
+const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({ group, version, resource: plural })
+const pods: ResourceRef = { group: "", version: "v1", resource: "pods" }
+const jobs: ResourceRef = { group: "batch", version: "v1", resource: "jobs" }
+
+const read = <T>({ cluster }: RunningCluster, descriptor: ResourceDescriptor<T>): ReadonlyArray<T> =>
+  cluster.store.list(ref(descriptor)).items.flatMap((item) => {
+    const result = readResource(descriptor, item)
+    return Result.isSuccess(result) ? [result.success] : []
+  })
+
+export const parents = ({ primary }: Playground): ReadonlyArray<MirrordMultiClusterSession> => read(primary, mirrordMultiClusterSessions)
+export const children = (cluster: RunningCluster): ReadonlyArray<MirrordClusterSession> => read(cluster, mirrordClusterSessions)
+export const workloadClusters = ({ clusters }: Playground): ReadonlyArray<RunningCluster> =>
+  clusters.filter(({ description }) => description.hasWorkload)
+
+const isReady = (child: MirrordClusterSession): boolean =>
+  child.status?.conditions?.some(({ status, type }) => type === readyCondition && status === "True") === true
+
+export const parentNames = (playground: Playground): ReadonlySet<string> => new Set(parents(playground).map(({ metadata }) => metadata.name))
+
+/** The first parent that is not among the known ones, once it is in the given phase. */
+export const newParent = ({ playground }: RealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
+  until(`a new parent session that is ${phase}`, () =>
+    parents(playground()).find(({ metadata, status }) => !known.has(metadata.name) && status?.phase === phase)
+  )
+
+/** Waits until a new session is Ready with a ready child in every workload cluster, and gives the parent. */
+export const readySession = async (real: RealPlayground, known: ReadonlySet<string>): Promise<MirrordMultiClusterSession> => {
+  const { metadata } = await newParent(real, known, "Ready")
+  for (const cluster of workloadClusters(real.playground())) {
+    const { name } = cluster.description
+    await until(`a ready child of ${metadata.name} in ${name}`, () =>
+      children(cluster).find((child) => child.spec.multiClusterParentName === metadata.name && isReady(child))
+    )
+    await until(`${metadata.name} says that ${name} is ready`, () => {
+      const parent = parents(real.playground()).find((one) => one.metadata.name === metadata.name)
+      return parent?.status?.clusterSessions?.[name]?.ready === true ? parent : undefined
+    })
+  }
+  return await newParent(real, known, "Ready")
+}
+
+const named = (kind: string) => (object: KubeObject): string => `${kind} ${object.metadata.name ?? ""}`
+const ownedByOperator = (object: KubeObject): boolean => object.metadata.name?.startsWith("mirrord-agent") === true
+
+/**
+ * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five minutes, so
+ * that `kubectl` can show why.
+ */
+export const leftovers = (playground: Playground): ReadonlyArray<string> => [
+  ...parents(playground).filter(({ status }) => status?.phase !== "Failed").map(({ metadata }) => `parent ${metadata.name}`),
+  ...playground.clusters.flatMap((running) => {
+    const { store } = running.cluster
+    return [
+      ...children(running).map(({ metadata }) => `child ${metadata.name}`),
+      ...store.list(jobs, { namespace: operatorNamespace }).items.map(named("job")),
+      ...store.list(pods, { namespace: operatorNamespace }).items.filter(ownedByOperator).map(named("pod"))
+    ].map((text) => `${running.description.name}: ${text}`)
+  })
+]
+
+/** Waits until the sessions of clients that have left are gone with all they made. */
+export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 60_000): Promise<void> => {
+  try {
+    await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined), withinMs)
+  } catch (error) {
+    throw new Error(`still there: ${leftovers(playground()).join(", ")}`, { cause: error })
+  }
+}
+
+/** Requests of the client's user at API servers other than the primary's. */
+export const strayRequests = ({ clusters, primary }: Playground): ReadonlyArray<string> =>
+  clusters
+    .filter((cluster) => cluster !== primary)
+    .flatMap(({ cluster, description }) =>
+      cluster
+        .callers()
+        .filter(({ user }) => user === clientUser)
+        .map(({ method, path }) => `${description.name}: ${method} ${path}`)
+    )
