@@ -1,4 +1,4 @@
-import type { Socket } from "node:net"
+import { Socket } from "node:net"
 import type WebSocket from "ws"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
@@ -18,7 +18,8 @@ export const socketChannel = (socket: WebSocket): FrameChannel => {
   let closed = false
   let corked = false
   // `ws` does not type the socket that it owns; it is needed for corking and for its `drain`.
-  const raw = (socket as unknown as { readonly _socket?: Socket })._socket
+  const inner: unknown = Reflect.get(socket, "_socket")
+  const raw = inner instanceof Socket ? inner : undefined
 
   const deliver = (event: (given: FrameHandlers) => void): void => {
     if (handlers === undefined) early.push(event)

@@ -17,8 +17,11 @@ export interface PlaygroundCommandOptions {
 
 const remoteSessionTimeoutSecs = 300
 
-const readyDetails = ({ clusters }: Playground) => ({
-  kubeconfig: Object.fromEntries(clusters.map(({ cluster, description }) => [description.name, cluster.kubeconfigPath])),
+const readyDetails = ({ clusters, primary }: Playground) => ({
+  kubeconfig: {
+    primary: primary.cluster.kubeconfigPath,
+    ...Object.fromEntries(clusters.map(({ cluster, description }) => [description.name, cluster.kubeconfigPath]))
+  },
   target: workloadTarget,
   namespace: workloadNamespace,
   entry: Object.fromEntries(clusters.flatMap(({ description, entry }) => (entry === undefined ? [] : [[description.name, entry]])))

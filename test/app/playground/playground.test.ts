@@ -42,7 +42,7 @@ const operatorsIn = (left: ReadonlyArray<string>): ReadonlyArray<string> =>
 describe("npm start -- --once --json", () => {
   it.each([
     ["management", "20", ["primary", "cluster-a", "cluster-b"]],
-    ["primary-default", "24", ["cluster-a", "cluster-b"]]
+    ["primary-default", "24", ["primary", "cluster-a", "cluster-b"]]
   ])("tells the whole story of topology %s, every step true, and leaves nothing behind", async (topology, subnet, clusters) => {
     const before = new Set(folders())
     const { code, lines } = await play(["--once", "--topology", topology, "--subnet", subnet])
