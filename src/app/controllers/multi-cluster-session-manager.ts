@@ -87,11 +87,13 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     const observeCluster = (cluster: FleetCluster, name: string, answers: ReadonlyMap<string, ChildAnswer>): ChildObservation => {
       const children = cluster.children()
       const since = cluster.unreadableSince()
+      const known = answers.get(childKey(cluster.name, name))
+      // A cluster that was never engaged, for want of credentials, owes nothing for a child that was never asked for.
+      if (children === undefined && known?._tag === "Gone") return { _tag: "Absent", confirmed: true }
       if (children === undefined || !children.synced() || since !== undefined) {
         return { _tag: "Unknown", since: since ?? leaderSince }
       }
       const object = children.get(name)
-      const known = answers.get(childKey(cluster.name, name))
       if (object !== undefined && known?._tag !== "Gone") {
         const child = readResource(mirrordClusterSessions, object)
         if (Result.isSuccess(child)) return observeChild(child.success)
@@ -186,6 +188,13 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           )
         }
         case "RecordChild":
+          return Effect.tap(patchParent(name, { metadata: action.precondition, status: action.patch }, true), () =>
+            Effect.sync(() => {
+              // Their names were decided just now, so nobody can have made them yet.
+              const answers = answersFor(name, parent.metadata.uid ?? "")
+              for (const { childName, cluster } of action.children) answers.set(childKey(cluster, childName), { _tag: "Gone" })
+            })
+          )
         case "PatchStatus":
           return patchParent(name, { metadata: action.precondition, status: action.patch }, true)
         case "CreateChild": {

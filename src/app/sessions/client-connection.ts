@@ -23,7 +23,7 @@ const mergeBound = 2_000
 /** Rounds of the router's own pings without a word from a member after which it counts as lost. */
 const missedPings = 3
 
-const droppedMessages = Metric.counter("braid_dropped_messages_total", {
+export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
   description: "Protocol messages that were dropped instead of being forwarded, by reason.",
   incremental: true
 })
@@ -154,8 +154,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
           run(`warn ${output.message}`, logWarning(output.message, { connection: label }))
           return
         case "Dropped":
-          run(`dropped ${output.what}`, Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))
-          return
+          return Effect.runSync(Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))
       }
     }
 

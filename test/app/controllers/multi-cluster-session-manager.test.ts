@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
@@ -282,6 +283,26 @@ describe("members that are missing", () => {
       fleet.member("cluster-b").setReachable(true)
       yield* pass(120)
       expect(fleet.children("cluster-b")).toEqual([])
+    })
+  )
+
+  it.effect("that were never reached for want of credentials owe nothing when the session ends", () =>
+    Effect.gen(function* () {
+      yield* begin
+      const fleet = new SessionFleet()
+      fleet.primary.erase(secrets, "mirrord-cluster-cluster-b", "mirrord")
+      yield* fleet.startMembers()
+      const { debts, sockets } = yield* fleet.startPrimary()
+      yield* pass(1)
+      yield* openSocket(sockets)
+      fleet.createParent(day0)
+      yield* pass(30)
+      expect(fleet.status()?.phase).toBe("Ready")
+      expect(fleet.status()?.clusterSessions?.["cluster-b"]?.error).toMatch(/Secret/)
+      yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
+      yield* pass(5)
+      expect(fleet.status()).toBeUndefined()
+      expect([...debts.names()]).toEqual([])
     })
   )
 })

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, type Scope } from "effect"
+import { Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
-import { type ConnectionEnd, serveClient } from "../../../src/app/sessions/client-connection.ts"
+import { type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
 import type { SessionLocks } from "../../../src/app/sessions/session-locks.ts"
 import { noLocks } from "../../../src/domain/routing/port-locks.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
@@ -116,6 +116,16 @@ describe("the shell around the router", () => {
       assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by ann" })
       assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by ann" })
       assert.isTrue(client.isClosed())
+    })
+  )
+
+  it.effect("counts every message that was dropped", () =>
+    Effect.gen(function* () {
+      const { client } = yield* scene()
+      const counter = Metric.withAttributes(droppedMessages, { what: "malformedClientMessage" })
+      const before = (yield* Metric.value(counter)).count
+      for (let i = 0; i < 3; i++) client.receive(new Uint8Array([1, 0xff]))
+      assert.strictEqual(Number((yield* Metric.value(counter)).count) - Number(before), 3)
     })
   )
 
