@@ -29,7 +29,7 @@ describe("the routing table", () => {
     }
   })
 
-  it("is what docs/routing.md says (else: node src/app/generate-routing-doc.ts)", () => {
+  it("is what docs/routing.md says (else: node scripts/generate-routing-doc.mjs)", () => {
     expect(readFileSync(new URL("../../../docs/routing.md", import.meta.url), "utf8")).toBe(routingDocument())
   })
 })
