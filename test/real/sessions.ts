@@ -72,12 +72,28 @@ export const leftovers = (playground: Playground): ReadonlyArray<string> => [
   })
 ]
 
-/** Waits until the sessions of clients that have left are gone with all they made. */
-export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 60_000): Promise<void> => {
+/** The last lines of the primary's operator, for failures that only it can explain. */
+const operatorLog = async ({ primary }: Playground): Promise<string> => {
+  const pod = primary.kubelet.containers().find(({ container }) => container === "mirrord-operator")
+  const logs = pod === undefined ? undefined : primary.kubelet.podLogs(pod.namespace, pod.pod, undefined, { tailLines: 60 })
+  if (logs?._tag !== "Lines") return ""
+  const lines: Array<string> = []
+  for await (const line of logs.lines) lines.push(line)
+  const restarts = primary.cluster.store.list(pods, { namespace: operatorNamespace }).items.map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
+  return [...restarts, ...lines].join("\n")
+}
+
+/**
+ * Waits until the sessions of clients that have left are gone with all they made. The bound covers what is right but slow: a proxy that
+ * waits a minute for its first application, and an operator that was restarted and gives older sessions 150 s.
+ */
+export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 240_000): Promise<void> => {
   try {
     await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined), withinMs)
   } catch (error) {
-    throw new Error(`still there: ${leftovers(playground()).join(", ")}`, { cause: error })
+    const statuses = parents(playground()).map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
+    const log = await operatorLog(playground())
+    throw new Error(`still there: ${leftovers(playground()).join(", ")}\n${statuses.join("\n")}\n${log}`, { cause: error })
   }
 }
 

@@ -4,9 +4,10 @@ import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import type { Duplex } from "node:stream"
-import { type WebSocket, WebSocketServer } from "ws"
+import { WebSocketServer } from "ws"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
 import { decodeBase64Text } from "../../domain/credentials/base64.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { type Caller, callerOf, type FrontProxy } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
@@ -138,10 +139,11 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         socket.once("end", left)
         return Effect.sync(() => void socket.off("close", left).off("end", left))
       })
-      const upgrade = Effect.callback<WebSocket>((resume) => {
+      // Made inside of the callback: whatever the client says or does from the next tick on must find somebody who listens.
+      const upgrade = Effect.callback<FrameChannel>((resume) => {
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           upgraded = true
-          resume(Effect.succeed(webSocket))
+          resume(Effect.succeed(socketChannel(webSocket)))
         })
       })
       return Effect.gen(function* () {
@@ -150,9 +152,9 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         const wanted = readConnectRequest(request, caller)
         if (wanted instanceof ApiError) return yield* wanted
         const connection = yield* Effect.raceFirst(facade.connect(wanted), gone)
-        const webSocket = yield* Effect.raceFirst(upgrade, gone)
-        yield* Effect.addFinalizer(() => Effect.sync(() => webSocket.close(1000)))
-        yield* connection.serve(socketChannel(webSocket))
+        const channel = yield* Effect.raceFirst(upgrade, gone)
+        yield* Effect.addFinalizer(() => Effect.sync(channel.close))
+        yield* connection.serve(channel)
       }).pipe(
         Effect.scoped,
         Effect.onExit((exit) => {

@@ -178,6 +178,8 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
         failures = 0
         // The API server and the operator answer: what is left of the reflector's pause would only keep sessions waiting.
         if (engaged.children.problem() !== undefined) engaged.children.retryNow()
+        // A cluster that has just come back gets the usual time for the list: its silence until now says nothing any more.
+        if (reachable !== true && !isReadable()) unreadableSince = now
         health = { checkedAt: now, health: result.success }
         setReachable(true)
       } else {

@@ -316,6 +316,33 @@ describe("an upgrade", () => {
     expect(seen[1]).toMatchObject({ target: "targetless", query })
   })
 
+  it("loses nothing that an eager client says or does with its very request", async () => {
+    const { fake, upgrade } = await start()
+    const heard: Array<string> = []
+    const ended = Promise.withResolvers<void>()
+    fake.connect = () =>
+      Effect.succeed({
+        serve: (client) =>
+          Effect.callback<void>((resume) =>
+            client.open({
+              message: (bytes) => void heard.push(Buffer.from(bytes).toString()),
+              ended: () => {
+                ended.resolve()
+                resume(Effect.void)
+              },
+              drained: () => {},
+              ignored: () => {}
+            })
+          )
+      })
+    const socket = await upgrade(`${target}?connect=true`)
+    // A masked binary frame with "hi", and the end.
+    socket.end(Buffer.from([0x82, 0x82, 0, 0, 0, 0, 0x68, 0x69]))
+    await ended.promise
+    expect(heard).toEqual(["hi"])
+    socket.destroy()
+  })
+
   it("is refused with a Status of the right length, and the connection ends", async () => {
     const { answerOf, fake, upgrade } = await start()
     fake.connect = () => Effect.fail(notFound("There is no Ünding."))
