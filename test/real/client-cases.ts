@@ -234,7 +234,7 @@ export const realClientCases = (name: TopologyName, subnet: number): void =>
       expect(written).not.toContain("attempting to reconnect")
     })
 
-    it("after the TTL nothing but failed parents is left, and no member has ever seen the user", { timeout: 300_000 }, async () => {
+    it("after the TTL nothing but failed parents is left, and no member has ever seen the user", { timeout: 120_000 }, async () => {
       pings.command?.stop()
       await nothingLeft(real)
       expect(strayRequests(real.playground())).toEqual([])

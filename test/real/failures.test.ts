@@ -115,7 +115,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await readySession(real, later)
   })
 
-  it("after the TTL nothing but failed parents is left", { timeout: 300_000 }, async () => {
+  it("after the TTL nothing but failed parents is left", { timeout: 120_000 }, async () => {
     await nothingLeft(real)
   })
 

@@ -105,7 +105,7 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
     await works(running, real.cluster("cluster-a"))
   })
 
-  it("leaves no session and no agent behind", { timeout: 300_000 }, async () => {
+  it("leaves no session and no agent behind", { timeout: 120_000 }, async () => {
     await nothingLeft(real)
   })
 })

@@ -84,11 +84,10 @@ const operatorLog = async ({ primary }: Playground): Promise<string> => {
 }
 
 /**
- * Waits until the sessions of clients that have left are gone with all they made. They usually are within seconds of the TTL; in
- * `primary-default` it has taken 94 s for a reason that is not known yet. The bound keeps that from failing everything else; it
- * does not say that so long is right.
+ * Waits until the sessions of clients that have left are gone with all they made: heartbeats go on for 15 s after the last socket,
+ * then the TTL runs.
  */
-export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 240_000): Promise<void> => {
+export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 60_000): Promise<void> => {
   try {
     await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined), withinMs)
   } catch (error) {

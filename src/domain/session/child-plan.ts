@@ -3,7 +3,7 @@ import { withCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import { startingReason } from "./child-observation.ts"
-import { leaderGrace, type SocketPresence } from "./liveness.ts"
+import { graceAfterStart, type SocketPresence } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
 import type { MergePatch } from "./merge-patch.ts"
 import type { Precondition } from "./session-action.ts"
@@ -84,7 +84,7 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now
   const created = timeOf(child.metadata.creationTimestamp) ?? now
   // Without a parent the real client itself talks to us, and pauses as liveness.ts says.
   const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
-  const started = created >= operatorSince ? created : operatorSince + (fromParent ? 0 : leaderGrace)
+  const started = Math.max(created, operatorSince + (fromParent ? 0 : graceAfterStart(created, operatorSince, sockets)))
   const lastSeen = Math.max(
     observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
     sockets.lastClosedAt ?? 0

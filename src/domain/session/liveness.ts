@@ -26,17 +26,22 @@ export interface LivenessObservation {
 }
 
 /**
- * From when a session's TTL runs: the latest of heartbeat, creation, and this leader's start + 150 s. The last applies
- * to sessions that are older than the leader: only they can have lived through time in which no operator could write.
+ * How long after `since`, when an operator began to serve, silence says nothing about a client, in ms: only a session that is older,
+ * and whose client has not been here since, can be in the real client's long pause. `createdAt` alone cannot tell which session is
+ * older, as API servers cut it to the second.
  */
-export const aliveUntilNow = (observed: LivenessObservation): number =>
+export const graceAfterStart = (createdAt: number, since: number, { lastClosedAt }: SocketPresence): number =>
+  createdAt < since && lastClosedAt === undefined ? leaderGrace : 0
+
+/** From when a session's TTL runs: the latest of heartbeat, last socket, creation, and where it applies this leader's start + 150 s. */
+const aliveUntil = ({ createdAt, heartbeatAt, leaderSince, sockets }: LivenessObservation): number =>
   Math.max(
-    observed.createdAt,
-    observed.heartbeatAt ?? observed.createdAt,
-    observed.sockets.lastClosedAt ?? observed.createdAt,
-    observed.createdAt < observed.leaderSince ? observed.leaderSince + leaderGrace : observed.createdAt
+    createdAt,
+    heartbeatAt ?? createdAt,
+    sockets.lastClosedAt ?? createdAt,
+    leaderSince + graceAfterStart(createdAt, leaderSince, sockets)
   )
 
 /** When the session ends for want of a client, or nothing while a socket is open here. */
 export const expiresAt = (observed: LivenessObservation, sessionTtlSecs: number): number | undefined =>
-  observed.sockets.open > 0 ? undefined : aliveUntilNow(observed) + sessionTtlSecs * 1000
+  observed.sockets.open > 0 ? undefined : aliveUntil(observed) + sessionTtlSecs * 1000

@@ -122,6 +122,8 @@ describe("childPlan", () => {
     const own = read({ spec: { multiClusterParentName: null }, status: { connectedTimestamp: timestamp(created) } })
     expect(tags({ child: own, operatorSince }, operatorSince + 75_000)).not.toContain("DeleteChild")
     expect(tags({ child: own, operatorSince }, operatorSince + 225_000)).toEqual(["DeleteChild"])
+    const sockets = { open: 0, lastClosedAt: operatorSince + 10_000 }
+    expect(tags({ child: own, operatorSince, sockets }, operatorSince + 85_000)).toEqual(["DeleteChild"])
   })
 
   it("does nothing for a child that is gone or being deleted, and ignores garbage in annotations", () => {
