@@ -1,0 +1,55 @@
+/** Something that happens at a time. Cancelled entries stay in the heap until their time and do nothing then. */
+export interface HeapEntry {
+  /** Virtual ms. */
+  readonly time: number
+  /** Order of scheduling: entries of the same time come in it. */
+  readonly order: number
+}
+
+const before = (a: HeapEntry, b: HeapEntry): boolean => a.time < b.time || (a.time === b.time && a.order < b.order)
+
+/** A binary heap: the earliest entry first. */
+export class EventHeap<Entry extends HeapEntry> {
+  readonly #entries: Array<Entry> = []
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  peek(): Entry | undefined {
+    return this.#entries[0]
+  }
+
+  push(entry: Entry): void {
+    const entries = this.#entries
+    let at = entries.length
+    entries.push(entry)
+    while (at > 0) {
+      const up = (at - 1) >> 1
+      const above = entries[up]
+      if (above === undefined || !before(entry, above)) break
+      entries[at] = above
+      at = up
+    }
+    entries[at] = entry
+  }
+
+  pop(): Entry | undefined {
+    const entries = this.#entries
+    const first = entries[0]
+    const last = entries.pop()
+    if (last === undefined || entries.length === 0) return first
+    let at = 0
+    for (;;) {
+      const left = 2 * at + 1
+      const [a, b] = [entries[left], entries[left + 1]]
+      if (a === undefined) break
+      const [child, next] = b !== undefined && before(b, a) ? [left + 1, b] : [left, a]
+      if (!before(next, last)) break
+      entries[at] = next
+      at = child
+    }
+    entries[at] = last
+    return first
+  }
+}

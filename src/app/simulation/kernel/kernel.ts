@@ -1,0 +1,97 @@
+import { EventHeap, type HeapEntry } from "./event-heap.ts"
+import { RandomStream } from "./random-stream.ts"
+
+/** Whoever something happens to; what is due while it is paused waits, what is due after its death is dropped. */
+export interface Owner {
+  readonly state: "running" | "paused" | "dead"
+  /** Takes what came due while paused. */
+  readonly hold: (run: () => void) => void
+}
+
+interface Entry extends HeapEntry {
+  readonly owner: Owner | undefined
+  run: (() => void) | undefined
+}
+
+export type Cancel = () => void
+
+/** More steps at one instant than any real system needs: two parts answer each other without time passing. */
+const mostStepsAtOnce = 1_000_000
+
+/**
+ * Virtual time and everything that happens in it: one heap of events, one queue of tasks that are due now, one thread, no promises.
+ * The same seed and the same calls give the same run.
+ */
+export class Kernel {
+  readonly random: RandomStream
+  readonly #heap = new EventHeap<Entry>()
+  #ready: Array<{ readonly owner: Owner | undefined; readonly run: () => void }> = []
+  #now: number
+  #order = 0
+  #steps = 0
+  /** Called after each step: after everything that one event brought about at once. */
+  afterStep: () => void = () => {}
+
+  constructor(seed: string, start: number) {
+    this.random = new RandomStream(seed)
+    this.#now = start
+  }
+
+  /** The world's true time, epoch ms. Hosts see it through clocks of their own. */
+  get now(): number {
+    return this.#now
+  }
+
+  /** Events carried out so far. */
+  get steps(): number {
+    return this.#steps
+  }
+
+  /** Something that happens in `ms`; to nobody in particular if there is no owner. */
+  after(ms: number, run: () => void, owner?: Owner): Cancel {
+    const entry: Entry = { time: this.#now + Math.max(0, ms), order: this.#order++, owner, run }
+    this.#heap.push(entry)
+    return () => {
+      entry.run = undefined
+    }
+  }
+
+  /** Something that is to be done now, after what is being done. */
+  soon(run: () => void, owner?: Owner): void {
+    this.#ready.push({ owner, run })
+  }
+
+  /** Lets time pass up to `until`; `stop` is asked after each step. */
+  run(until: number, stop: () => boolean = () => false): void {
+    this.#drain()
+    for (;;) {
+      if (stop()) return
+      const next = this.#heap.peek()
+      if (next === undefined || next.time > until) break
+      this.#heap.pop()
+      if (next.run === undefined) continue
+      this.#now = Math.max(this.#now, next.time)
+      this.#steps++
+      dispatch(next.owner, next.run)
+      this.#drain()
+      this.afterStep()
+    }
+    this.#now = Math.max(this.#now, until)
+  }
+
+  #drain(): void {
+    let steps = 0
+    while (this.#ready.length > 0) {
+      const batch = this.#ready
+      this.#ready = []
+      for (const { owner, run } of batch) dispatch(owner, run)
+      steps += batch.length
+      if (steps > mostStepsAtOnce) throw new Error("the simulation does not come to rest: tasks bring about tasks without time passing")
+    }
+  }
+}
+
+const dispatch = (owner: Owner | undefined, run: () => void): void => {
+  if (owner === undefined || owner.state === "running") run()
+  else if (owner.state === "paused") owner.hold(run)
+}

@@ -1,0 +1,124 @@
+import { Clock, Context, Duration, Effect, Exit, type Fiber, Logger, Random, References, type Scope } from "effect"
+import * as Scheduler from "effect/Scheduler"
+import type { Cancel, Kernel, Owner } from "./kernel.ts"
+
+/** One line of a process's log. */
+export interface LogLine {
+  readonly level: string
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/**
+ * One operating-system process in the simulation: fibers, timers and callbacks of its own, a clock that may be wrong. It can be
+ * paused as by SIGSTOP and killed as by SIGKILL: then nothing of it runs any more, finalizers neither.
+ */
+export class SimProcess implements Owner {
+  readonly name: string
+  readonly #kernel: Kernel
+  #state: Owner["state"] = "running"
+  #held: Array<() => void> = []
+  /** How far its clock is ahead of the true time, ms. */
+  skew = 0
+  /** Fibers and callbacks of this process take time, randomness and their turn from here. */
+  readonly context: Context.Context<never>
+
+  constructor(kernel: Kernel, name: string, log: (line: LogLine) => void) {
+    this.#kernel = kernel
+    this.name = name
+    const random = kernel.random.split(`process ${name}`)
+    this.context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.#clock()),
+      Context.add(Scheduler.Scheduler, this.#scheduler()),
+      Context.add(Random.Random, {
+        nextIntUnsafe: () => random.int(-0x80000000, 0x7fffffff),
+        nextDoubleUnsafe: () => random.fraction()
+      }),
+      Context.add(
+        Logger.CurrentLoggers,
+        new Set([
+          Logger.make(({ fiber, logLevel, message }) => {
+            log({
+              level: logLevel,
+              message: Array.isArray(message) ? message.map(String).join(" ") : String(message),
+              details: fiber.getRef(References.CurrentLogAnnotations)
+            })
+          })
+        ])
+      )
+    ) as Context.Context<never>
+  }
+
+  get state(): Owner["state"] {
+    return this.#state
+  }
+
+  readonly hold = (run: () => void): void => {
+    this.#held.push(run)
+  }
+
+  pause(): void {
+    if (this.#state === "running") this.#state = "paused"
+  }
+
+  resume(): void {
+    if (this.#state !== "paused") return
+    this.#state = "running"
+    for (const run of this.#held.splice(0)) this.#kernel.soon(run, this)
+  }
+
+  kill(): void {
+    this.#state = "dead"
+    this.#held = []
+  }
+
+  after(ms: number, run: () => void): Cancel {
+    return this.#kernel.after(ms, run, this)
+  }
+
+  /** Its own idea of the time, epoch ms. */
+  now(): number {
+    return this.#kernel.now + this.skew
+  }
+
+  /** Runs an effect as this process; `ended` is told how it ended, unless the process died. */
+  run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>, ended: (exit: Exit.Exit<A, E>) => void = () => {}): Fiber.Fiber<A, E> {
+    const fiber = Effect.runForkWith(this.context)(Effect.scoped(effect))
+    fiber.addObserver(ended)
+    return fiber
+  }
+
+  #clock(): Clock.Clock {
+    const millis = (): number => this.now()
+    const nanos = (): bigint => BigInt(Math.round(this.now())) * 1_000_000n
+    const monotonic = (): bigint => BigInt(Math.round(this.#kernel.now)) * 1_000_000n
+    return {
+      currentTimeMillisUnsafe: millis,
+      currentTimeMillis: Effect.sync(millis),
+      currentTimeNanosUnsafe: nanos,
+      currentTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: monotonic,
+      monotonicTimeNanos: Effect.sync(monotonic),
+      sleep: (duration) => {
+        const ms = Duration.toMillis(duration)
+        if (!Number.isFinite(ms)) return Effect.never
+        return Effect.callback<void>((resume) => {
+          const cancel = this.after(ms, () => resume(Effect.void))
+          return Effect.sync(cancel)
+        })
+      }
+    }
+  }
+
+  #scheduler(): Scheduler.Scheduler {
+    const dispatcher: Scheduler.SchedulerDispatcher = {
+      scheduleTask: (task) => this.#kernel.soon(task, this),
+      flush: () => {}
+    }
+    return {
+      executionMode: "async",
+      shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
+      makeDispatcher: () => dispatcher
+    }
+  }
+}
