@@ -8,6 +8,8 @@ import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
 /** How long an agent may take to finish closing before its connection is cut, in ms. */
 const closeGrace = 5_000
+/** How long an agent may take to answer the dialling, in ms. */
+const dialTimeout = 10_000
 
 /** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire-protocol §2.2). */
 const streamChannel = (socket: Socket): FrameChannel => {
@@ -78,9 +80,9 @@ const streamChannel = (socket: Socket): FrameChannel => {
 
 /**
  * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits, so never
- * dial one to see whether it is there (agent-and-targets §3.5). `timeout` in ms.
+ * dial one to see whether it is there (agent-and-targets §3.5).
  */
-export const dialAgent = (host: string, port: number, timeout: number): Effect.Effect<FrameChannel, AgentUnreachable> =>
+export const dialAgent = (host: string, port: number, timeout = dialTimeout): Effect.Effect<FrameChannel, AgentUnreachable> =>
   Effect.callback<FrameChannel, AgentUnreachable>((resume) => {
     const socket = net.connect({ host, port, noDelay: true })
     socket.pause()

@@ -1,12 +1,12 @@
-import { createHash, randomInt } from "node:crypto"
-import { Effect, Schedule } from "effect"
+import { createHash } from "node:crypto"
+import { Effect, Random, Schedule } from "effect"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
-import { AgentFailed, type AgentHandle, type Agents } from "../../ports/agents.ts"
+import { AgentFailed, type AgentHandle, type Agents, type AgentUnreachable } from "../../ports/agents.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { dialAgent } from "./agent-channel.ts"
 
 /** How agents are made in this cluster. */
 export interface AgentSettings {
@@ -25,7 +25,6 @@ export interface AgentSettings {
 const portRange = { least: 30_000, most: 65_535 } as const
 const firstGroup = 3_000
 const pollEvery = "200 millis"
-const dialTimeout = 10_000
 
 /** Everything an agent is told by its creator, with the published defaults (agent-and-targets §2.5). */
 const environment = (settings: AgentSettings, target: AgentPlacement | undefined): ReadonlyArray<{ name: string; value: string }> =>
@@ -156,8 +155,11 @@ const podState = (pod: KubeObject | undefined): PodState => {
     : { _tag: "Waiting" }
 }
 
+/** Opens a connection to an agent that listens there. */
+export type DialAgent = (host: string, port: number) => Effect.Effect<FrameChannel, AgentUnreachable>
+
 /** Agents as Jobs in the cluster of `api`. */
-export const podAgents = (api: KubeApi, settings: AgentSettings): Agents["Service"] => {
+export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent): Agents["Service"] => {
   const nameOf = (target: AgentPlacement | undefined, owner: OwnerReference): string => {
     const key = target === undefined ? `session ${owner.uid}` : `${target.podUid} ${target.containerId}`
     return `mirrord-agent-${createHash("sha256").update(key).digest("hex").slice(0, 10)}`
@@ -170,8 +172,8 @@ export const podAgents = (api: KubeApi, settings: AgentSettings): Agents["Servic
     Effect.gen(function* () {
       const existing = yield* api.get(jobs, name, settings.namespace).pipe(Effect.catch(absent))
       if (existing === undefined) {
-        const port = settings.port ?? randomInt(portRange.least, portRange.most + 1)
-        const body = agentJob(settings, name, port, randomInt(firstGroup, 65_535), target, owner)
+        const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
+        const body = agentJob(settings, name, port, yield* Random.nextIntBetween(firstGroup, 65_535), target, owner)
         return yield* api.create(jobs, body, settings.namespace)
       }
       if (isFinished(existing)) {
@@ -219,5 +221,5 @@ export const podAgents = (api: KubeApi, settings: AgentSettings): Agents["Servic
     )
   }
 
-  return { ensure, connect: (agent) => dialAgent(agent.host, agent.port, dialTimeout) }
+  return { ensure, connect: ({ host, port }) => dial(host, port) }
 }

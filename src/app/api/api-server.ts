@@ -8,6 +8,7 @@ import { WebSocketServer } from "ws"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
 import { decodeBase64Text } from "../../domain/credentials/base64.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { acceptConnection } from "./accept-connection.ts"
 import { type Caller, callerOf, type FrontProxy } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
@@ -151,10 +152,7 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         if ("refused" in caller) return yield* unauthorized(`Access is through the API server only: ${caller.refused}.`)
         const wanted = readConnectRequest(request, caller)
         if (wanted instanceof ApiError) return yield* wanted
-        const connection = yield* Effect.raceFirst(facade.connect(wanted), gone)
-        const channel = yield* Effect.raceFirst(upgrade, gone)
-        yield* Effect.addFinalizer(() => Effect.sync(channel.close))
-        yield* connection.serve(channel)
+        yield* acceptConnection(facade, wanted, gone, upgrade)
       }).pipe(
         Effect.scoped,
         Effect.onExit((exit) => {

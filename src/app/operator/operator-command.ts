@@ -3,6 +3,7 @@ import { Clock, Effect, Logger, type Scope } from "effect"
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
+import { dialAgent } from "../../adapters/pod/agent-channel.ts"
 import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { makeServingCertificate } from "../../adapters/x509/serving-certificate.ts"
@@ -45,7 +46,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
   Effect.gen(function* () {
     const connector = yield* makeClusterConnector(ownConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
-    const agents = podAgents(connector.local.api, settings.agents)
+    const agents = podAgents(connector.local.api, settings.agents, dialAgent)
     const operator = yield* untilStarted(
       makeOperator({ namespace: settings.namespace, version, fleet: settings.fleet }).pipe(
         Effect.provideService(ClusterConnector, connector),

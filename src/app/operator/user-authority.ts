@@ -5,7 +5,7 @@ import { secrets } from "../../domain/resources/core-kinds.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 
-const secretName = "mirrord-operator-user-authority"
+export const userAuthoritySecret = "mirrord-operator-user-authority"
 
 const Data = Schema.Struct({ "tls.crt": Schema.String, "tls.key": Schema.String })
 
@@ -21,7 +21,7 @@ const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority,
     catch: () =>
       new KubeError({
         cluster,
-        operation: `read Secret ${secretName}`,
+        operation: `read Secret ${userAuthoritySecret}`,
         reason: "Invalid",
         detail: "it holds no certificate and key; delete it, and the operator makes a new one (users then get new certificates)"
       })
@@ -32,7 +32,7 @@ const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority,
  * together end up with the same one.
  */
 export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Effect<UserAuthority, KubeError> =>
-  api.get(secrets, secretName, namespace).pipe(
+  api.get(secrets, userAuthoritySecret, namespace).pipe(
     Effect.catch((error) =>
       error.reason !== "NotFound"
         ? Effect.fail(error)
@@ -42,12 +42,12 @@ export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Eff
               apiVersion: "v1",
               kind: "Secret",
               type: "kubernetes.io/tls",
-              metadata: { name: secretName, namespace, labels: ownerLabel },
+              metadata: { name: userAuthoritySecret, namespace, labels: ownerLabel },
               data: { "tls.crt": base64(made.certificatePem), "tls.key": base64(made.keyPem) }
             }
             return yield* api.create(secrets, secret, namespace).pipe(
               Effect.catch((refused) =>
-                refused.reason === "AlreadyExists" ? api.get(secrets, secretName, namespace) : Effect.fail(refused)
+                refused.reason === "AlreadyExists" ? api.get(secrets, userAuthoritySecret, namespace) : Effect.fail(refused)
               )
             )
           })

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { agentJob, type AgentSettings, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
@@ -50,7 +51,7 @@ const onlyJob = (api: MemoryKubeApi) => {
 /** Starts `ensure`, lets it make its job, and has the pod say something. */
 const ensured = (api: MemoryKubeApi, status: object, target: AgentPlacement | undefined = placement, by = owner("1"), with_ = settings) =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_).ensure(target, by)))
+    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dialAgent).ensure(target, by)))
     yield* TestClock.adjust(1)
     pod(api, onlyJob(api), status)
     yield* TestClock.adjust(400)
@@ -152,7 +153,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       for (const uid of ["1", "2"]) {
-        yield* Effect.forkChild(Effect.result(podAgents(api, settings).ensure(undefined, owner(uid))))
+        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dialAgent).ensure(undefined, owner(uid))))
         yield* TestClock.adjust(1)
       }
       expect(api.peekAll(jobs)).toHaveLength(2)
@@ -163,7 +164,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       api.before = () => Effect.sleep(10)
-      const agents = podAgents(api, settings)
+      const agents = podAgents(api, settings, dialAgent)
       const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) => Effect.forkChild(agents.ensure(placement, owner(uid))))
       for (let i = 0; i < 20; i++) yield* TestClock.adjust(10)
       pod(api, onlyJob(api), running)
@@ -180,7 +181,7 @@ describe("agents as pods", () => {
       const old = onlyJob(api)
       api.write(jobs, old.name, { metadata: { finalizers: ["foreground"] }, status: { failed: 1 } }, "mirrord")
       pod(api, old, { phase: "Failed" }, "a-pod-that-lingers")
-      const fiber = yield* Effect.forkChild(podAgents(api, settings).ensure(placement, owner("2")))
+      const fiber = yield* Effect.forkChild(podAgents(api, settings, dialAgent).ensure(placement, owner("2")))
       yield* TestClock.adjust(500)
       expect(onlyJob(api).metadata.deletionTimestamp).toBeDefined()
       api.write(jobs, old.name, { metadata: { finalizers: [] } }, "mirrord")
@@ -209,7 +210,7 @@ describe("agents as pods", () => {
   it.effect("that never run fail after their time", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings).ensure(placement, owner("1"))))
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1"))))
       yield* TestClock.adjust("31 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Failure", failure: { detail: expect.stringContaining("within 30 s") } })
     })
@@ -220,13 +221,13 @@ describe("agents as pods", () => {
       const api = new MemoryKubeApi("c")
       api.before = ({ verb }) =>
         verb === "create" ? Effect.fail(new KubeError({ cluster: "c", operation: "create jobs", reason: "Forbidden", code: 403, detail: "jobs is forbidden" })) : Effect.void
-      expect(yield* Effect.flip(podAgents(api, settings).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("jobs is forbidden") })
+      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("jobs is forbidden") })
       api.before = () => Effect.void
       yield* ensured(api, running)
       const { name } = onlyJob(api)
       api.erase(jobs, name, "mirrord")
       api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
-      expect(yield* Effect.flip(podAgents(api, settings).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("argument -l") })
+      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("argument -l") })
     })
   )
 })

@@ -18,6 +18,7 @@ export class SimProcess implements Owner {
   readonly #kernel: Kernel
   #state: Owner["state"] = "running"
   #held: Array<() => void> = []
+  readonly #mourners = new Set<() => void>()
   /** How far its clock is ahead of the true time, ms. */
   skew = 0
   /** Fibers and callbacks of this process take time, randomness and their turn from here. */
@@ -68,8 +69,21 @@ export class SimProcess implements Owner {
   }
 
   kill(): void {
+    if (this.#state === "dead") return
     this.#state = "dead"
     this.#held = []
+    for (const mourner of [...this.#mourners]) mourner()
+    this.#mourners.clear()
+  }
+
+  /** Calls `run` when the process dies, unless the returned function is called before. */
+  whenDead(run: () => void): Cancel {
+    if (this.#state === "dead") {
+      run()
+      return () => {}
+    }
+    this.#mourners.add(run)
+    return () => void this.#mourners.delete(run)
   }
 
   after(ms: number, run: () => void): Cancel {

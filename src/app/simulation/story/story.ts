@@ -1,0 +1,26 @@
+import type { Violation } from "../invariants/invariant.ts"
+import type { TimedEvent } from "../world/world-event.ts"
+
+/** A story: a seed, and lines of the language of `verbs/`. The same story gives the same run, to the byte. */
+export interface Story {
+  readonly seed: string
+  readonly lines: ReadonlyArray<string>
+}
+
+export interface StoryResult {
+  /** In the order in which they broke; the story ends at the first one. */
+  readonly violations: ReadonlyArray<Violation>
+  /** The story's lines, each with what happened below it. */
+  readonly transcript: ReadonlyArray<string>
+  /** Faults that were injected, by kind. */
+  readonly faults: Readonly<Record<string, number>>
+  /** Virtual ms that passed. */
+  readonly virtualMs: number
+  readonly steps: number
+  /** SHA-256 over all that happened, hex; empty unless asked for. */
+  readonly digest: string
+  /** Everything that happened; empty unless asked for. */
+  readonly events: ReadonlyArray<TimedEvent>
+  /** Calls of each operator, by cluster. */
+  readonly calls: Readonly<Record<string, number>>
+}

@@ -1,0 +1,224 @@
+import { type Cause, Effect, Queue, Result, Stream } from "effect"
+import { type Answer, MemoryObjects } from "../../../adapters/memory/memory-objects.ts"
+import { subjectAccessReviews } from "../../../domain/resources/core-kinds.ts"
+import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
+import { type KubeApi, KubeError, type KubeObject, type ResourceRef, type WatchEvent } from "../../../ports/kube-api.ts"
+import type { Kernel } from "../kernel/kernel.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import { Flow, type Network, type Place } from "./network.ts"
+import type { CallFault } from "./port-calls.ts"
+import type { PortCall, WorldEvent } from "./world-event.ts"
+
+/** As the HTTP adapter waits: for a connection, for an answer, for a word on a watch. Ms. */
+const connectTimeout = 10_000
+const answerTimeout = 30_000
+const watchSilence = 300_000
+/** When the server ends a watch by itself, and how often it sends a bookmark, ms. */
+const watchEnds = 290_000
+const bookmarkEvery = 60_000
+
+/** Who calls: a process of an operator, where it runs, as whom. */
+export interface ApiCaller {
+  readonly process: SimProcess
+  readonly place: Place
+  readonly user: string
+  /** Numbers a call and says what goes wrong with it; nothing is answered if the caller dies of it. */
+  readonly call: (call: Omit<PortCall, "index" | "operator">) => { readonly call: PortCall; readonly fault: CallFault | undefined }
+  /** The caller dies of a fault. */
+  readonly crash: (detail: string) => void
+}
+
+export interface ApiServerOptions {
+  readonly kernel: Kernel
+  readonly network: Network
+  readonly cluster: string
+  readonly emit: (event: WorldEvent) => void
+  /** The operator behind the aggregation layer: its `MirrordOperator`, asked in its own process. */
+  readonly describeOperator: (answer: (result: Answer<KubeObject>) => void) => void
+  /** Users that may create `MirrordClusterSession`s, as a SubjectAccessReview says. */
+  readonly primaries: ReadonlySet<string>
+}
+
+type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
+
+/** An API server on the network: objects, watches, and whatever goes wrong with requests on their way. */
+export class ApiServer {
+  readonly objects: MemoryObjects
+  readonly place: Place
+  readonly #options: ApiServerOptions
+  #down = false
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options
+    this.place = options.cluster
+    this.objects = new MemoryObjects(options.cluster)
+    this.objects.committed = (commit) => options.emit({ _tag: "Committed", cluster: options.cluster, commit })
+    this.#bookmarks()
+  }
+
+  get isDown(): boolean {
+    return this.#down
+  }
+
+  /** Stops it: connections are refused, watches break. */
+  stop(): void {
+    this.#down = true
+    this.objects.endWatches(this.#unreachable("watch", "connection reset"))
+  }
+
+  start(): void {
+    this.#down = false
+  }
+
+  /** The API as one caller sees it from where it runs. */
+  access(caller: ApiCaller): KubeApi {
+    const { cluster, emit, kernel, network } = this.#options
+    const request = <A>(call: Omit<PortCall, "index" | "operator" | "to">, serve: Serve<A>): Effect.Effect<A, KubeError> =>
+      Effect.callback<A, KubeError>((resume) => {
+        const { call: numbered, fault } = caller.call({ ...call, to: cluster })
+        if (caller.process.state === "dead") return
+        let isOver = false
+        const finish = (result: Answer<A>): void => {
+          if (isOver) return
+          isOver = true
+          cancelTimer()
+          emit({ _tag: "Answered", call: numbered, outcome: Result.isSuccess(result) ? "ok" : result.failure.reason })
+          resume(Effect.fromResult(result))
+        }
+        const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
+        const cancelTimer = caller.process.after(timeout, () => finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`))))
+        const back = (result: Answer<A>): void => {
+          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
+          flow.send(0, () => finish(result))
+        }
+        network.send(caller.place, this.place, () => {
+          // Whoever gave up before the packet got through has closed the connection.
+          if (isOver && timeout === connectTimeout) return
+          this.#serve(call.verb, fault, serve, back, () => caller.crash(`after call ${numbered.index}`))
+        })
+        return Effect.sync(() => {
+          isOver = true
+          cancelTimer()
+        })
+      })
+
+    const { objects } = this
+    const plain = (verb: PortCall["verb"], ref: ResourceRef, name: string, body?: object, subresource?: "status") =>
+      ({ verb, resource: ref.plural, name, body, subresource }) as const
+    return {
+      cluster,
+      get: (ref, name, namespace) =>
+        request(plain("get", ref, name), (answer) => {
+          if (ref.plural === mirrordOperators.plural) this.#options.describeOperator(answer)
+          else answer(objects.get(ref, name, namespace))
+        }),
+      list: (ref, selection) =>
+        request(plain("list", ref, ""), (answer, staleBy) => answer(Result.succeed(objects.list(ref, selection, staleBy)))),
+      create: (ref, object, namespace) =>
+        request(plain("create", ref, (object as KubeObject).metadata?.name ?? "", object), (answer) => {
+          if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
+          else answer(objects.create(ref, object, namespace, kernel.now))
+        }),
+      mergePatch: (ref, name, patch, options) =>
+        request(plain("patch", ref, name, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
+      delete: (ref, name, options) =>
+        request(plain("delete", ref, name), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
+      watch: (ref, resourceVersion, selection) => {
+        const opened = Effect.gen({ self: this }, function* () {
+          const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
+          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
+          const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => failQueue(queue, error))
+          const stop = yield* request<() => void>(plain("watch", ref, ""), (answer) =>
+            answer(
+              objects.watch(ref, resourceVersion, selection, {
+                event: (event) =>
+                  flow.send(0, () => {
+                    heard()
+                    Queue.offerUnsafe(queue, event)
+                  }),
+                ended: (error) => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
+              })
+            )
+          )
+          heard()
+          const ends = kernel.after(watchEnds, () => {
+            stop()
+            flow.send(0, () => void Queue.endUnsafe(queue))
+          })
+          const over = (): void => {
+            stopWaiting()
+            ends()
+            stop()
+            flow.stop()
+          }
+          const mourning = caller.process.whenDead(over)
+          yield* Effect.addFinalizer(() =>
+            Effect.sync(() => {
+              mourning()
+              over()
+            })
+          )
+          return Stream.fromQueue(queue)
+        })
+        return Stream.unwrap(opened)
+      }
+    }
+  }
+
+  #serve<A>(verb: string, fault: CallFault | undefined, serve: Serve<A>, back: (result: Answer<A>) => void, crash: () => void): void {
+    if (this.#down) return back(Result.fail(this.#unreachable(verb, "connection refused")))
+    switch (fault?._tag) {
+      case undefined:
+        return serve(back, 0)
+      case "Slow":
+        return void this.#options.kernel.after(fault.ms, () => serve(back, 0))
+      case "Stale":
+        return serve(back, verb === "list" ? fault.by : 0)
+      case "Crash":
+        // The answer finds nobody.
+        return serve(crash, 0)
+      case "Fail": {
+        const code = fault.code === undefined ? {} : { code: fault.code }
+        const error = new KubeError({ cluster: this.place, operation: verb, reason: fault.reason, detail: `injected ${fault.reason}`, ...code })
+        if (fault.when === "before") return back(Result.fail(error))
+        return serve(() => back(Result.fail(error)), 0)
+      }
+    }
+  }
+
+  /** What a watch's client does about a server that says nothing for too long. */
+  #silence(process: SimProcess, fail: (error: KubeError) => void) {
+    let last = process.now()
+    let cancel = (): void => {}
+    const check = (): void => {
+      const left = last + watchSilence - process.now()
+      if (left <= 0) return fail(this.#unreachable("watch", "no word for too long"))
+      cancel = process.after(left, check)
+    }
+    cancel = process.after(watchSilence, check)
+    return {
+      heard: () => {
+        last = process.now()
+      },
+      stop: () => cancel()
+    }
+  }
+
+  #bookmarks(): void {
+    this.#options.kernel.after(bookmarkEvery, () => {
+      this.objects.bookmark()
+      this.#bookmarks()
+    })
+  }
+
+  #review(object: object): KubeObject {
+    const { spec } = object as { readonly spec: { readonly user: string } }
+    return { metadata: { name: "" }, status: { allowed: this.#options.primaries.has(spec.user) } }
+  }
+
+  #unreachable(operation: string, detail: string): KubeError {
+    return this.objects.error(operation, "Unreachable", detail)
+  }
+}
+
+const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void => void Effect.runSync(Queue.fail(queue, error))

@@ -1,0 +1,166 @@
+import type { Cancel, Kernel, Owner } from "../kernel/kernel.ts"
+import type { RandomStream } from "../kernel/random-stream.ts"
+
+/** A site of the network: a cluster by its name, or a client's machine. Inside of one, nothing is ever cut. */
+export type Place = string
+
+/** How one direction between two places is. */
+interface Route {
+  open: boolean
+  /** Least and most one-way delay, ms; each packet draws anew. */
+  latency: readonly [number, number]
+  /** Bytes per ms; infinite unless the link is slow. */
+  bandwidth: number
+  readonly waiting: Set<() => void>
+}
+
+/** One-way delay inside of a place, ms. */
+const localLatency = 1
+/** One-way delay between places unless a story says otherwise, ms. */
+const usualLatency: readonly [number, number] = [5, 25]
+
+/** What connects the places: delays, one-way and two-way cuts, slow links. */
+export class Network {
+  readonly #kernel: Kernel
+  readonly #random: RandomStream
+  readonly #routes = new Map<string, Route>()
+  readonly #connections = new Set<NetworkConnection>()
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+    this.#random = kernel.random.split("network")
+  }
+
+  #route(from: Place, to: Place): Route {
+    const key = `${from} ${to}`
+    const known = this.#routes.get(key)
+    if (known !== undefined) return known
+    const made: Route = { open: true, latency: usualLatency, bandwidth: Infinity, waiting: new Set() }
+    this.#routes.set(key, made)
+    return made
+  }
+
+  isOpen(from: Place, to: Place): boolean {
+    return from === to || this.#route(from, to).open
+  }
+
+  /** Nothing passes from here to there any more; what is under way still arrives. */
+  cut(from: Place, to: Place): void {
+    this.#route(from, to).open = false
+  }
+
+  heal(from: Place, to: Place): void {
+    const route = this.#route(from, to)
+    route.open = true
+    const waiting = [...route.waiting]
+    route.waiting.clear()
+    for (const go of waiting) go()
+  }
+
+  /** Heals everything, and makes every link as fast as at the beginning. */
+  healAll(): void {
+    for (const [key, route] of this.#routes) {
+      route.latency = usualLatency
+      route.bandwidth = Infinity
+      const [from = "", to = ""] = key.split(" ")
+      this.heal(from, to)
+    }
+  }
+
+  setLatency(from: Place, to: Place, least: number, most: number): void {
+    this.#route(from, to).latency = [least, most]
+  }
+
+  setBandwidth(from: Place, to: Place, bytesPerMs: number): void {
+    this.#route(from, to).bandwidth = bytesPerMs
+  }
+
+  delay(from: Place, to: Place, bytes = 0): number {
+    if (from === to) return localLatency
+    const { bandwidth, latency: [least, most] } = this.#route(from, to)
+    return (least === most ? least : this.#random.int(least, most)) + (bandwidth === Infinity ? 0 : Math.ceil(bytes / bandwidth))
+  }
+
+  /** Calls `go` as soon as the route is open. */
+  whenOpen(from: Place, to: Place, go: () => void): Cancel {
+    if (this.isOpen(from, to)) {
+      go()
+      return () => {}
+    }
+    const { waiting } = this.#route(from, to)
+    waiting.add(go)
+    return () => void waiting.delete(go)
+  }
+
+  /** One packet that stands alone; waits where the route is cut. */
+  send(from: Place, to: Place, run: () => void, owner?: Owner): void {
+    this.whenOpen(from, to, () => void this.#kernel.after(this.delay(from, to), run, owner))
+  }
+
+  register(connection: NetworkConnection): Cancel {
+    this.#connections.add(connection)
+    return () => void this.#connections.delete(connection)
+  }
+
+  /** Connections between two places, in any direction. */
+  between(a: Place, b: Place): ReadonlyArray<NetworkConnection> {
+    return [...this.#connections].filter(({ places: [one, other] }) => (one === a && other === b) || (one === b && other === a))
+  }
+
+  get connections(): ReadonlyArray<NetworkConnection> {
+    return [...this.#connections]
+  }
+}
+
+/** Something that lasts and that the network can break. */
+export interface NetworkConnection {
+  readonly what: string
+  readonly places: readonly [Place, Place]
+  /** Both ends are told that it is gone. */
+  readonly reset: () => void
+  /** What is sent is lost from now on, and nobody is told. */
+  readonly goSilent: () => void
+}
+
+/** One direction of a connection: what is sent arrives in order, later while the route is cut, never after {@link Flow.stop}. */
+export class Flow {
+  readonly #kernel: Kernel
+  readonly #network: Network
+  readonly #from: Place
+  readonly #to: Place
+  readonly #receiver: Owner | undefined
+  readonly #stalled: Array<{ readonly bytes: number; readonly run: () => void }> = []
+  #lastArrival = 0
+  #cancelWait: Cancel = () => {}
+  #stopped = false
+
+  constructor(kernel: Kernel, network: Network, from: Place, to: Place, receiver: Owner | undefined) {
+    this.#kernel = kernel
+    this.#network = network
+    this.#from = from
+    this.#to = to
+    this.#receiver = receiver
+  }
+
+  send(bytes: number, run: () => void): void {
+    if (this.#stopped) return
+    if (this.#stalled.length === 0 && this.#network.isOpen(this.#from, this.#to)) return this.#schedule(bytes, run)
+    this.#stalled.push({ bytes, run })
+    if (this.#stalled.length > 1) return
+    this.#cancelWait = this.#network.whenOpen(this.#from, this.#to, () => {
+      for (const { bytes: size, run: go } of this.#stalled.splice(0)) this.#schedule(size, go)
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#stalled.length = 0
+    this.#cancelWait()
+  }
+
+  #schedule(bytes: number, run: () => void): void {
+    const { now } = this.#kernel
+    this.#lastArrival = Math.max(this.#lastArrival, now + this.#network.delay(this.#from, this.#to, bytes))
+    this.#kernel.after(this.#lastArrival - now, () => { if (!this.#stopped) run() }, this.#receiver)
+  }
+}

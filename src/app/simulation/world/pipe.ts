@@ -1,0 +1,176 @@
+import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
+import type { Kernel } from "../kernel/kernel.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
+
+/** Bytes that the network takes off a sender's hands before it counts as queued. */
+const socketBuffer = 256 * 1024
+
+export interface PipeEnd {
+  readonly place: Place
+  readonly process: SimProcess
+}
+
+export interface PipeOptions {
+  readonly what: string
+  readonly left: PipeEnd
+  readonly right: PipeEnd
+  /** ms between two WebSocket pings from the left end, of which two unanswered ones end the pipe for it (docs/member-link.md). */
+  readonly pulse?: number
+}
+
+class End implements FrameChannel {
+  readonly process: SimProcess
+  readonly flow: Flow
+  other: End | undefined
+  #handlers: FrameHandlers | undefined
+  readonly #inbox: Array<Uint8Array> = []
+  #paused = false
+  #over = false
+  #endedEarly: string | undefined
+  /** Bytes sent from here and not yet taken by the other end. */
+  #unread = 0
+  #wasFull = false
+  readonly #closed: () => void
+
+  constructor(process: SimProcess, flow: Flow, closed: () => void) {
+    this.process = process
+    this.flow = flow
+    this.#closed = closed
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  readonly send = (bytes: Uint8Array): void => {
+    const { other } = this
+    if (this.#over || other === undefined) return
+    this.#unread += bytes.length
+    if (this.#unread > socketBuffer) this.#wasFull = true
+    this.flow.send(bytes.length, () => other.arrived(bytes))
+  }
+
+  readonly queuedBytes = (): number => Math.max(0, this.#unread - socketBuffer)
+
+  readonly pause = (): void => {
+    this.#paused = true
+  }
+
+  readonly resume = (): void => {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#deliver()
+  }
+
+  readonly close = (): void => {
+    if (this.#over) return
+    this.#over = true
+    this.flow.send(0, () => this.other?.end("closed by the other side"))
+    this.#closed()
+  }
+
+  readonly open = (handlers: FrameHandlers): void => {
+    this.#handlers = handlers
+    this.#deliver()
+    if (this.#endedEarly !== undefined && this.#inbox.length === 0) handlers.ended(this.#endedEarly)
+  }
+
+  /** The other side is gone, as this end learns it. */
+  end(reason: string): void {
+    if (this.#over) return
+    this.#over = true
+    this.#closed()
+    if (this.#handlers === undefined || this.#inbox.length > 0) this.#endedEarly = reason
+    else this.#handlers.ended(reason)
+  }
+
+  arrived(bytes: Uint8Array): void {
+    if (this.#over) return
+    if (this.#handlers === undefined || this.#paused || this.#inbox.length > 0) this.#inbox.push(bytes)
+    else {
+      this.other?.taken(bytes.length)
+      this.#handlers.message(bytes)
+    }
+  }
+
+  #deliver(): void {
+    while (this.#handlers !== undefined && !this.#paused) {
+      const bytes = this.#inbox.shift()
+      if (bytes === undefined) break
+      this.other?.taken(bytes.length)
+      this.#handlers.message(bytes)
+    }
+    if (this.#endedEarly === undefined || this.#inbox.length > 0 || this.#handlers === undefined) return
+    const reason = this.#endedEarly
+    this.#endedEarly = undefined
+    this.#handlers.ended(reason)
+  }
+
+  taken(bytes: number): void {
+    this.#unread -= bytes
+    if (!this.#wasFull || this.#unread > socketBuffer) return
+    this.#wasFull = false
+    // The sender's process learns it from its own kernel.
+    this.process.after(0, () => { if (!this.#over) this.#handlers?.drained() })
+  }
+}
+
+/** A connection between two processes: two {@link FrameChannel}s over the network. */
+export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions): readonly [FrameChannel, FrameChannel] => {
+  const { left, right } = options
+  const there = new Flow(kernel, network, left.place, right.place, right.process)
+  const back = new Flow(kernel, network, right.place, left.place, left.process)
+  let isSilent = false
+  let open = 2
+  const closed = (): void => {
+    open--
+    if (open === 0) forget()
+  }
+  const a = new End(left.process, there, closed)
+  const b = new End(right.process, back, closed)
+  a.other = b
+  b.other = a
+
+  const connection: NetworkConnection = {
+    what: options.what,
+    places: [left.place, right.place],
+    reset: () => {
+      there.stop()
+      back.stop()
+      left.process.after(0, () => a.end("connection reset"))
+      right.process.after(0, () => b.end("connection reset"))
+    },
+    goSilent: () => {
+      isSilent = true
+      there.stop()
+      back.stop()
+    }
+  }
+  const unregister = network.register(connection)
+  // The kernel of a machine whose process died resets its connections.
+  const mourning = [
+    left.process.whenDead(() => there.send(0, () => b.end("connection reset"))),
+    right.process.whenDead(() => back.send(0, () => a.end("connection reset")))
+  ]
+  const forget = (): void => {
+    unregister()
+    for (const cancel of mourning) cancel()
+  }
+
+  const { pulse } = options
+  if (pulse !== undefined) {
+    let unanswered = 0
+    const beat = (): void => {
+      if (a.over) return
+      const answers =
+        !isSilent && right.process.state === "running" && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
+      if (answers) unanswered = 0
+      else if (unanswered >= 2) return connection.reset()
+      else unanswered++
+      left.process.after(pulse, beat)
+    }
+    left.process.after(pulse, beat)
+  }
+  return [a, b]
+}
