@@ -72,7 +72,9 @@ export class Kernel {
       if (next.run === undefined) continue
       this.#now = Math.max(this.#now, next.time)
       this.#steps++
-      dispatch(next.owner, next.run)
+      // What is cancelled while its owner is paused does not happen after the pause either.
+      if (next.owner?.state === "paused") next.owner.hold(() => next.run?.())
+      else dispatch(next.owner, next.run)
       this.#drain()
       this.afterStep()
     }
