@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Effect, Random, Schedule } from "effect"
+import { Effect, Random, Schedule, Semaphore } from "effect"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
@@ -165,6 +165,20 @@ export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent
     return `mirrord-agent-${createHash("sha256").update(key).digest("hex").slice(0, 10)}`
   }
 
+  /** By the Job's name: sessions that come for the same agent at once would take turns in conflicting. */
+  const turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
+  const inTurn = <A, E>(name: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const turn = turns.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
+        turn.users++
+        turns.set(name, turn)
+        return turn
+      }),
+      ({ semaphore }) => semaphore.withPermit(effect),
+      (turn) => Effect.sync(() => { if (--turn.users === 0) turns.delete(name) })
+    )
+
   const absent = (error: KubeError) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))
 
   /** The Job, made if there is none, with `owner` among its owners. Repeated when somebody else was faster. */
@@ -197,7 +211,7 @@ export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent
     const name = nameOf(target, owner)
     const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
     return Effect.gen(function* () {
-      const made = yield* job(name, target, owner)
+      const made = yield* inTurn(name, job(name, target, owner))
       const port = portOf(made)
       if (!(Number.isInteger(port) && port > 0 && port <= 65_535)) {
         return yield* failed(`a Job of that name is no agent: its container has no argument -l with a port; delete the Job`)

@@ -2,7 +2,7 @@ import { Clock, Effect, FiberMap, Result, type Scope } from "effect"
 import type { SessionTimes } from "../../domain/fleet/configuration.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { type OwnerReference, timestamp } from "../../domain/resources/object-meta.ts"
-import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
+import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type AgentObservation, type ChildAction, childPlan, type TargetObservation } from "../../domain/session/child-plan.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { SessionFailure } from "../../domain/session/session-failure.ts"
@@ -14,6 +14,7 @@ import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
+import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { logError, logInfo, logWarning } from "../log.ts"
 
@@ -93,9 +94,12 @@ export const makeClusterSessionController = (
         return made
       })
 
-    const changed = (name: string): void => {
+    /** Who waits for a child knows it by its parent's name. */
+    const changed = (name: string, object = sessions.get(name)): void => {
       enqueue(name)
-      changes.notify()
+      changes.notify(name)
+      const parent = (object?.["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+      if (typeof parent === "string") changes.notify(parent)
     }
 
     const release = (local: Local): void => {
@@ -221,7 +225,7 @@ export const makeClusterSessionController = (
     const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>
       Effect.gen(function* () {
         const object = sessions.get(name)
-        const read = object === undefined ? undefined : readResource(mirrordClusterSessions, object)
+        const read = object === undefined ? undefined : readCached(mirrordClusterSessions, object)
         if (read !== undefined && Result.isFailure(read)) {
           yield* logWarning("session ignored", { session: name, problem: read.failure.message })
           return undefined
@@ -237,7 +241,7 @@ export const makeClusterSessionController = (
         if (beat.write) {
           heartbeats.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
-          const written = readResource(mirrordClusterSessions, yield* patch(name, { metadata: { uid: session.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }))
+          const written = readCached(mirrordClusterSessions, yield* patch(name, { metadata: { uid: session.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }))
           if (Result.isFailure(written)) return undefined
           session = written.success
         }
@@ -267,7 +271,7 @@ export const makeClusterSessionController = (
     yield* Effect.addFinalizer(() => Effect.sync(() => locals.forEach(release)))
     const { enqueue } = yield* makeController({ name: "ClusterSession", reconcile })
     const sessions = yield* makeReflector(api, mirrordClusterSessions, (object, deleted, before) => {
-      if (deleted || !isHeartbeatOnly(before, object)) return changed(object.metadata.name)
+      if (deleted || !isHeartbeatOnly(before, object)) return changed(object.metadata.name, object)
       const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
       heartbeats.seen(object.metadata.name, connectedTimestamp, clock.currentTimeMillisUnsafe())
     })
@@ -276,7 +280,7 @@ export const makeClusterSessionController = (
       sessions,
       session: (name) => {
         const object = sessions.get(name)
-        const read = object === undefined ? undefined : readResource(mirrordClusterSessions, object)
+        const read = object === undefined ? undefined : readCached(mirrordClusterSessions, object)
         return read !== undefined && Result.isSuccess(read) ? read.success : undefined
       },
       agents: (name) => locals.get(name)?.agents ?? []

@@ -7,7 +7,6 @@ import {
   type MirrordMultiClusterSession
 } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
-import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import { type ChildObservation, observeChild } from "../../domain/session/child-observation.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { ObservedSession, SessionSettings } from "../../domain/session/observed-session.ts"
@@ -21,6 +20,7 @@ import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import type { DebtLedger } from "./debt-ledger.ts"
 import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
+import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { logInfo, logWarning } from "../log.ts"
 
@@ -95,7 +95,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       }
       const object = children.get(name)
       if (object !== undefined && known?._tag !== "Gone") {
-        const child = readResource(mirrordClusterSessions, object)
+        const child = readCached(mirrordClusterSessions, object)
         if (Result.isSuccess(child)) return observeChild(child.success)
         return { _tag: "Refused", at: leaderSince, failure: { reason: "Error", message: child.failure.message } }
       }
@@ -269,7 +269,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           return undefined
         }
         let object = cached
-        let parent = readResource(mirrordMultiClusterSessions, object)
+        let parent = readCached(mirrordMultiClusterSessions, object)
         if (Result.isFailure(parent)) {
           yield* reportUnreadable(name, parent.failure.message)
           return undefined
@@ -282,7 +282,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           heartbeats.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
           object = yield* patchParent(name, { metadata: { uid: object.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }, true)
-          parent = readResource(mirrordMultiClusterSessions, object)
+          parent = readCached(mirrordMultiClusterSessions, object)
           if (Result.isFailure(parent)) return undefined
         }
         const actions = plan(observe(name, parent.success, now), now)
@@ -307,7 +307,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         return
       }
       enqueue(object.metadata.name)
-      changes.notify()
+      changes.notify(object.metadata.name)
     })
     return {
       parents,
@@ -317,7 +317,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       },
       parent: (name) => {
         const object = parents.get(name)
-        const parent = object === undefined ? undefined : readResource(mirrordMultiClusterSessions, object)
+        const parent = object === undefined ? undefined : readCached(mirrordMultiClusterSessions, object)
         return parent !== undefined && Result.isSuccess(parent) ? parent.success : undefined
       }
     }

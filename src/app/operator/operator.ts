@@ -75,9 +75,13 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
       sha256Hex
     })
     onChange = (session) => {
-      if (session === undefined) manager.enqueueAll()
-      else manager.enqueue(session)
-      changes.notify()
+      if (session === undefined) {
+        manager.enqueueAll()
+        changes.notifyAll()
+      } else {
+        manager.enqueue(session)
+        changes.notify(session)
+      }
     }
     const sessions = makePrimarySessions({
       local: local.api,

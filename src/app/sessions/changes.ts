@@ -1,24 +1,36 @@
 import { Effect } from "effect"
 
-/** Tells whoever waits that something may have changed. */
+/** Tells whoever waits that something about a session may have changed. */
 export class Changes {
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Map<string, Set<() => void>>()
 
-  readonly notify = (): void => {
-    for (const listener of this.#listeners) listener()
+  /** Something about this session may have changed. */
+  readonly notify = (session: string): void => {
+    for (const listener of this.#listeners.get(session) ?? []) listener()
   }
 
-  /** Waits until `read` gives something, asking again after each change. */
-  readonly until = <A extends object>(read: () => A | undefined): Effect.Effect<A> =>
+  /** Something that concerns every session may have changed. */
+  readonly notifyAll = (): void => {
+    for (const session of [...this.#listeners.keys()]) this.notify(session)
+  }
+
+  /** Waits until `read` gives something, asking again after each change of the session. */
+  readonly until = <A extends object>(session: string, read: () => A | undefined): Effect.Effect<A> =>
     Effect.callback<A>((resume) => {
+      const stop = (): void => {
+        const listeners = this.#listeners.get(session)
+        listeners?.delete(listener)
+        if (listeners?.size === 0) this.#listeners.delete(session)
+      }
       const listener = (): void => {
         const value = read()
         if (value === undefined) return
-        this.#listeners.delete(listener)
+        stop()
         resume(Effect.succeed(value))
       }
-      this.#listeners.add(listener)
+      const listeners = this.#listeners.get(session) ?? new Set()
+      this.#listeners.set(session, listeners.add(listener))
       listener()
-      return Effect.sync(() => this.#listeners.delete(listener))
+      return Effect.sync(stop)
     })
 }

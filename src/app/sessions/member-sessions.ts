@@ -97,12 +97,12 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
     const late = (what: string): ApiError =>
       internalError(`${what} was not ready within ${options.remoteSessionTimeoutSecs} s in cluster ${options.cluster}; look at the operator's log and at the mirrord-agent pods there.`)
 
-    /** Waits for a session to become usable, then connects to its representative agent. */
-    const attach = (find: () => MirrordClusterSession | undefined, what: string): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
+    /** Waits for a session, which changes under the name `key`, to become usable, then connects to its representative agent. */
+    const attach = (key: string, find: () => MirrordClusterSession | undefined, what: string): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
       Effect.gen(function* () {
-        const present = yield* changes.until(() => find())
+        const present = yield* changes.until(key, find)
         yield* sockets.track(present.metadata.name)
-        const usable = yield* changes.until(() => {
+        const usable = yield* changes.until(key, () => {
           const session = find()
           return session === undefined
             ? ({ _tag: "Over", error: reconnectNotPossible(`${what} is gone.`) } as const)
@@ -142,7 +142,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
             return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : agents.connect(agent.handle)
           },
           locks: shared,
-          terminated: changes.until(() => {
+          terminated: changes.until(name, () => {
             const session = controller.session(name)
             const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined
             return gone ? { reason: "The session was ended." } : undefined
@@ -169,7 +169,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
               .find((one) => (one["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName === parent)
             return object === undefined ? undefined : controller.session(object.metadata.name)
           }
-          return yield* attach(find, `The session of ${parent}`)
+          return yield* attach(parent, find, `The session of ${parent}`)
         }),
       attachUser: (request, id, owner, params) =>
         Effect.gen(function* () {
@@ -201,7 +201,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           } else if (existing.spec.owner.userId !== owner.userId) {
             return yield* forbidden(`Session ${name} belongs to another user.`)
           }
-          return yield* attach(find, `Session ${name}`)
+          return yield* attach(name, find, `Session ${name}`)
         })
     }
   })

@@ -62,12 +62,12 @@ type Standing = { readonly _tag: "Usable"; readonly parent: MirrordMultiClusterS
 
 /** How a session stands for a client that waits; `undefined`: not decided yet. */
 const standing = (name: string, parent: MirrordMultiClusterSession | undefined): Standing | undefined => {
-  const ended = { _tag: "Over", error: reconnectNotPossible(`Session ${name} was ended; start a new one.`) } as const
-  if (parent === undefined) return ended
+  const ended = () => ({ _tag: "Over", error: reconnectNotPossible(`Session ${name} was ended; start a new one.`) }) as const
+  if (parent === undefined) return ended()
   const verdict = connectVerdict(parent)
   switch (verdict._tag) {
     case "Create":
-      return ended
+      return ended()
     case "Hold":
       return undefined
     case "Attach":
@@ -141,7 +141,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
   const linkDefault = (name: string, id: SessionId, params: ConnectParams): Effect.Effect<readonly [MirrordMultiClusterSession, FrameChannel], ApiError> =>
     Effect.gen(function* () {
       for (;;) {
-        const now = yield* changes.until(() => standing(name, manager.parent(name)))
+        const now = yield* changes.until(name, () => standing(name, manager.parent(name)))
         if (now._tag === "Over") return yield* now.error
         const cluster = now.parent.spec.defaultCluster
         if (cluster === undefined) return yield* internalError("The session has no default cluster.")
@@ -169,7 +169,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
           const spec = specOf(request, owner, params)
           if (spec instanceof ApiError) return yield* spec
           yield* ensureParent(name, spec)
-          const parent = yield* changes.until(() => manager.parent(name))
+          const parent = yield* changes.until(name, () => manager.parent(name))
           if (parent.spec.owner.userId !== owner.userId) {
             return yield* forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
           }
@@ -200,7 +200,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
                 members: members.map(memberName),
                 defaultMember: memberName(defaultCluster),
                 memberKind: "cluster",
-                    pingMembersEvery: undefined
+                pingMembersEvery: undefined
               },
               client,
               connected: new Map([[memberName(defaultCluster), first], ...others.flat()]),
@@ -211,7 +211,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
                 }),
               warnings: leftOutWarnings(parent),
               locks: shared,
-              terminated: changes.until(() => {
+              terminated: changes.until(name, () => {
                 const now = standing(name, manager.parent(name))
                 return now?._tag === "Over" ? { reason: now.error.message } : undefined
               }),

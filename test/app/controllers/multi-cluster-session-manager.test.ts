@@ -160,7 +160,7 @@ describe("the life of a multi-cluster session", () => {
       yield* pass(30)
       let noticed = 0
       const toldBefore = primary.told.length
-      yield* Effect.forkScoped(primary.changes.until(() => void noticed++))
+      yield* Effect.forkScoped(primary.changes.until(parentOf, () => void noticed++))
       yield* pass(0.1)
       noticed = 0
       for (let i = 0; i < 20; i++) {
