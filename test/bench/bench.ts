@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util"
 import { protocol } from "./protocol.ts"
+import { simulation } from "./simulation.ts"
 
 /** Name, what it measures, and the measurement, which gives the lines to print. */
-const benchmarks: ReadonlyArray<readonly [name: string, about: string, run: () => ReadonlyArray<string>]> = [
-  ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol]
+const benchmarks: ReadonlyArray<readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]> = [
+  ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
+  ["simulation", "virtual against real time, the cost of more clusters and sessions, and what distance costs a client", simulation]
 ]
 
 const help = `npm run bench -- NAME…
@@ -14,7 +16,7 @@ ${benchmarks.map(([name, about]) => `  ${name.padEnd(10)} ${about}`).join("\n")}
 
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`
 
-const main = (): number => {
+const main = async (): Promise<number> => {
   const { values, positionals } = parseArgs({ options: { help: { type: "boolean" } }, allowPositionals: true, strict: false })
   if (values["help"] === true) {
     console.log(help)
@@ -25,8 +27,8 @@ const main = (): number => {
     console.error(`bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`)
     return 2
   }
-  for (const [name, , run] of benchmarks) if (positionals.includes(name)) for (const line of run()) console.log(line)
+  for (const [name, , run] of benchmarks) if (positionals.includes(name)) for await (const line of run()) console.log(line)
   return 0
 }
 
-process.exitCode = main()
+process.exitCode = await main()
