@@ -3,10 +3,10 @@ import type { SessionTimes } from "../../domain/fleet/configuration.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { type OwnerReference, timestamp } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
-import { type AgentObservation, type ChildAction, childPlan, type TargetObservation } from "../../domain/session/child-plan.ts"
+import { type AgentObservation, type ChildAction, childPlan, refreshEvery, type TargetObservation } from "../../domain/session/child-plan.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { SessionFailure } from "../../domain/session/session-failure.ts"
-import { type AgentHandle, Agents } from "../../ports/agents.ts"
+import { type AgentFailed, type AgentHandle, Agents, type AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { Changes } from "../sessions/changes.ts"
@@ -18,14 +18,27 @@ import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { logError, logInfo, logWarning } from "../log.ts"
 
-const afterConflict = 100
+/** Beside the task of a session's start. No session has a space in its name. */
+const refreshOf = (name: string): string => `refresh ${name}`
 /** An agent that ends sooner than so many ms after its start has failed; its successor is not started at once. */
 const steadyAfter = 10_000
+
+/** After an agent other than the representative ended, its target's pods are looked at in so many ms. */
+const lookAgainAfter = 2_000
 
 /** One agent of a session: `pod` names its member in the router, the first one is the representative. */
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
+}
+
+/** `hold` is an idle connection: an agent without any client exits (agent-and-targets §3.5). */
+interface RunningAgent extends SessionAgent {
+  /** The container that it works on; nothing for a targetless one. */
+  readonly containerId: string | undefined
+  readonly hold: FrameChannel
+  /** Epoch ms. */
+  readonly startedAt: number
 }
 
 export interface ClusterSessionController extends Controller {
@@ -47,11 +60,7 @@ interface Local {
   readonly uid: string | undefined
   target: TargetObservation<Placements>
   agent: AgentObservation
-  agents: ReadonlyArray<SessionAgent>
-  /** One idle connection per agent: an agent without any client exits (agent-and-targets §3.5). */
-  holds: ReadonlyArray<FrameChannel>
-  /** Epoch ms. */
-  readyAt: number
+  agents: ReadonlyArray<RunningAgent>
   failures: number
 }
 
@@ -60,8 +69,6 @@ const fresh = (uid: string | undefined): Local => ({
   target: { _tag: "Unresolved" },
   agent: { _tag: "None" },
   agents: [],
-  holds: [],
-  readyAt: 0,
   failures: 0
 })
 
@@ -103,24 +110,29 @@ export const makeClusterSessionController = (
     }
 
     const release = (local: Local): void => {
-      for (const hold of local.holds) hold.close()
-      local.holds = []
+      for (const { hold } of local.agents) hold.close()
       local.agents = []
     }
 
-    /** Starts over from resolving the target: an agent ended, its pod may be another one now. */
-    const startOver = (name: string, local: Local): void => {
-      if (locals.get(name) !== local || local.agent._tag !== "Ready") return
-      release(local)
+    /** An agent ended. Without the representative everything starts over: its pod may be another one now. */
+    const agentEnded = (name: string, local: Local, agent: RunningAgent): void => {
+      if (locals.get(name) !== local || local.agent._tag !== "Ready" || !local.agents.includes(agent)) return
       const now = clock.currentTimeMillisUnsafe()
-      if (now - local.readyAt < steadyAfter) {
-        local.failures++
-        const failure: SessionFailure = { reason: "Error", message: "its agent ended right after its start; `kubectl logs` of its pod says why" }
-        local.agent = { _tag: "Failed", at: now, failures: local.failures, failure }
-      } else {
+      const wasSteady = now - agent.startedAt >= steadyAfter
+      if (local.agents[0] !== agent) {
+        local.agents = local.agents.filter((one) => one !== agent)
+        local.agent = { _tag: "Ready", checkedAt: wasSteady ? now - refreshEvery + lookAgainAfter : now }
+        return changed(name)
+      }
+      release(local)
+      if (wasSteady) {
         local.failures = 0
         local.target = { _tag: "Unresolved" }
         local.agent = { _tag: "None" }
+      } else {
+        local.failures++
+        const failure: SessionFailure = { reason: "Error", message: "its agent ended right after its start; `kubectl logs` of its pod says why" }
+        local.agent = { _tag: "Failed", at: now, failures: local.failures, failure }
       }
       changed(name)
     }
@@ -134,61 +146,89 @@ export const makeClusterSessionController = (
         onFailure: (failure) => Effect.map(fail(local, failure), (failed) => { local.target = failed })
       })
 
-    /** Starts every agent of the session. The representative one must come up; a session goes on without others. */
-    const start = (name: string, session: MirrordClusterSession, local: Local, placements: Placements): Effect.Effect<void> => {
-      const owner: OwnerReference = {
-        apiVersion: apiVersionOf(mirrordClusterSessions),
-        kind: mirrordClusterSessions.kind,
-        name,
-        uid: session.metadata.uid ?? ""
-      }
-      const opened = new Set<FrameChannel>()
-      const startOne = (placement: Placements[number] | undefined) =>
-        Effect.gen(function* () {
-          const handle = yield* agents.ensure(placement, owner)
-          const hold = yield* Effect.tap(agents.connect(handle), (channel) => Effect.sync(() => opened.add(channel)))
-          return { hold, agent: { pod: placement?.podName ?? handle.name, handle } }
-        }).pipe(Effect.result)
-      return Effect.gen(function* () {
-        const wanted = placements.length === 0 ? [undefined] : placements
-        const results = yield* Effect.forEach(wanted, startOne, { concurrency: 8 })
-        const [first] = results
-        const started = results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
-        for (const result of results) {
-          if (Result.isFailure(result)) yield* logWarning("agent not started", { session: name, problem: result.failure.message })
+    /** Starts agents for a session, or says of each why not. What was started is closed again where this is interrupted. */
+    const startAgents = (name: string, session: MirrordClusterSession, placements: ReadonlyArray<Placements[number] | undefined>) =>
+      Effect.suspend(() => {
+        const owner: OwnerReference = {
+          apiVersion: apiVersionOf(mirrordClusterSessions),
+          kind: mirrordClusterSessions.kind,
+          name,
+          uid: session.metadata.uid ?? ""
         }
+        const opened = new Set<FrameChannel>()
+        const startOne = (placement: Placements[number] | undefined): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
+          Effect.gen(function* () {
+            const handle = yield* agents.ensure(placement, owner)
+            const hold = yield* Effect.tap(agents.connect(handle), (channel) => Effect.sync(() => opened.add(channel)))
+            return { hold, handle, pod: placement?.podName ?? handle.name, containerId: placement?.containerId, startedAt: yield* Clock.currentTimeMillis }
+          }).pipe(
+            Effect.tapError((error) => logWarning("agent not started", { session: name, problem: error.message })),
+            Effect.result
+          )
+        const closeAll = Effect.sync(() => opened.forEach((hold) => hold.close()))
+        return Effect.forEach(placements, startOne, { concurrency: 8 }).pipe(
+          Effect.onInterrupt(() => closeAll),
+          Effect.tapDefect(() => closeAll)
+        )
+      })
+
+    const follow = (name: string, local: Local, agent: RunningAgent): void =>
+      agent.hold.open({ message: () => {}, ended: () => agentEnded(name, local, agent), drained: () => {}, ignored: () => {} })
+
+    /** Starts every agent of the session. The representative one must come up; a session goes on without others. */
+    const start = (name: string, session: MirrordClusterSession, local: Local, placements: Placements): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const [first, ...others] = yield* startAgents(name, session, placements.length === 0 ? [undefined] : placements)
+        const started = [first, ...others].flatMap((result) => (result !== undefined && Result.isSuccess(result) ? [result.success] : []))
         if (locals.get(name) !== local || first === undefined || Result.isFailure(first)) {
           for (const { hold } of started) hold.close()
           const message = first !== undefined && Result.isFailure(first) ? first.failure.message : "it is gone"
           local.agent = yield* fail(local, { reason: "Error", message })
         } else {
-          local.readyAt = yield* Clock.currentTimeMillis
-          local.agents = started.map(({ agent }) => agent)
-          local.holds = started.map(({ hold }) => hold)
-          local.agent = { _tag: "Ready" }
-          for (const hold of local.holds) {
-            hold.open({ message: () => {}, ended: () => startOver(name, local), drained: () => {}, ignored: () => {} })
-          }
+          local.agents = started
+          local.agent = { _tag: "Ready", checkedAt: yield* Clock.currentTimeMillis }
+          for (const agent of started) follow(name, local, agent)
         }
         changed(name)
       }).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => opened.forEach((hold) => hold.close()))),
         Effect.catchDefect((defect) =>
           Effect.gen(function* () {
-            for (const hold of opened) hold.close()
             yield* logError("agent not started", { session: name, defect: String(defect) })
             local.agent = yield* fail(local, { reason: "Error", message: "starting its agent failed; the operator's log says why" })
             changed(name)
           })
         )
       )
-    }
 
-    /** After a failure the target is looked up anew: its pod may be another one by now. */
+    /** Starts agents next to pods that are new. What cannot be found out now is found out next time. */
+    const refresh = (name: string, session: MirrordClusterSession, local: Local): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const found = Result.getOrElse(yield* Effect.result(resolveTarget(api, session)), (): Placements => [])
+        const known = new Set(local.agents.map(({ containerId }) => containerId))
+        const results = yield* startAgents(name, session, found.filter(({ containerId }) => !known.has(containerId)))
+        const started = results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
+        if (locals.get(name) !== local || local.agent._tag !== "Ready") {
+          for (const { hold } of started) hold.close()
+          return
+        }
+        local.agents = [...local.agents, ...started]
+        for (const agent of started) follow(name, local, agent)
+        if (started.length > 0) changed(name)
+      }).pipe(Effect.catchDefect((defect) => logError("agents not refreshed", { session: name, defect: String(defect) })))
+
+    /** After a failure the target is looked up anew: its pod may be another one by now, or there may be none. */
     const startAgain = (name: string, session: MirrordClusterSession, local: Local, known: Placements): Effect.Effect<void> =>
       local.failures === 0
         ? start(name, session, local, known)
-        : Effect.flatMap(Effect.result(resolveTarget(api, session)), (found) => start(name, session, local, Result.getOrElse(found, () => known)))
+        : Effect.matchEffect(resolveTarget(api, session), {
+            onSuccess: (found) => start(name, session, local, found),
+            onFailure: (failure) =>
+              Effect.map(fail(local, failure), (failed) => {
+                local.target = failed
+                local.agent = { _tag: "None" }
+                changed(name)
+              })
+          })
 
     const patch = (name: string, body: object): Effect.Effect<KubeObject, KubeError> =>
       api.mergePatch(mirrordClusterSessions, name, body, { subresource: "status" })
@@ -201,6 +241,12 @@ export const makeClusterSessionController = (
           local.agent = { _tag: "Starting" }
           run(name, startAgain(name, session, local, action.placement))
           return Effect.void
+        case "RefreshAgents":
+          return Effect.map(Clock.currentTimeMillis, (checkedAt) => {
+            local.agent = { _tag: "Ready", checkedAt }
+            run(refreshOf(name), refresh(name, session, local))
+            enqueue(name)
+          })
         case "PatchStatus":
           return patch(name, { metadata: action.precondition, status: action.patch })
         case "DeleteChild":
@@ -219,7 +265,7 @@ export const makeClusterSessionController = (
         if (local !== undefined) release(local)
         heartbeats.forget(name)
         sockets.forget(name)
-        return FiberMap.remove(tasks, name)
+        return Effect.andThen(FiberMap.remove(tasks, refreshOf(name)), FiberMap.remove(tasks, name))
       })
 
     const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>
@@ -260,7 +306,10 @@ export const makeClusterSessionController = (
         for (const action of actions) {
           const result = yield* Effect.result(perform(name, session, local, action))
           if (Result.isSuccess(result)) continue
-          if (result.failure.reason === "Conflict") return { after: afterConflict }
+          if (result.failure.reason === "Conflict") {
+            yield* sessions.reread(name)
+            return "Conflict"
+          }
           return yield* result.failure
         }
         const times = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))

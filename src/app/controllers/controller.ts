@@ -1,12 +1,20 @@
 import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
 import { logWarning } from "../log.ts"
 
-/** What a reconcile wants next: to be called again after so many ms, or only when something changes. */
-export type Requeue = { readonly after: number } | undefined
+/**
+ * What a reconcile wants next: to be called again after so many ms; soon, as somebody else wrote first; or only when something
+ * changes.
+ */
+export type Requeue = { readonly after: number } | "Conflict" | undefined
 
-/** Delay before the n-th repetition of a failing reconcile, in ms, before jitter. */
-const firstBackoff = 200
-const longestBackoff = 30_000
+/** Bounds of the delay before the n-th repetition in a row, in ms, before jitter. */
+interface Backoff {
+  readonly first: number
+  readonly longest: number
+}
+const afterFailure: Backoff = { first: 200, longest: 30_000 }
+/** The newer object is on its way by the watch, unless that watch is silent (failures.md class 7). */
+const afterConflict: Backoff = { first: 100, longest: 5_000 }
 
 export interface Controller {
   /** Something about this key changed. Keys that are being reconciled are reconciled once more afterwards. */
@@ -32,13 +40,12 @@ export const makeController = <E, R>(options: {
     const fibers = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(fibers)<R>()
 
-    const backoff = (failures: number) =>
-      Effect.map(Random.nextBetween(0.8, 1.2), (jitter) =>
-        Math.min(longestBackoff, firstBackoff * 2 ** Math.min(failures, 20)) * jitter
-      )
+    const backoff = ({ first, longest }: Backoff, times: number) =>
+      Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
 
     const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
       let failures = 0
+      let conflicts = 0
       for (;;) {
         entry.dirty = false
         entry.wake.closeUnsafe()
@@ -47,10 +54,14 @@ export const makeController = <E, R>(options: {
         let delay: number | undefined
         if (Exit.isSuccess(exit)) {
           failures = 0
-          delay = exit.value?.after
+          if (exit.value === "Conflict") delay = yield* backoff(afterConflict, conflicts++)
+          else {
+            conflicts = 0
+            delay = exit.value?.after
+          }
         } else {
           // Also when something inside was interrupted: a key whose loop just ended would never be reconciled again.
-          delay = yield* backoff(failures++)
+          delay = yield* backoff(afterFailure, failures++)
           yield* logWarning("reconcile failed", {
             controller: options.name,
             key,

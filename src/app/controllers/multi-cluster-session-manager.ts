@@ -29,7 +29,6 @@ const callTimeout = 10_000
 /** Before a call to a cluster that failed is thought about again, in ms. */
 const afterFailure = 1_000
 /** After a conflict the newer object is on its way by the watch, in ms. */
-const afterConflict = 100
 
 export interface SessionManagerOptions {
   readonly local: KubeApi
@@ -292,7 +291,10 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         const failures = results.flatMap((result) => (Result.isFailure(result) ? [result.failure] : []))
         const serious = failures.find(({ reason }) => reason !== "Conflict")
         if (serious !== undefined) return yield* serious
-        if (failures.length > 0) return { after: afterConflict }
+        if (failures.length > 0) {
+          yield* parents.reread(name)
+          return "Conflict"
+        }
         const times = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
         const next = Math.min(...times, ...(beat.nextAt !== undefined && alive ? [beat.nextAt] : []))
         return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined

@@ -14,9 +14,15 @@ export interface Reflector {
   readonly awaitSynced: Effect.Effect<void>
   /** Why the cluster cannot be read at the moment, if so. */
   readonly problem: () => KubeError | undefined
+  /** Reads one object anew, for a caller who has just learnt that it changed: a watch may be open and yet lose changes. */
+  readonly reread: (name: string, namespace?: string) => Effect.Effect<void>
   /** Ends a pause after failures at once: somebody else has just seen that the server answers. */
   readonly retryNow: () => void
 }
+
+/** Versions that are numbers can be compared; of others nothing is known. */
+const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
+  than !== undefined && than.metadata.uid === object.metadata.uid && Number(object.metadata.resourceVersion) < Number(than.metadata.resourceVersion)
 
 const keyOf = (name: string, namespace: string | undefined): string => (namespace === undefined ? name : `${namespace}/${name}`)
 
@@ -47,15 +53,23 @@ export const makeReflector = (
       cache.set(key, object)
       changed(object, false, before)
     }
+    /** What was reread is ahead of the watch. */
+    const putNewer = (object: KubeObject): void => {
+      if (!isOlder(object, cache.get(keyOf(object.metadata.name, object.metadata.namespace)))) put(object)
+    }
     const remove = (object: KubeObject): void => {
       const key = keyOf(object.metadata.name, object.metadata.namespace)
       const before = cache.get(key)
-      if (cache.delete(key)) changed(object, true, before)
+      // It was made anew meanwhile: only its predecessor is gone.
+      if (before === undefined || before.metadata.uid !== object.metadata.uid) return
+      cache.delete(key)
+      changed(object, true, before)
     }
 
     const relist = Effect.map(api.list(ref, selection), ({ items, resourceVersion }) => {
       const present = new Set(items.map(({ metadata }) => keyOf(metadata.name, metadata.namespace)))
       for (const [key, object] of cache) if (!present.has(key)) remove(object)
+      // A list is the truth, be it older than what was known: a server may have been restored from a backup.
       for (const object of items) put(object)
       isSynced = true
       synced.openUnsafe()
@@ -76,7 +90,7 @@ export const makeReflector = (
                 return
               }
               version = event.object.metadata.resourceVersion ?? version
-              if (event._tag === "Changed") put(event.object)
+              if (event._tag === "Changed") putNewer(event.object)
               else remove(event.object)
             })
           )
@@ -111,6 +125,16 @@ export const makeReflector = (
       synced: () => isSynced,
       awaitSynced: synced.await,
       problem: () => Ref.getUnsafe(problem),
+      reread: (name, namespace) =>
+        api.get(ref, name, namespace).pipe(
+          Effect.map(putNewer),
+          Effect.catch((error) =>
+            Effect.sync(() => {
+              const object = cache.get(keyOf(name, namespace))
+              if (error.reason === "NotFound" && object !== undefined) remove(object)
+            })
+          )
+        ),
       retryNow: () => void Queue.offerUnsafe(wake, undefined)
     }
   })

@@ -14,23 +14,27 @@ export class Changes {
     for (const session of [...this.#listeners.keys()]) this.notify(session)
   }
 
+  /** Calls `listener` after each change of the session, until the returned function is called. */
+  readonly listen = (session: string, listener: () => void): (() => void) => {
+    const listeners = this.#listeners.get(session) ?? new Set()
+    this.#listeners.set(session, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(session)
+    }
+  }
+
   /** Waits until `read` gives something, asking again after each change of the session. */
   readonly until = <A extends object>(session: string, read: () => A | undefined): Effect.Effect<A> =>
     Effect.callback<A>((resume) => {
-      const stop = (): void => {
-        const listeners = this.#listeners.get(session)
-        listeners?.delete(listener)
-        if (listeners?.size === 0) this.#listeners.delete(session)
-      }
-      const listener = (): void => {
+      const look = (): void => {
         const value = read()
         if (value === undefined) return
         stop()
         resume(Effect.succeed(value))
       }
-      const listeners = this.#listeners.get(session) ?? new Set()
-      this.#listeners.set(session, listeners.add(listener))
-      listener()
+      const stop = this.listen(session, look)
+      look()
       return Effect.sync(stop)
     })
 }

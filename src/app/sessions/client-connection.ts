@@ -44,6 +44,11 @@ export interface ClientConnectionOptions {
   readonly connected: ReadonlyMap<MemberName, FrameChannel>
   /** Dials a member (again). Fails when it cannot be reached now; it is tried again later. */
   readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, { readonly message: string }>
+  /** Where members come and go while the connection lives: who they are now, and the way to be told of changes, which ends with the second. */
+  readonly members?: {
+    readonly now: () => ReadonlyArray<MemberName>
+    readonly listen: (changed: () => void) => () => void
+  }
   /** Told to the client's log as soon as its phase allows. */
   readonly warnings?: ReadonlyArray<string>
   /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
@@ -214,6 +219,26 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       },
       ignored: (what) => perform({ _tag: "Warn", message: `the client sent a ${what}, which was ignored: only binary messages count` })
     })
+    const { members } = options
+    if (members !== undefined) {
+      let known: ReadonlySet<MemberName> = new Set(router.members)
+      const follow = (): void => {
+        const current = new Set(members.now())
+        // Without the default there is nothing to go on with: it ends by itself, or the session is being prepared anew.
+        if (over || !current.has(router.defaultMember)) return
+        const left = [...known].filter((member) => !current.has(member))
+        const joined = [...current].filter((member) => !known.has(member))
+        known = current
+        for (const member of left) {
+          detach(member)
+          run(`dial ${member}`, Effect.void)
+          feed({ _tag: "MemberLeft", member, reason: "its pod is gone" })
+        }
+        for (const member of joined) redial(member, 0)
+      }
+      yield* Effect.acquireRelease(Effect.sync(() => members.listen(follow)), (stop) => Effect.sync(stop))
+      follow()
+    }
     const { pingMembersEvery } = router
     if (pingMembersEvery !== undefined) {
       const check = (): void => {

@@ -137,6 +137,10 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           },
           client,
           connected: new Map([[memberName(representative.pod), first]]),
+          members: {
+            now: () => controller.agents(name).map(({ pod }) => memberName(pod)),
+            listen: (changed) => changes.listen(name, changed)
+          },
           connect: (member) => {
             const agent = controller.agents(name).find(({ pod }) => memberName(pod) === member)
             return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : agents.connect(agent.handle)

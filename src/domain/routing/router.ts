@@ -73,6 +73,10 @@ export const step = (state: RouterState, input: RouterInput): readonly [RouterSt
     case "MemberLost":
       if (turn.state.links.has(input.member)) lose(turn, input.member, input.reason)
       break
+    case "MemberLeft":
+      if (turn.state.links.has(input.member)) lose(turn, input.member, input.reason)
+      setMembers(turn, turn.state.options.members.filter((member) => member !== input.member || member === turn.state.options.defaultMember))
+      break
     case "WarnUser":
       warnUser(turn, input.message)
       break
@@ -207,9 +211,12 @@ const mayRead = (version: string | undefined, since: string | undefined): boolea
 
 // Members
 
+const setMembers = (turn: Turn, members: ReadonlyArray<MemberName>): void =>
+  update(turn, { options: { ...turn.state.options, members } })
+
 const connected = (turn: Turn, member: MemberName): void => {
   const { options } = turn.state
-  if (!options.members.includes(member)) return warnOperator(turn, `${nameOf(turn.state, member)} is not a member of this session`)
+  if (!options.members.includes(member)) setMembers(turn, [...options.members, member])
   if (turn.state.links.has(member)) lose(turn, member, "it was replaced by a new connection")
   if (turn.state.ended) return
   setLink(turn, member, { version: undefined, versionSwitches: [], pings: [], results: { Tcp: [], TcpSteal: [] } })

@@ -9,7 +9,7 @@ import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
 
 export interface RouterOptions {
-  /** All members of the session, connected or not. */
+  /** All members of the session, connected or not; others join by connecting. */
   readonly members: ReadonlyArray<MemberName>
   readonly defaultMember: MemberName
   /** For the texts of warnings. */
@@ -26,6 +26,8 @@ export type RouterInput = { readonly now: number } & (
   | { readonly _tag: "FromMember"; readonly member: MemberName; readonly bytes: Uint8Array }
   | { readonly _tag: "MemberConnected"; readonly member: MemberName }
   | { readonly _tag: "MemberLost"; readonly member: MemberName; readonly reason: string }
+  /** It is no member any more: lost for good, if it was connected. */
+  | { readonly _tag: "MemberLeft"; readonly member: MemberName; readonly reason: string }
   /** A sentence for the user's log, said as soon as the client's phase allows it. */
   | { readonly _tag: "WarnUser"; readonly message: string }
   | { readonly _tag: "Tick" }

@@ -27,8 +27,8 @@ export type TargetObservation<P> =
 export type AgentObservation =
   | { readonly _tag: "None" }
   | { readonly _tag: "Starting" }
-  /** A client's socket to it would be usable. */
-  | { readonly _tag: "Ready" }
+  /** A client's socket to it would be usable. `checkedAt`: when the target's pods were looked at last, epoch ms. */
+  | { readonly _tag: "Ready"; readonly checkedAt: number }
   | FailedAttempt
 
 /** Everything from which a member decides about one of its sessions. Times are epoch ms. */
@@ -57,6 +57,8 @@ export type ChildAction<P> =
    * up.
    */
   | { readonly _tag: "StartAgent"; readonly placement: P }
+  /** Look at the target's pods again, and start agents next to new ones: a workload is scaled and rolled out while it is used. */
+  | { readonly _tag: "RefreshAgents" }
   /** Merge patch of the child's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /** Delete the child; `why` is for log and Event. */
@@ -68,6 +70,9 @@ const memberPatience = 15_000
 
 const firstRetry = 15_000
 const longestRetry = 300_000
+
+/** Milliseconds between two looks at the pods of a target whose agents run. */
+export const refreshEvery = 30_000
 
 const retryAt = ({ at, failures }: FailedAttempt): number =>
   at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), longestRetry)
@@ -126,7 +131,11 @@ const progress = <P>(
   if (target._tag === "Failed")
     return now >= retryAt(target) ? { act: { _tag: "ResolveTarget" } } : { at: retryAt(target) }
   if (agent._tag === "None") return { act: { _tag: "StartAgent", placement: target.placement } }
-  if (agent._tag !== "Failed") return {}
+  if (agent._tag === "Ready") {
+    const refreshAt = agent.checkedAt + refreshEvery
+    return now >= refreshAt ? { act: { _tag: "RefreshAgents" } } : { at: refreshAt }
+  }
+  if (agent._tag === "Starting") return {}
   return now >= retryAt(agent) ? { act: { _tag: "StartAgent", placement: target.placement } } : { at: retryAt(agent) }
 }
 

@@ -111,6 +111,44 @@ describe("one session in one cluster", () => {
     })
   )
 
+  it.effect("takes in pods that the target gets while it is used, and lets go of those that it loses", () =>
+    Effect.gen(function* () {
+      const { agents, api, create, member } = yield* start
+      const running = () => member.controller.agents(name).map(({ pod }) => pod)
+      create()
+      yield* pass(15)
+      addPod(api, "myapp-2")
+      yield* pass(31)
+      expect(running()).toEqual(["myapp-1", "myapp-2"])
+      expect(agents.open).toBe(2)
+      api.erase(pods, "myapp-2", "default")
+      yield* pass(15)
+      agents.end("myapp-2")
+      yield* pass(5)
+      expect(running()).toEqual(["myapp-1"])
+      expect(agents.open).toBe(1)
+      yield* pass(60)
+      expect(running()).toEqual(["myapp-1"])
+    })
+  )
+
+  it.effect("replaces the agent of one of several pods without touching the others", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      addPod(api, "myapp-2")
+      create()
+      yield* pass(15)
+      const [first] = member.controller.agents(name)
+      agents.end("myapp-2")
+      yield* pass(0.5)
+      expect(member.controller.agents(name)).toEqual([first])
+      expect(condition()?.status).toBe("True")
+      yield* pass(3)
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
+      expect(member.controller.agents(name)[0]).toBe(first)
+    })
+  )
+
   it.effect("does not start agents in a hot loop when each ends at once", () =>
     Effect.gen(function* () {
       const { agents, condition, create } = yield* start
@@ -208,7 +246,9 @@ describe("one session in one cluster", () => {
         yield* pass(1)
         if (i % 10 === 0) api.write(mirrordClusterSessions, name, { status: { connectedTimestamp: timestamp(day0 + i * 1_000) } })
       }
-      expect(api.calls.slice(before).map(({ verb }) => verb)).toEqual([])
+      expect(writesSince(api, before)).toEqual([])
+      // Eight looks at the target's pods, one each 30 s.
+      expect(api.calls.slice(before).filter(({ verb }) => verb === "list")).toHaveLength(8)
       expect(api.peek(mirrordClusterSessions, name)).toBeDefined()
     })
   )

@@ -93,6 +93,21 @@ describe("the kernel of controllers", () => {
     })
   )
 
+  it.effect("repeats after a conflict soon, but later and later while conflicts go on", () =>
+    Effect.gen(function* () {
+      const { enqueue, times } = yield* noted((_key, run) => Effect.succeed(run <= 12 ? "Conflict" : undefined))
+      enqueue("a")
+      yield* TestClock.adjust("2 minutes")
+      const pauses = gaps(times())
+      expect(pauses).toHaveLength(12)
+      for (const [i, pause] of pauses.entries()) {
+        const wanted = Math.min(5_000, 100 * 2 ** i)
+        expect(pause).toBeGreaterThanOrEqual(wanted * 0.8 - 1)
+        expect(pause).toBeLessThanOrEqual(wanted * 1.2 + 1)
+      }
+    })
+  )
+
   it.effect("takes a defect and an interruption inside a reconcile for failures: the key lives on", () =>
     Effect.gen(function* () {
       const { enqueue, times } = yield* noted((_key, run) =>

@@ -61,6 +61,45 @@ describe("a reflector", () => {
     })
   )
 
+  it.effect("rereads an object whose changes a silent watch has lost; the watch's older events do not take it back", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a", "1")
+      write(api, "b", "1")
+      const { events, names, reflector } = yield* start(api)
+      api.setMuted(true)
+      write(api, "a", "2")
+      api.erase(configMaps, "b", "default")
+      yield* reflector.reread("a", "default")
+      yield* reflector.reread("b", "default")
+      yield* reflector.reread("never", "default")
+      expect([names(), reflector.get("a", "default")?.["data"]]).toEqual([["a"], { value: "2" }])
+      expect(events).toEqual(["+a", "+b", "+a", "-b"])
+      api.setMuted(false)
+      const before = reflector.get("a", "default")
+      write(api, "a", "3")
+      write(api, "a", "4")
+      // The watch's events of 3 and 4 are still in its queue.
+      yield* reflector.reread("a", "default")
+      const told = events.length
+      yield* TestClock.adjust(1)
+      expect(before?.["data"]).toEqual({ value: "2" })
+      expect(reflector.get("a", "default")?.["data"]).toEqual({ value: "4" })
+      expect(events).toHaveLength(told)
+    })
+  )
+
+  it.effect("keeps what it knows where a reread fails", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      const { names, reflector } = yield* start(api)
+      api.before = () => Effect.fail(failing("Unreachable"))
+      yield* reflector.reread("a", "default")
+      expect(names()).toEqual(["a"])
+    })
+  )
+
   it.effect("is synced only after the first complete list", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("test")

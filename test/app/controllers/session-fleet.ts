@@ -32,7 +32,8 @@ export const day0 = Date.UTC(2026, 0, 1)
 /** Agents that are plain values; every one that is held can be made to end. */
 export class FakeAgents {
   readonly ensured: Array<{ readonly pod: string | undefined; readonly owner: OwnerReference }> = []
-  readonly held = new Set<FrameHandlers | undefined>()
+  /** Which agent each held connection belongs to. */
+  readonly held = new Map<FrameHandlers | undefined, string>()
   open = 0
   /** Fails `ensure` with this sentence. */
   problem: string | undefined
@@ -44,7 +45,7 @@ export class FakeAgents {
         if (this.problem !== undefined) return Effect.fail(new AgentFailed({ agent: "agent", detail: this.problem }))
         return Effect.as(this.beforeEnsure(placement), { name: `agent-of-${placement?.podName ?? owner.uid}`, host: "127.0.0.1", port: 1 })
       }),
-    connect: () =>
+    connect: ({ name }) =>
       Effect.sync(() => {
         this.open++
         let handlers: FrameHandlers | undefined
@@ -70,13 +71,16 @@ export class FakeAgents {
                 given.ended(reason)
               }
             }
-            this.held.add(handlers)
+            this.held.set(handlers, name)
           }
         }
       })
   }
   endAll(): void {
-    for (const handlers of [...this.held]) handlers?.ended("the agent ended")
+    for (const handlers of [...this.held.keys()]) handlers?.ended("the agent ended")
+  }
+  end(pod: string): void {
+    for (const [handlers, agent] of [...this.held]) if (agent === `agent-of-${pod}`) handlers?.ended("the agent ended")
   }
 }
 

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
-import { type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
+import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
 import type { SessionLocks } from "../../../src/app/sessions/session-locks.ts"
 import { noLocks } from "../../../src/domain/routing/port-locks.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
@@ -35,7 +35,9 @@ interface Scene {
 }
 
 /** A connection with two clusters; the client has gone through its handshake. */
-const scene = (options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean } = {}): Effect.Effect<Scene, never, Scope.Scope> =>
+const scene = (
+  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"] } = {}
+): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
     const redialled: Array<FakeChannel> = []
@@ -53,6 +55,7 @@ const scene = (options: { readonly pingMembersEvery?: number; readonly canRedial
               redialled.push(channel)
               return Effect.succeed(channel)
             }),
+          ...(options.members === undefined ? {} : { members: options.members }),
           locks: { current: noLocks },
           terminated: Effect.callback((resume) => {
             terminate = (reason) => resume(Effect.succeed({ reason }))
@@ -106,6 +109,36 @@ describe("the shell around the router", () => {
       yield* TestClock.adjust("15 seconds")
       assert.lengthOf(redialled, 1)
       assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+    })
+  )
+
+  it.effect("takes in members that join and lets go of those that leave, but never of the default", () =>
+    Effect.gen(function* () {
+      let now = [a, b]
+      let changed = (): void => {}
+      const { client, first, redialled, second } = yield* scene({
+        members: {
+          now: () => now,
+          listen: (listener) => {
+            changed = listener
+            return () => {}
+          }
+        }
+      })
+      now = [a, b, memberName("cluster-c")]
+      changed()
+      changed()
+      yield* TestClock.adjust("1 second")
+      assert.lengthOf(redialled, 1)
+      assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+      now = [a, memberName("cluster-c")]
+      changed()
+      assert.isTrue(second.isClosed())
+      yield* TestClock.adjust("60 seconds")
+      assert.lengthOf(redialled, 1)
+      now = []
+      changed()
+      assert.isFalse(first.isClosed() || client.isClosed())
     })
   )
 

@@ -321,8 +321,25 @@ describe("what cannot be read", () => {
     expect(s.has("ToClient").at(-1)?.bytes).toEqual(file)
   })
 
-  it("a member that is not of the session is not let in", () => {
-    const s = new Scenario().put({ _tag: "MemberConnected", member: c }).member(c, { _tag: "Pong" })
-    expect(s.take().map((output) => output._tag)).toEqual(["Warn", "Dropped"])
+  it("a member that joins later gets the client's version and subscriptions, one that leaves is named once and forgotten", () => {
+    const s = Scenario.connected({}, { memberKind: "agent" })
+    s.client({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+    for (const member of [a, b]) s.member(member, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+    s.client({ _tag: "ReadyForLogs" })
+    s.client({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+    for (const member of [a, b]) s.member(member, { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } })
+    s.take()
+    s.put({ _tag: "MemberConnected", member: c }).member(c, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+    expect(s.toMember(c).map(({ _tag }) => _tag)).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
+    s.take()
+    s.put({ _tag: "MemberLeft", member: c, reason: "its pod is gone" })
+    expect(s.state.options.members).toEqual([a, b])
+    expect(s.take().filter((output) => output._tag === "ToClient")).toHaveLength(1)
+    s.put({ _tag: "MemberLeft", member: c, reason: "again" }).put({ _tag: "MemberLeft", member: a, reason: "the default cannot" })
+    expect(s.state.options.members).toContain(a)
+  })
+
+  it("what somebody says who is no member is dropped", () => {
+    expect(new Scenario().member(c, { _tag: "Pong" }).take().map((output) => output._tag)).toEqual(["Dropped"])
   })
 })

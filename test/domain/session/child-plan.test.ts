@@ -67,10 +67,10 @@ describe("childPlan", () => {
     })
     expect(childPlan(observed({ target: resolved }), created)[0]).toEqual({ _tag: "StartAgent", placement: "pod" })
     expect(tags({ target: resolved, agent: { _tag: "Starting" } })).toEqual(["PatchStatus", "RequeueAt"])
-    const { child, condition } = conditionOf({ target: resolved, agent: { _tag: "Ready" } })
+    const { child, condition } = conditionOf({ target: resolved, agent: { _tag: "Ready", checkedAt: created } })
     expect(condition).toMatchObject({ status: "True" })
     expect(observeChild(child)).toMatchObject({ _tag: "Present", ready: true, failure: undefined, parentName: "mc-1" })
-    expect(tags({ child, target: resolved, agent: { _tag: "Ready" } })).toEqual(["RequeueAt"])
+    expect(tags({ child, target: resolved, agent: { _tag: "Ready", checkedAt: created } })).toEqual(["RequeueAt"])
   })
 
   it("says why it fails in the form that the primary reads, and tries again with growing pauses", () => {
