@@ -29,6 +29,8 @@ interface Change {
 interface Watcher {
   readonly selection: Selection | undefined
   readonly listener: WatchListener
+  /** Something was kept from it: whatever it would be told now would hide that. */
+  missed: boolean
 }
 
 /** So many changes are kept for watches from the past and for stale reads; a watch from before them is told 410. */
@@ -83,6 +85,7 @@ export class MemoryObjects {
   #objects = new Map<string, Map<string, KubeObject>>()
   #changes: Array<Change> = []
   #watchers = new Map<string, Set<Watcher>>()
+  readonly #present = new Set<string>()
   #version = 0
   #uids = 0
   /** Versions up to here are forgotten: a watch from before is told 410. */
@@ -97,9 +100,21 @@ export class MemoryObjects {
     return this.#version
   }
 
-  /** While muted, watches stay open but changes are lost to them for ever. */
+  /**
+   * While muted, watches stay open but changes do not reach them. Afterwards those that missed something are told 410, as a server
+   * does whose watch cache has lost events; a watch that is begun anew from its old version gets them.
+   */
   setMuted(muted: boolean): void {
     this.#muted = muted
+    if (muted) return
+    const gone = this.error("watch", "Gone", "too old resource version", 410)
+    for (const watchers of this.#watchers.values()) {
+      for (const watcher of [...watchers]) {
+        if (!watcher.missed) continue
+        watchers.delete(watcher)
+        watcher.listener.ended(gone)
+      }
+    }
   }
 
   /** Ends every watch. */
@@ -119,7 +134,7 @@ export class MemoryObjects {
   /** Sends every watch a bookmark. */
   bookmark(): void {
     for (const watchers of this.#watchers.values()) {
-      for (const { listener } of watchers) listener.event({ _tag: "Bookmark", resourceVersion: String(this.#version) })
+      for (const { listener, missed } of watchers) if (!missed) listener.event({ _tag: "Bookmark", resourceVersion: String(this.#version) })
     }
   }
 
@@ -130,6 +145,11 @@ export class MemoryObjects {
   /** An object as it is. */
   peek(ref: ResourceRef, name: string, namespace?: string): KubeObject | undefined {
     return this.#objects.get(collectionOf(ref))?.get(nameKey(name, namespace))
+  }
+
+  /** Whether an object with this uid is there. */
+  has(uid: string): boolean {
+    return this.#present.has(uid)
   }
 
   /** All objects of a collection as they are. */
@@ -170,7 +190,7 @@ export class MemoryObjects {
     const from = Number(resourceVersion)
     if (from < this.#forgotten) return Result.fail(this.error("watch", "Gone", "too old resource version", 410))
     const collection = collectionOf(ref)
-    const watcher: Watcher = { selection, listener }
+    const watcher: Watcher = { selection, listener, missed: false }
     for (const change of this.#changes) {
       if (change.version > from && change.collection === collection && isSelected(change.event.object, selection)) listener.event(change.event)
     }
@@ -245,13 +265,21 @@ export class MemoryObjects {
     const objects = this.#objects.get(collection) ?? new Map<string, KubeObject>()
     this.#objects.set(collection, objects)
     const key = nameKey(object.metadata.name, object.metadata.namespace)
-    if (tag === "Changed") objects.set(key, stored)
-    else objects.delete(key)
-    if (!this.#muted) {
-      const event = { _tag: tag, object: stored } as const
-      this.#changes.push({ version, collection, before, event })
-      this.#trim()
-      for (const { listener, selection } of this.#watchers.get(collection) ?? []) if (isSelected(stored, selection)) listener.event(event)
+    const uid = stored.metadata.uid ?? ""
+    if (tag === "Changed") {
+      objects.set(key, stored)
+      this.#present.add(uid)
+    } else {
+      objects.delete(key)
+      this.#present.delete(uid)
+    }
+    const event = { _tag: tag, object: stored } as const
+    this.#changes.push({ version, collection, before, event })
+    this.#trim()
+    for (const watcher of this.#watchers.get(collection) ?? []) {
+      if (!isSelected(stored, watcher.selection)) continue
+      if (this.#muted || watcher.missed) watcher.missed = true
+      else watcher.listener.event(event)
     }
     this.committed({ version, ref, before, after: tag === "Changed" ? stored : undefined })
     return stored

@@ -60,10 +60,13 @@ export class ApiServer {
     return this.#down
   }
 
-  /** Stops it: connections are refused, watches break. */
+  /** Stops it: connections are refused; watches, and sessions' connections to the operator behind it, break. */
   stop(): void {
     this.#down = true
     this.objects.endWatches(this.#unreachable("watch", "connection reset"))
+    for (const { places: [, served], reset, what } of this.#options.network.connections) {
+      if (served === this.place && what.startsWith("session ")) reset()
+    }
   }
 
   start(): void {
@@ -128,18 +131,22 @@ export class ApiServer {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
           const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
           const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => failQueue(queue, error))
-          const stop = yield* request<() => void>(plain("watch", ref, ""), (answer) =>
-            answer(
-              objects.watch(ref, resourceVersion, selection, {
-                event: (event) =>
-                  flow.send(0, () => {
-                    heard()
-                    Queue.offerUnsafe(queue, event)
-                  }),
-                ended: (error) => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
-              })
-            )
-          )
+          const stop = yield* request<() => void>(plain("watch", ref, ""), (answer) => {
+            const started = objects.watch(ref, resourceVersion, selection, {
+              event: (event) =>
+                flow.send(0, () => {
+                  heard()
+                  Queue.offerUnsafe(queue, event)
+                }),
+              ended: (error) => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
+            })
+            if (Result.isSuccess(started)) {
+              // Whoever gave up, or died, before the answer came, stops nothing.
+              if (caller.process.state === "dead") started.success()
+              else kernel.after(watchEnds, started.success)
+            }
+            answer(started)
+          })
           heard()
           const ends = kernel.after(watchEnds, () => {
             stop()

@@ -1,6 +1,6 @@
 import type { Commit } from "../../../adapters/memory/memory-objects.ts"
 import { deployments, jobs, pods } from "../../../domain/resources/core-kinds.ts"
-import type { KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeObject, ResourceRef } from "../../../ports/kube-api.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
@@ -15,6 +15,10 @@ const agentStart: readonly [number, number] = [300, 1_500]
 /** An agent without a first client ends, ms (agent-and-targets §3.5). */
 const firstClientTimeout = 30_000
 const idleTtl = 60_000
+/** ms until an object whose owners do not exist is collected. */
+const collectAfter = 2_000
+/** ms between two attempts to pull an image. */
+const pullRetry = 5_000
 /** As `ttlSecondsAfterFinished` of agents' Jobs says, ms. */
 const finishedJobStays = 60_000
 
@@ -51,8 +55,9 @@ export class Kubelet {
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
   #counter = 0
-  /** What new agents are like. */
+  /** What new agents speak. */
   agentVersion = "1.29.0"
+  /** ms that every agent thinks before an answer, least and most. */
   agentDelay = usualAgentDelay
   /** New agents' images cannot be pulled while this says why. */
   pullProblem: string | undefined
@@ -76,8 +81,19 @@ export class Kubelet {
 
   /** Follows what happens to the API server's objects. */
   committed({ after, before, ref }: Commit): void {
+    if (before === undefined && after !== undefined) this.#collectIfOrphan(ref, after)
     if (ref.plural === jobs.plural && before === undefined && after !== undefined) this.#jobMade(after)
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
+  }
+
+  /** As the garbage collector does with what was made for an owner that is gone already. */
+  #collectIfOrphan(ref: ResourceRef, { metadata }: KubeObject): void {
+    const { objects } = this.#options.server
+    const owners = metadata.ownerReferences ?? []
+    if (owners.length === 0 || owners.some(({ uid }) => objects.has(uid))) return
+    this.#options.kernel.after(collectAfter, () => {
+      if (objects.peek(ref, metadata.name, metadata.namespace)?.metadata.uid === metadata.uid) objects.erase(ref, metadata.name, metadata.namespace)
+    })
   }
 
   // Workloads
@@ -138,6 +154,16 @@ export class Kubelet {
     this.#writePod(pod.name, { app: workload })
   }
 
+  /** Starts or deletes pods until there are so many. */
+  scale(workload: string, replicas: number): void {
+    const { objects } = this.#options.server
+    if (objects.peek(deployments, workload, workloadNamespace) === undefined) return this.deploy(workload, replicas)
+    objects.write(deployments, workload, { spec: { replicas } }, workloadNamespace)
+    const running = objects.peekAll(pods).filter((pod) => pod.metadata.labels?.["app"] === workload)
+    for (const pod of running.slice(replicas)) objects.erase(pods, pod.metadata.name, workloadNamespace)
+    for (let i = running.length; i < replicas; i++) this.#startPod(workload)
+  }
+
   setReady(workload: string, ready: boolean): void {
     const { objects } = this.#options.server
     for (const pod of objects.peekAll(pods)) {
@@ -161,7 +187,8 @@ export class Kubelet {
         if (isOver) return
         isOver = true
         forget()
-        answered(answer)
+        // Even the fastest answer comes after the request.
+        this.#options.kernel.soon(() => answered(answer))
       }
       const forget = running.process.whenDead(() => once(undefined))
       running.agent.request(request, once)
@@ -178,7 +205,9 @@ export class Kubelet {
 
   /** Kills an agent as by SIGKILL; its pod and Job fail. */
   crashAgent(name: string): void {
-    this.#agents.get(name)?.process.kill()
+    const agent = this.#agents.get(name)
+    if (agent === undefined) return
+    agent.process.kill()
     this.#ended(name, "Failed")
   }
 
@@ -211,20 +240,27 @@ export class Kubelet {
     if (this.pullProblem !== undefined) {
       const containerStatuses = [{ name: "mirrord-agent", ready: false, state: { waiting: { reason: "ErrImagePull", message: this.pullProblem } } }]
       server.objects.write(pods, podName, { status: { containerStatuses } }, operatorNamespace)
+      this.#starting.set(podName, kernel.after(pullRetry, () => {
+        this.#starting.delete(podName)
+        this.#run(job, podName)
+      }))
       return
     }
     const { args = [] } = (job as AgentJob).spec?.template?.spec?.containers?.[0] ?? {}
     const containerId = args.includes("--container-id") ? args[args.indexOf("--container-id") + 1] : undefined
+    const pod = this.#podOfContainer(containerId)
+    if (containerId !== undefined && pod === undefined) return this.#ended(podName, "Failed")
     const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) => emit({ _tag: "Log", process: podName, line }))
     const ip = `10.2.0.${++this.#counter}`
-    const [least, most] = this.agentDelay
-    const pod = this.#podOfContainer(containerId)
     const agent = new SimAgent({
       cluster: server.place,
       pod: pod ?? "",
       version: this.agentVersion,
       process,
-      delay: () => (least === most ? least : this.#random.int(least, most)),
+      delay: () => {
+        const [least, most] = this.agentDelay
+        return least === most ? least : this.#random.int(least, most)
+      },
       firstClientTimeout,
       idleTtl,
       exited: () => this.#ended(podName, "Succeeded")
@@ -249,8 +285,10 @@ export class Kubelet {
       this.#agents.delete(name)
       agent.process.kill()
       this.#options.emit({ _tag: "AgentEnded", cluster: this.#options.server.place, agent: name, pod: "" })
-      return
     }
+    // Without back-off, a Job whose pod is deleted has failed.
+    const job = pod.metadata.labels?.["job-name"]
+    if (job !== undefined) return this.#finish(job, "Failed")
     // An agent lives in its target's namespaces: without the container it ends.
     const id = containerIdOf(pod)
     for (const { containerId, name: agentName, process } of this.agents) {
@@ -263,12 +301,17 @@ export class Kubelet {
   /** An agent's process ended while its pod is still there. */
   #ended(podName: string, phase: "Succeeded" | "Failed"): void {
     const { emit, kernel, server } = this.#options
-    if (!this.#agents.delete(podName)) return
-    emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
+    // One whose target is gone ends before it begins.
+    if (this.#agents.delete(podName)) emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
     const pod = server.objects.peek(pods, podName, operatorNamespace)
     const jobName = pod?.metadata.labels?.["job-name"]
     if (pod === undefined || jobName === undefined) return
     server.objects.write(pods, podName, { status: { phase } }, operatorNamespace)
+    this.#finish(jobName, phase)
+  }
+
+  #finish(jobName: string, phase: "Succeeded" | "Failed"): void {
+    const { kernel, server } = this.#options
     const job = server.objects.peek(jobs, jobName, operatorNamespace)
     if (job === undefined) return
     server.objects.write(jobs, jobName, { status: phase === "Failed" ? { failed: 1 } : { succeeded: 1 } }, operatorNamespace)

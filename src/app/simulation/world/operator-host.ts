@@ -11,6 +11,7 @@ import { acceptConnection } from "../../api/accept-connection.ts"
 import type { ConnectRequest, OperatorFacade } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { makeOperator } from "../../operator/operator.ts"
+import { untilStarted } from "../../operator/starting.ts"
 import type { Answer } from "../../../adapters/memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
@@ -106,7 +107,7 @@ export class OperatorHost {
     process.whenDead(() => this.#died(process))
     const operator = Effect.gen({ self: this }, function* () {
       const local = this.#access(process, server, "system:serviceaccount:mirrord:mirrord-operator")
-      this.#facade = yield* makeOperator({ namespace: operatorNamespace, version: "simulated", fleet: this.#options.fleet }).pipe(
+      const made = makeOperator({ namespace: operatorNamespace, version: "simulated", fleet: this.#options.fleet }).pipe(
         Effect.provideService(ClusterConnector, {
           local,
           member: ({ name: cluster }) =>
@@ -118,6 +119,7 @@ export class OperatorHost {
         }),
         Effect.provideService(Agents, podAgents(local.api, agentSettings, (host, port) => this.#dial(process, host, port)))
       )
+      this.#facade = yield* untilStarted(made)
       return yield* Effect.never
     })
     process.run(operator, (exit) => {
@@ -147,12 +149,19 @@ export class OperatorHost {
     this.start()
   }
 
+  /** As by SIGSTOP. */
   pause(): void {
-    this.#process?.pause()
+    const process = this.#process
+    if (process?.state !== "running") return
+    process.pause()
+    this.#options.emit({ _tag: "Operator", cluster: this.place, process: process.name, change: "paused" })
   }
 
   resume(): void {
-    this.#process?.resume()
+    const process = this.#process
+    if (process?.state !== "paused") return
+    this.#options.emit({ _tag: "Operator", cluster: this.place, process: process.name, change: "resumed" })
+    process.resume()
   }
 
   setSkew(ms: number): void {
@@ -304,7 +313,10 @@ export class OperatorHost {
   }
 
   #call(process: SimProcess, call: Omit<PortCall, "index" | "operator">) {
-    const numbered: PortCall = { ...call, operator: this.place, index: this.#calls++ }
+    const numbered: PortCall = { ...call, operator: this.place, index: this.#calls }
+    // What was being done at the moment of death still reaches this line, but nothing leaves a dead process.
+    if (process.state === "dead") return { call: numbered, fault: undefined }
+    this.#calls++
     this.#options.emit({ _tag: "Called", call: numbered, process: process.name })
     const fault = this.#options.faults()(numbered)
     if (fault?._tag === "Crash" && (fault.when === "before" || call.verb === "link" || call.verb === "dial")) this.crash(`at call ${numbered.index}`)

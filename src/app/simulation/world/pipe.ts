@@ -3,6 +3,10 @@ import type { Kernel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
 
+/** How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's server: 15 s, 9 times). */
+const probeEvery = 15_000
+const keepAlive = 150_000
+
 /** Bytes that the network takes off a sender's hands before it counts as queued. */
 const socketBuffer = 256 * 1024
 
@@ -45,7 +49,7 @@ class End implements FrameChannel {
 
   readonly send = (bytes: Uint8Array): void => {
     const { other } = this
-    if (this.#over || other === undefined) return
+    if (this.#over || other === undefined || this.process.state === "dead") return
     this.#unread += bytes.length
     if (this.#unread > socketBuffer) this.#wasFull = true
     this.flow.send(bytes.length, () => other.arrived(bytes))
@@ -64,7 +68,7 @@ class End implements FrameChannel {
   }
 
   readonly close = (): void => {
-    if (this.#over) return
+    if (this.#over || this.process.state === "dead") return
     this.#over = true
     this.flow.send(0, () => this.other?.end("closed by the other side"))
     this.#closed()
@@ -76,6 +80,13 @@ class End implements FrameChannel {
     if (this.#endedEarly !== undefined && this.#inbox.length === 0) handlers.ended(this.#endedEarly)
   }
 
+  /** This end takes the connection for dead; the other end learns it if anything gets through to it. */
+  giveUp(reason: string): void {
+    if (this.#over) return
+    this.flow.send(0, () => this.other?.end("connection reset"))
+    this.end(reason)
+  }
+
   /** The other side is gone, as this end learns it. */
   end(reason: string): void {
     if (this.#over) return
@@ -83,6 +94,13 @@ class End implements FrameChannel {
     this.#closed()
     if (this.#handlers === undefined || this.#inbox.length > 0) this.#endedEarly = reason
     else this.#handlers.ended(reason)
+  }
+
+  /** Its process is dead: nothing of it is left on this side. */
+  abandon(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#closed()
   }
 
   arrived(bytes: Uint8Array): void {
@@ -150,27 +168,41 @@ export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions)
   const unregister = network.register(connection)
   // The kernel of a machine whose process died resets its connections.
   const mourning = [
-    left.process.whenDead(() => there.send(0, () => b.end("connection reset"))),
-    right.process.whenDead(() => back.send(0, () => a.end("connection reset")))
+    left.process.whenDead(() => {
+      there.send(0, () => b.end("connection reset"))
+      a.abandon()
+    }),
+    right.process.whenDead(() => {
+      back.send(0, () => a.end("connection reset"))
+      b.abandon()
+    })
   ]
   const forget = (): void => {
     unregister()
     for (const cancel of mourning) cancel()
   }
 
+  const isAlive = (): boolean => !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
   const { pulse } = options
   if (pulse !== undefined) {
     let unanswered = 0
     const beat = (): void => {
       if (a.over) return
-      const answers =
-        !isSilent && right.process.state === "running" && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
-      if (answers) unanswered = 0
-      else if (unanswered >= 2) return connection.reset()
+      if (isAlive() && right.process.state === "running") unanswered = 0
+      else if (unanswered >= 2) return a.giveUp("two pings were not answered")
       else unanswered++
       left.process.after(pulse, beat)
     }
     left.process.after(pulse, beat)
   }
+  // What is on the right came through an API server, whose keep-alive finds out in the end that nobody is there any more.
+  let deadFor = 0
+  const probe = (): void => {
+    if (b.over) return
+    deadFor = isAlive() ? 0 : deadFor + probeEvery
+    if (deadFor >= keepAlive) return b.giveUp("connection timed out")
+    right.process.after(probeEvery, probe)
+  }
+  if (left.place !== right.place) right.process.after(probeEvery, probe)
   return [a, b]
 }

@@ -6,6 +6,7 @@ import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import { userCertificate } from "./credentials.ts"
+import { programAnswer } from "./program-answer.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost } from "./operator-host.ts"
 import type { WorldEvent } from "./world-event.ts"
@@ -36,6 +37,8 @@ type Untimed = ClientInput extends infer I ? (I extends { readonly now: number }
 /** While a connect is answered with these, the real client repeats it on its own, 15 times (operator-api §1.2.2). */
 const repeatedCodes = new Set([429, 503, 504])
 const mostRepeats = 15
+/** Bytes of one write of a flood. */
+const floodChunk = 16 * 1024
 /** ms before the first repetition; doubles with each. */
 const firstRepeat = 5
 
@@ -59,6 +62,11 @@ export class SimClient {
   /** What the program asked for before the internal proxy was there. */
   readonly #early: Array<ClientRequest> = []
   readonly logs: Array<string> = []
+  /** What the program was told so far, such as `env of a`, `file /etc/x: file of a`; newest last. */
+  readonly answers: Array<string> = []
+  /** Bytes to write as soon as a connection is there, by its uid. */
+  readonly #floods = new Map<bigint, number>()
+  #uids = 0n
 
   constructor(options: SimClientOptions) {
     this.#options = options
@@ -67,7 +75,7 @@ export class SimClient {
     this.place = `laptop-${options.name}`
     this.process = new SimProcess(options.kernel, this.place, (line) => options.emit({ _tag: "Log", process: this.place, line }))
     this.#state = makeClient(this.#clientOptions(options.shape === "exec" ? "cli" : options.shape === "dump" ? "dump" : "reversePortForward"))
-    this.process.after(0, () => this.#connectFirst(() => this.#feed({ _tag: "Start" })))
+    this.process.after(0, () => this.#connectFirst(() => this.#begin()))
   }
 
   get state(): ClientState {
@@ -88,6 +96,19 @@ export class SimClient {
     if (this.#ended !== undefined) return
     if (this.#state.options.kind === "cli" || this.#state.phase === "idle") this.#early.push(request)
     else this.#feed({ _tag: "Do", request })
+  }
+
+  /** The program reads a file from its beginning. */
+  readFile(path: string): void {
+    const openOptions = { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
+    this.do({ _tag: "File", request: { _tag: "Open", value: { path, openOptions } } })
+  }
+
+  /** The program opens an outgoing connection, and writes so many bytes as soon as it is there. */
+  connectTo(address: { readonly ip: string; readonly port: number }, bytes = 0): void {
+    const uid = ++this.#uids
+    if (bytes > 0) this.#floods.set(uid, bytes)
+    this.do({ _tag: "Connect", transport: "Tcp", uid, remoteAddress: { _tag: "Ip", value: address } })
   }
 
   /** As by SIGKILL, or a laptop that lost power: its kernel still closes the socket. */
@@ -116,6 +137,12 @@ export class SimClient {
     this.#ended = { rule, message }
     this.#wake()
     this.#options.emit({ _tag: "ClientEnded", client: this.name, rule, message })
+  }
+
+  #begin(): void {
+    this.#feed({ _tag: "Start" })
+    if (this.#state.options.kind === "cli") return
+    for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })
   }
 
   /** Without the first connection there is no session: its refusal is the end. */
@@ -239,6 +266,12 @@ export class SimClient {
         if (uri !== undefined) this.#respond(event, uri)
         return
       }
+      case "Env":
+      case "FileAnswered":
+      case "Resolved":
+      case "Connected":
+      case "OutgoingData":
+        return this.#answered(event)
       case "HttpAborted":
         this.#uris.delete(keyOf(event))
         return
@@ -247,6 +280,25 @@ export class SimClient {
         return
       default:
         return
+    }
+  }
+
+  #answered(event: ClientEvent): void {
+    const text = programAnswer(event)
+    if (text !== undefined) this.answers.push(text)
+    if (event._tag === "FileAnswered" && event.response._tag === "Open" && event.response.value._tag === "Ok") {
+      const { fd } = event.response.value.value
+      this.do({ _tag: "File", request: { _tag: "Read", value: { remoteFd: fd, bufferSize: 4_096n } } })
+      this.do({ _tag: "File", request: { _tag: "Close", value: { fd } } })
+    }
+    if (event._tag !== "Connected") return
+    const { result, transport, uid } = event
+    const bytes = this.#floods.get(uid) ?? 0
+    this.#floods.delete(uid)
+    if (result._tag !== "Ok") return
+    const { connectionId } = result.value
+    for (let left = bytes; left > 0; left -= floodChunk) {
+      this.do({ _tag: "Write", transport, connectionId, bytes: new Uint8Array(Math.min(left, floodChunk)) })
     }
   }
 
@@ -271,10 +323,7 @@ export class SimClient {
     this.#lost("the command line is done")
     if (this.#ended !== undefined) return
     this.#state = makeClient(this.#clientOptions("intproxy"))
-    this.#connectFirst(() => {
-      this.#feed({ _tag: "Start" })
-      for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })
-    })
+    this.#connectFirst(() => this.#begin())
   }
 }
 

@@ -5,7 +5,7 @@ import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fl
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { userAuthoritySecret } from "../../operator/user-authority.ts"
-import { Kernel } from "../kernel/kernel.ts"
+import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import { ApiServer } from "./api-server.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { Kubelet } from "./kubelet.ts"
@@ -59,6 +59,17 @@ export interface SimCluster {
   readonly host: OperatorHost
 }
 
+/** What a user starts. */
+export interface ClientPlan {
+  readonly name: string
+  readonly user: string
+  readonly shape: ClientShape
+  readonly target: string
+  readonly version?: string
+  /** One that follows from the name unless it is given. */
+  readonly sessionId?: bigint
+}
+
 /** A request that entered a workload and is not answered yet, or how it was. */
 export interface EnteredRequest {
   readonly id: number
@@ -82,6 +93,7 @@ export class World {
   /** What goes wrong with operators' calls; the first plan with an opinion is heard. */
   readonly faultPlans: Array<FaultPlan> = []
   readonly #observers: Array<(event: TimedEvent) => void> = []
+  readonly #comingFaults = new Set<Cancel>()
   #connections = 0
 
   constructor(plan: WorldPlan, observers: ReadonlyArray<(event: TimedEvent) => void> = []) {
@@ -93,7 +105,8 @@ export class World {
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods } of plan.clusters) if (pods > 0) this.cluster(name).kubelet.deploy("myapp", pods)
     this.#writeCredentials()
-    for (const { host } of this.clusters.values()) host.start()
+    // Not right now: whoever makes the world may want to see the first calls, and let them fail.
+    for (const { host } of this.clusters.values()) this.kernel.after(0, () => { if (!host.isGone) host.start() })
   }
 
   get now(): number {
@@ -117,6 +130,7 @@ export class World {
   }
 
   readonly emit = (event: WorldEvent): void => {
+    if (this.#observers.length === 0) return
     const timed: TimedEvent = { ...event, at: this.kernel.now }
     for (const observe of this.#observers) observe(timed)
   }
@@ -130,9 +144,20 @@ export class World {
     this.kernel.run(this.kernel.now + ms)
   }
 
+  /** A part of a fault that is still to come; {@link heal} calls it off. */
+  faultIn(ms: number, strike: () => void): void {
+    const cancel = this.kernel.after(ms, () => {
+      this.#comingFaults.delete(cancel)
+      strike()
+    })
+    this.#comingFaults.add(cancel)
+  }
+
   /** Ends all faults: links, servers, clocks and operators are well again, but for what is gone for ever. */
   heal(): void {
     this.faultPlans.length = 0
+    for (const cancel of this.#comingFaults) cancel()
+    this.#comingFaults.clear()
     this.network.healAll()
     for (const { host, kubelet, server } of this.clusters.values()) {
       server.start()
@@ -151,8 +176,8 @@ export class World {
   }
 
   /** A user starts a session. */
-  startClient(options: { readonly name: string; readonly user: string; readonly shape: ClientShape; readonly target: string; readonly version?: string }): SimClient {
-    const id = BigInt(`0x${sha256Hex(`${this.plan.seed} session ${options.name}`).slice(0, 16)}`)
+  startClient(options: ClientPlan): SimClient {
+    const id = options.sessionId ?? BigInt(`0x${sha256Hex(`${this.plan.seed} session ${options.name}`).slice(0, 16)}`)
     const client = new SimClient({
       kernel: this.kernel,
       emit: this.emit,

@@ -89,7 +89,7 @@ describe("a pipe", () => {
     expect(atA.ended()).toBeUndefined()
   })
 
-  it("is reset when a process dies or the network resets it; a silent one tells nobody", () => {
+  it("is reset when a process dies or the network resets it; of a silent one the right end learns by keep-alive, after minutes", () => {
     for (const how of ["dies", "reset", "silent"] as const) {
       const { connect, kernel, network, right } = make()
       const [a, b] = connect()
@@ -97,9 +97,12 @@ describe("a pipe", () => {
       if (how === "dies") right.kill()
       else for (const connection of network.between("y", "x")) how === "reset" ? connection.reset() : connection.goSilent()
       a.send(bytes("?"))
-      kernel.run(600_000)
+      kernel.run(140_000)
       expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
       expect(atB.ended(), how).toBe(how === "reset" ? "connection reset" : undefined)
+      kernel.run(200_000)
+      expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
+      expect(atB.ended(), how).toBe({ dies: undefined, reset: "connection reset", silent: "connection timed out" }[how])
       expect(atB.heard).toEqual([])
     }
   })
@@ -116,7 +119,7 @@ describe("a pipe", () => {
       kernel.run(89_000)
       expect(ended(), how).toBeUndefined()
       kernel.run(91_000)
-      expect(ended(), how).toBe(how === "well" ? undefined : "connection reset")
+      expect(ended(), how).toBe(how === "well" ? undefined : "two pings were not answered")
     }
   })
 
