@@ -13,9 +13,10 @@ import type { Changes } from "../sessions/changes.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
-import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
+import { isHeartbeatOnly } from "./heartbeat-only.ts"
 import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
+import { SessionClock } from "./session-clock.ts"
 import { logError, logInfo, logWarning } from "../log.ts"
 
 /** Beside the task of a session's start. No session has a space in its name. */
@@ -83,7 +84,7 @@ export const makeClusterSessionController = (
     const { api, changes, defaults, sockets } = options
     const agents = yield* Agents
     const operatorSince = yield* Clock.currentTimeMillis
-    const heartbeats = new HeartbeatClock()
+    const times = new SessionClock(operatorSince)
     const locals = new Map<string, Local>()
     const tasks = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(tasks)<never>()
@@ -263,7 +264,7 @@ export const makeClusterSessionController = (
         const local = locals.get(name)
         locals.delete(name)
         if (local !== undefined) release(local)
-        heartbeats.forget(name)
+        times.forget(name)
         sockets.forget(name)
         return Effect.andThen(FiberMap.remove(tasks, refreshOf(name)), FiberMap.remove(tasks, name))
       })
@@ -283,9 +284,9 @@ export const makeClusterSessionController = (
         }
         const local = yield* localOf(name, session.metadata.uid)
         const now = yield* Clock.currentTimeMillis
-        const beat = heartbeat(sockets.presence(name), heartbeats.lastWritten(name), now)
+        const beat = heartbeat(sockets.presence(name), times.lastWritten(name), now)
         if (beat.write) {
-          heartbeats.wrote(name, now)
+          times.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
           const written = readCached(mirrordClusterSessions, yield* patch(name, { metadata: { uid: session.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }))
           if (Result.isFailure(written)) return undefined
@@ -294,10 +295,11 @@ export const makeClusterSessionController = (
         const actions = childPlan<Placements>(
           {
             child: session,
+            createdSeenAt: times.seen(name).created,
             target: local.target,
             agent: local.agent,
             sockets: sockets.presence(name),
-            heartbeatSeenAt: heartbeats.seen(name, session.status?.connectedTimestamp, now),
+            heartbeatSeenAt: times.heartbeatSeen(name, session.status?.connectedTimestamp, now),
             operatorSince,
             defaults
           },
@@ -312,18 +314,22 @@ export const makeClusterSessionController = (
           }
           return yield* result.failure
         }
-        const times = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
-        const next = Math.min(...times, ...(beat.nextAt === undefined ? [] : [beat.nextAt]))
+        const dueTimes = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
+        const next = Math.min(...dueTimes, ...(beat.nextAt === undefined ? [] : [beat.nextAt]))
         return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
       })
 
     yield* Effect.addFinalizer(() => Effect.sync(() => locals.forEach(release)))
     const { enqueue } = yield* makeController({ name: "ClusterSession", reconcile })
+    let hasList = false
     const sessions = yield* makeReflector(api, mirrordClusterSessions, (object, deleted, before) => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (!deleted) times.saw(object, !hasList, now)
       if (deleted || !isHeartbeatOnly(before, object)) return changed(object.metadata.name, object)
       const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
-      heartbeats.seen(object.metadata.name, connectedTimestamp, clock.currentTimeMillisUnsafe())
+      times.heartbeatSeen(object.metadata.name, connectedTimestamp, now)
     })
+    yield* Effect.forkScoped(Effect.andThen(sessions.awaitSynced, () => Effect.sync(() => { hasList = true })))
     return {
       enqueue,
       sessions,

@@ -19,9 +19,10 @@ import type { Changes } from "../sessions/changes.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import type { DebtLedger } from "./debt-ledger.ts"
-import { HeartbeatClock, isHeartbeatOnly } from "./heartbeat-clock.ts"
+import { isHeartbeatOnly } from "./heartbeat-only.ts"
 import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
+import { SessionClock } from "./session-clock.ts"
 import { logInfo, logWarning } from "../log.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
@@ -67,7 +68,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
   Effect.gen(function* () {
     const { changes, debts, fleet, local, settings, sockets } = options
     const leaderSince = yield* Clock.currentTimeMillis
-    const heartbeats = new HeartbeatClock()
+    const times = new SessionClock(leaderSince)
     /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
     const answered = new Map<string, { readonly uid: string; readonly answers: Map<string, ChildAnswer> }>()
     const unreadable = new Set<string>()
@@ -120,10 +121,12 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           clusters: new Map([...fleet.clusters].map(([cluster, { reach }]) => [cluster, reach()]))
         },
         settings,
+        createdSeenAt: times.seen(name).created,
+        deletedSeenAt: times.seen(name).deleted,
         leaderSince,
         sockets: sockets.presence(name),
-        heartbeatSeenAt: heartbeats.seen(name, parent.status?.connectedTimestamp, now),
-        debts: debts.names(),
+        heartbeatSeenAt: times.heartbeatSeen(name, parent.status?.connectedTimestamp, now),
+        debts: debts.names(parent.metadata.uid),
         sha256Hex: options.sha256Hex
       }
     }
@@ -246,7 +249,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     }
 
     const forget = (name: string): void => {
-      heartbeats.forget(name)
+      times.forget(name)
       sockets.forget(name)
       answered.delete(name)
       unreadable.delete(name)
@@ -275,10 +278,10 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         }
         unreadable.delete(name)
         const now = yield* Clock.currentTimeMillis
-        const beat = heartbeat(sockets.presence(name), heartbeats.lastWritten(name), now)
+        const beat = heartbeat(sockets.presence(name), times.lastWritten(name), now)
         const alive = (object.metadata.deletionTimestamp ?? undefined) === undefined
         if (beat.write && alive) {
-          heartbeats.wrote(name, now)
+          times.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
           object = yield* patchParent(name, { metadata: { uid: object.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }, true)
           parent = readCached(mirrordMultiClusterSessions, object)
@@ -295,22 +298,26 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           yield* parents.reread(name)
           return "Conflict"
         }
-        const times = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
-        const next = Math.min(...times, ...(beat.nextAt !== undefined && alive ? [beat.nextAt] : []))
+        const dueTimes = actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))
+        const next = Math.min(...dueTimes, ...(beat.nextAt !== undefined && alive ? [beat.nextAt] : []))
         return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
       })
 
     const { enqueue } = yield* makeController({ name: "MultiClusterSessionManager", reconcile })
     const clock = yield* Clock.Clock
+    let hasList = false
     const parents = yield* makeReflector(local, mirrordMultiClusterSessions, (object, deleted, before) => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (!deleted) times.saw(object, !hasList, now)
       if (!deleted && isHeartbeatOnly(before, object)) {
         const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
-        heartbeats.seen(object.metadata.name, connectedTimestamp, clock.currentTimeMillisUnsafe())
+        times.heartbeatSeen(object.metadata.name, connectedTimestamp, now)
         return
       }
       enqueue(object.metadata.name)
       changes.notify(object.metadata.name)
     })
+    yield* Effect.forkScoped(Effect.andThen(parents.awaitSynced, () => Effect.sync(() => { hasList = true })))
     return {
       parents,
       enqueue,

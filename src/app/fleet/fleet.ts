@@ -10,7 +10,7 @@ import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-s
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../ports/cluster-access.ts"
 import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
-import { isHeartbeatOnly } from "../controllers/heartbeat-clock.ts"
+import { isHeartbeatOnly } from "../controllers/heartbeat-only.ts"
 import { makeReflector, type Reflector } from "../controllers/reflector.ts"
 
 const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
@@ -18,9 +18,13 @@ const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", 
 /** How often a cluster's operator is asked how it is, and how long it may take, in ms. */
 const checkEvery = 5_000
 const checkTimeout = 5_000
-/** How often one that does not answer is asked, in ms: its return is waited for. */
+/** How often one that is lost, or about which nothing is known yet, is asked, in ms: sessions wait for it. */
 const checkAgainEvery = 1_000
-/** Failed checks in a row after which a cluster that was well counts as lost. */
+/** After the first failed check of a cluster that was well, in ms: an API server that is restarted is no loss. */
+const reconsiderAfter = 3_000
+/** How long that one may take which decides on a loss: a client is to be refused within 10 s. */
+const decisiveTimeout = 3_000
+/** Failed checks in a row after which a cluster counts as lost that was well, or that nobody has looked at before. */
 const lostAfter = 2
 
 export type ClusterHealth =
@@ -43,7 +47,7 @@ export interface FleetCluster {
 
 export interface Fleet {
   readonly clusters: ReadonlyMap<ClusterName, FleetCluster>
-  /** Opens when each cluster was checked once, well or not. */
+  /** Opens when of each cluster it is known whether it is well. */
   readonly checked: Effect.Effect<void>
 }
 
@@ -146,6 +150,11 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
         return leave()
       })
 
+    const nextCheckIn = (): number => {
+      if (failures === 0) return checkEvery
+      return reachable === true ? reconsiderAfter : checkAgainEvery
+    }
+
     /** Takes the place of an earlier engagement: new credentials alone are no loss of the cluster. */
     const engage = (access: Effect.Effect<ClusterAccess, never, Scope.Scope>): Effect.Effect<void> =>
       Effect.gen(function* () {
@@ -160,14 +169,15 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
         obstacle = undefined
         // Without any child there is no event that says that the children are known now.
         yield* Effect.forkIn(Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))), scope)
-        const pause = Effect.suspend(() => Effect.sleep(reachable === true ? checkEvery : checkAgainEvery))
+        const pause = Effect.suspend(() => Effect.sleep(nextCheckIn()))
         yield* Effect.forkIn(Effect.forever(Effect.andThen(check, () => pause)), scope)
       })
 
     const check: Effect.Effect<void> = Effect.gen(function* () {
       if (engaged === undefined) return
+      const isDecisive = failures > 0 && reachable !== false
       const result = yield* ask(engaged.access).pipe(
-        Effect.timeoutOrElse({ duration: checkTimeout, orElse: () => Effect.fail({ message: "its operator did not answer in time" }) }),
+        Effect.timeoutOrElse({ duration: isDecisive ? decisiveTimeout : checkTimeout, orElse: () => Effect.fail({ message: "its operator did not answer in time" }) }),
         Effect.result
       )
       const now = yield* Clock.currentTimeMillis
@@ -184,10 +194,13 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
         setReachable(true)
       } else {
         failures++
-        health = { checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
-        if (failures >= lostAfter || reachable !== true) setReachable(false)
+        // Until then what was known last is the better guess: also links are made by what the operator said that it can.
+        if (failures >= lostAfter) {
+          health = { checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
+          setReachable(false)
+        }
       }
-      checked.openUnsafe()
+      if (reachable !== undefined) checked.openUnsafe()
     })
 
     const reach = (): ClusterReach => {

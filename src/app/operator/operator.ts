@@ -13,7 +13,7 @@ import { parseSessionIdHeader, parseSessionReference, sessionIdName } from "../.
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-access.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
+import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
 import { makeClusterSessionController } from "../controllers/cluster-session-controller.ts"
 import { makeDebtLedger } from "../controllers/debt-ledger.ts"
@@ -24,6 +24,7 @@ import { makeMemberSessions } from "../sessions/member-sessions.ts"
 import { makePrimarySessions } from "../sessions/primary-sessions.ts"
 import { makeSocketRegistry } from "../sessions/socket-registry.ts"
 import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
+import { steadyClock } from "./steady-clock.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
 import { logWarning } from "../log.ts"
 
@@ -64,6 +65,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
         }
       }
     })
+    yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
       local: local.api,
       fleet,
@@ -96,9 +98,29 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
     return { fleet, manager, sessions }
   })
 
-/** The operator of one cluster, in the role that its configuration gives it. */
+/**
+ * The operator of one cluster, in the role that its configuration gives it. Sessions live by a clock of their own that never jumps;
+ * certificates are judged by the host's.
+ */
 export const makeOperator = (
   options: OperatorOptions
+): Effect.Effect<OperatorFacade["Service"], KubeError, Agents | ClusterConnector | Scope.Scope> =>
+  Effect.gen(function* () {
+    const steady = steadyClock(yield* Clock.Clock)
+    const { connect, ...facade } = yield* Effect.provideService(make(options, yield* Clock.Clock), Clock.Clock, steady)
+    return {
+      ...facade,
+      connect: (request) =>
+        connect(request).pipe(
+          Effect.map(({ serve }) => ({ serve: (client) => Effect.provideService(serve(client), Clock.Clock, steady) }) satisfies AcceptedConnection),
+          Effect.provideService(Clock.Clock, steady)
+        )
+    }
+  })
+
+const make = (
+  options: OperatorOptions,
+  wall: Clock.Clock
 ): Effect.Effect<OperatorFacade["Service"], KubeError, Agents | ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector
@@ -152,7 +174,7 @@ export const makeOperator = (
     )
 
     const userOf = (request: ConnectRequest, header: string) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      Effect.flatMap(wall.currentTimeMillis, (now) => {
         const user = verifyUserCertificate(authority, header, now)
         if ("_tag" in user) return Effect.fail(forbidden(`${user.message.charAt(0).toUpperCase()}${user.message.slice(1)}.`))
         const owner: SessionOwner = {

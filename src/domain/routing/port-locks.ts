@@ -1,5 +1,5 @@
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
-import { daemonMessage } from "../protocol/daemon-message.ts"
+import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 
 /**
  * Which connection of one session holds which port (wire-protocol §7.7, §8.3 no. 22). Two connections of a session are two clients of
@@ -7,7 +7,8 @@ import { daemonMessage } from "../protocol/daemon-message.ts"
  * decides before an agent is asked. The rules of one agent, without the eviction:
  *
  * - a port is stolen whole by one connection, or with filters by any number;
- * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it;
+ * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it, unless it fell silent: then it is
+ *   most likely the newcomer's own former connection, and loses everything;
  * - a connection may always replace its own subscription, if the others' permit the new one;
  * - mirroring excludes nothing.
  *
@@ -27,21 +28,30 @@ export type PortLocks = ReadonlyMap<number, ReadonlyMap<ConnectionName, Claim>>
 export const noLocks: PortLocks = new Map()
 
 export type Claimed =
-  | { readonly _tag: "Granted" }
+  /** `replaced`: connections that were in the way and hold nothing any more. */
+  | { readonly _tag: "Granted"; readonly replaced: ReadonlyArray<ConnectionName> }
   /** `holder`: one of the connections in the way. */
   | { readonly _tag: "Refused"; readonly holder: ConnectionName }
+
+/** Whether a connection that holds a port is silent for so long that another one may replace it (`client-pulse.ts`). */
+export type MayBeReplaced = (holder: ConnectionName) => boolean
+
+const nobody: MayBeReplaced = () => false
 
 export const claimPort = (
   locks: PortLocks,
   connection: ConnectionName,
   port: number,
-  claim: Claim
+  claim: Claim,
+  mayBeReplaced = nobody
 ): readonly [PortLocks, Claimed] => {
-  const holders = locks.get(port) ?? new Map<ConnectionName, Claim>()
-  for (const [holder, held] of holders) {
-    if (holder !== connection && (claim === "whole" || held === "whole")) return [locks, { _tag: "Refused", holder }]
-  }
-  return [new Map(locks).set(port, new Map(holders).set(connection, claim)), { _tag: "Granted" }]
+  const inTheWay = [...(locks.get(port) ?? [])].flatMap(([holder, held]) =>
+    holder !== connection && (claim === "whole" || held === "whole") ? [holder] : []
+  )
+  const holder = inTheWay.find((one) => !mayBeReplaced(one))
+  if (holder !== undefined) return [locks, { _tag: "Refused", holder }]
+  const left = inTheWay.reduce(releaseConnection, locks)
+  return [new Map(left).set(port, new Map(left.get(port)).set(connection, claim)), { _tag: "Granted", replaced: inTheWay }]
 }
 
 /** Releasing what is not held is no error. */
@@ -62,7 +72,13 @@ export const releaseConnection = (locks: PortLocks, connection: ConnectionName):
 /** `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire-protocol §9.1): no other message is decoded. */
 const concernsLocks = (bytes: Uint8Array): boolean => bytes[0] === 2 && (bytes[1] === 0 || bytes[1] === 2)
 
-const stealing = (message: ClientMessage): { readonly port: number; readonly claim: Claim | undefined } | undefined => {
+/** What a client's message asks for; without `claim` it gives the port back. */
+export interface Steal {
+  readonly port: number
+  readonly claim: Claim | undefined
+}
+
+const stealing = (message: ClientMessage): Steal | undefined => {
   if (message._tag !== "TcpSteal") return undefined
   if (message.value._tag === "PortUnsubscribe") return { port: message.value.value, claim: undefined }
   if (message.value._tag !== "PortSubscribe") return undefined
@@ -70,28 +86,41 @@ const stealing = (message: ClientMessage): { readonly port: number; readonly cla
   return type._tag === "All" ? { port: type.value, claim: "whole" } : { port: type.port, claim: "filtered" }
 }
 
+/** The steal or its end in a client's message; `undefined` also for bytes that do not decode. */
+export const readSteal = (bytes: Uint8Array): Steal | undefined => {
+  if (!concernsLocks(bytes)) return undefined
+  const decoded = clientMessage.decode(bytes)
+  return decoded._tag === "Decoded" ? stealing(decoded.value) : undefined
+}
+
+/** What a client gets in place of a port that somebody else has. */
+export const alreadyStolen = (port: number): DaemonMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: port } } }
+})
+
 /**
  * A message of the client before its router sees it. With `answer` the router must not see it: the client gets `answer` instead.
- * Bytes that do not decode are left to the router.
+ * Connections in `replaced` are to be ended. Bytes that do not decode are left to the router.
  */
 export const lockFromClient = (
   locks: PortLocks,
   connection: ConnectionName,
-  bytes: Uint8Array
-): { readonly locks: PortLocks; readonly answer?: Uint8Array; readonly holder?: ConnectionName } => {
-  if (!concernsLocks(bytes)) return { locks }
-  const decoded = clientMessage.decode(bytes)
-  const steal = decoded._tag === "Decoded" ? stealing(decoded.value) : undefined
+  bytes: Uint8Array,
+  mayBeReplaced = nobody
+): {
+  readonly locks: PortLocks
+  readonly answer?: Uint8Array
+  readonly holder?: ConnectionName
+  readonly replaced?: ReadonlyArray<ConnectionName>
+} => {
+  const steal = readSteal(bytes)
   if (steal === undefined) return { locks }
   const { port, claim } = steal
   if (claim === undefined) return { locks: releasePort(locks, connection, port) }
-  const [next, claimed] = claimPort(locks, connection, port, claim)
-  if (claimed._tag === "Granted") return { locks: next }
-  const answer = daemonMessage.encode({
-    _tag: "TcpSteal",
-    value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: port } } }
-  })
-  return { locks, answer, holder: claimed.holder }
+  const [next, claimed] = claimPort(locks, connection, port, claim, mayBeReplaced)
+  if (claimed._tag === "Refused") return { locks, answer: daemonMessage.encode(alreadyStolen(port)), holder: claimed.holder }
+  return { locks: next, replaced: claimed.replaced }
 }
 
 /** A message of the router to the client: a subscription that failed holds nothing. */

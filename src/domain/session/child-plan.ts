@@ -34,6 +34,11 @@ export type AgentObservation =
 /** Everything from which a member decides about one of its sessions. Times are epoch ms. */
 export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
+  /**
+   * When this process saw the child first, by its own clock: those of hosts differ (failures.md class 13). A child that was there
+   * before it counts as a moment older than {@link operatorSince}.
+   */
+  readonly createdSeenAt: number
   readonly target: TargetObservation<P>
   readonly agent: AgentObservation
   /** Client connections of this session here, those that still wait for the agent included. */
@@ -83,22 +88,23 @@ const seconds = (child: MirrordClusterSession, annotation: string, fallback: num
 }
 
 /** When a child ends for want of a socket, and the sentence that says so; nothing while one is open. */
-const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
-  const { sockets, operatorSince, defaults } = observed
+const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
+  const { createdSeenAt, sockets, operatorSince, defaults } = observed
   if (sockets.open > 0) return undefined
-  const created = timeOf(child.metadata.creationTimestamp) ?? now
   // Without a parent the real client itself talks to us, and pauses as liveness.ts says.
   const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
-  const started = Math.max(created, operatorSince + (fromParent ? 0 : graceAfterStart(created, operatorSince, sockets)))
+  const started = Math.max(createdSeenAt, operatorSince + (fromParent ? 0 : graceAfterStart(createdSeenAt, operatorSince, sockets)))
   const lastSeen = Math.max(
     observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
     sockets.lastClosedAt ?? 0
   )
-  if (lastSeen === 0) {
-    const wait = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs)
-    return { at: started + wait * 1000, why: `No client connected within ${wait} s.` }
-  }
   const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
+  if (lastSeen === 0) {
+    const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
+    // A parent whose client is away lives for its TTL; what ended before that would be made anew until then.
+    const wait = Math.max(timeout, ttl)
+    return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
+  }
   return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }
 }
 
@@ -149,7 +155,7 @@ export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyA
   const { child } = observed
   if (child === undefined || (child.metadata.deletionTimestamp ?? undefined) !== undefined) return []
   const precondition = { uid: child.metadata.uid ?? "", resourceVersion: child.metadata.resourceVersion ?? "" }
-  const end = ending(observed, child, now)
+  const end = ending(observed, child)
   if (end !== undefined && now >= end.at) return [{ _tag: "DeleteChild", why: end.why, precondition }]
 
   const { act, at } = progress(observed, now)

@@ -27,8 +27,7 @@ export interface LivenessObservation {
 
 /**
  * How long after `since`, when an operator began to serve, silence says nothing about a client, in ms: only a session that is older,
- * and whose client has not been here since, can be in the real client's long pause. `createdAt` alone cannot tell which session is
- * older, as API servers cut it to the second.
+ * and whose client has not been here since, can be in the real client's long pause.
  */
 export const graceAfterStart = (createdAt: number, since: number, { lastClosedAt }: SocketPresence): number =>
   createdAt < since && lastClosedAt === undefined ? leaderGrace : 0

@@ -29,6 +29,13 @@ export interface ObservedSession {
     readonly clusters: ReadonlyMap<ClusterName, ClusterReach>
   }
   readonly settings: SessionSettings
+  /**
+   * When this process saw the parent first, by its own clock: those of hosts differ (failures.md class 13). A parent that was there
+   * before it counts as a moment older than {@link leaderSince}.
+   */
+  readonly createdSeenAt: number
+  /** When this process saw first that the parent is being deleted, if it is. */
+  readonly deletedSeenAt: number | undefined
   /** When this process became leader and could write. */
   readonly leaderSince: number
   /** The client's sockets at this replica. */

@@ -42,14 +42,10 @@ export interface ParentView {
   readonly precondition: Precondition
 }
 
-/**
- * Reads a parent. Times that are missing or garbage count as `fallbackTime`, so no session is older than it is known
- * to be.
- */
+/** Reads a parent. How old it is, this process's own clock says. */
 export const parentView = (
   parent: MirrordMultiClusterSession,
-  fleet: ObservedSession["fleet"],
-  fallbackTime: number
+  { createdSeenAt, deletedSeenAt, fleet }: Pick<ObservedSession, "createdSeenAt" | "deletedSeenAt" | "fleet">
 ): ParentView => {
   const { metadata, spec, status } = parent
   const clusters = [...new Set(spec.clusters)].map(clusterName)
@@ -64,13 +60,13 @@ export const parentView = (
     const entry = sessions.get(name)
     return entry === undefined ? [] : [[name, entry]]
   })
-  const deletion = metadata.deletionTimestamp ?? undefined
+  const isDeleting = (metadata.deletionTimestamp ?? undefined) !== undefined
   return {
     name: metadata.name,
     uid: metadata.uid ?? "",
     generation: metadata.generation,
-    createdAt: timeOf(metadata.creationTimestamp) ?? fallbackTime,
-    deletedAt: deletion === undefined ? undefined : (timeOf(deletion) ?? fallbackTime),
+    createdAt: createdSeenAt,
+    deletedAt: isDeleting ? (deletedSeenAt ?? createdSeenAt) : undefined,
     finalizers: metadata.finalizers ?? [],
     clusters,
     defaultCluster: spec.defaultCluster === undefined ? fleet.defaultCluster : clusterName(spec.defaultCluster),

@@ -34,7 +34,8 @@ const isGone = (child: ChildObservation | undefined, parentName: string): boolea
 
 /**
  * Deletes the children that the status names, and no others: never by prefix, of which another parent's may have the
- * same (failures.md class 15). A child in a cluster that cannot be reached waits without holding up the others.
+ * same (failures.md class 15). A child in a cluster that cannot be reached waits without holding up the others; it is
+ * enough that the API server answers, as a cluster whose operator is gone still deletes.
  */
 export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): Cleanup => {
   const open = [...parent.recorded].flatMap(([cluster, { sessionName }]) =>
@@ -44,7 +45,8 @@ export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): 
   )
   const actions = open.flatMap(({ cluster, childName }): ReadonlyArray<SessionAction> => {
     const child = observed.children.get(cluster)
-    if (observed.fleet.clusters.get(cluster)?.reachable !== true) return []
+    const reach = observed.fleet.clusters.get(cluster)
+    if (reach === undefined || (!reach.reachable && (child === undefined || child._tag === "Unknown"))) return []
     if (child?._tag === "Present" && child.deleting) return []
     return [{ _tag: "DeleteChild", cluster, childName, uid: child?._tag === "Present" ? child.uid : undefined }]
   })

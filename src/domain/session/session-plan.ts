@@ -40,7 +40,8 @@ const planTermination = (
 
 /** Failed: the children go at once, the parent after a while. */
 const planAfterFailure = (observed: ObservedSession, parent: ParentView, now: number): ReadonlyArray<SessionAction> => {
-  const failedAt = conditionSince(parent.conditions, parentConditions.failed, "True") ?? parent.createdAt
+  // Another host's clock may have written it.
+  const failedAt = Math.min(now, conditionSince(parent.conditions, parentConditions.failed, "True") ?? parent.createdAt)
   const { actions, open } = cleanUpChildren(observed, parent)
   if (now >= failedAt + failedRetention) {
     return [
@@ -75,7 +76,7 @@ const recordChildren = (observed: ObservedSession, parent: ParentView): SessionA
  */
 export const plan = (observed: ObservedSession, now: number): ReadonlyArray<SessionAction> => {
   if (observed.parent === undefined) return []
-  const parent = parentView(observed.parent, observed.fleet, now)
+  const parent = parentView(observed.parent, observed)
   if (parent.deletedAt !== undefined) return planTermination(observed, parent, parent.deletedAt, now)
   if (parent.phase === "Failed") return planAfterFailure(observed, parent, now)
   if (!parent.finalizers.includes(parentFinalizer)) {

@@ -70,6 +70,65 @@ describe("the ledger of debts", () => {
     })
   )
 
+  it.effect("knows whose child is owed: a later parent of the same name owes nothing, and its debt takes no other's place", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      child(api, "mc-1-b", "p1")
+      yield* ledger.record(b, "mc-1-b", "p1")
+      yield* pass(1)
+      expect([ledger.names("p1"), ledger.names("p2")]).toEqual([new Set(["mc-1-b"]), new Set()])
+      yield* ledger.record(b, "mc-1-b", "p2")
+      yield* pass(1)
+      yield* ledger.pay(b, api)
+      yield* pass(1)
+      expect(names(api)).toEqual([])
+      expect(ledger.names().size).toBe(0)
+    })
+  )
+
+  it.effect("pays a cluster that was never away as soon as it takes it, and asks nobody while nothing is owed", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      yield* Effect.forkScoped(ledger.keepPaying((cluster) => (cluster === b ? api : undefined)))
+      yield* pass(100)
+      expect(api.calls).toEqual([])
+      child(api, "mc-1-b", "p1")
+      let refusals = 2
+      api.before = ({ verb }) =>
+        verb === "delete" && refusals-- > 0
+          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Other", code: 500, detail: "no" }))
+          : Effect.void
+      yield* ledger.record(b, "mc-1-b", "p1")
+      yield* ledger.record(c, "mc-1-c", "p1")
+      yield* pass(40)
+      expect(names(api)).toEqual(["mc-1-b"])
+      yield* pass(80)
+      expect(names(api)).toEqual([])
+      // Nobody knows the way to cluster-c.
+      expect(ledger.names()).toEqual(new Set(["mc-1-c"]))
+      expect(api.calls.length).toBeLessThan(10)
+    })
+  )
+
+  it.effect("a cluster that is silent is asked for one debt, not for each, and keeps no other from being paid", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const [apiB, apiC] = [new MemoryKubeApi("cluster-b"), new MemoryKubeApi("cluster-c")]
+      for (const name of ["mc-1-b", "mc-2-b"]) yield* ledger.record(b, name, "p")
+      child(apiC, "mc-1-c", "p")
+      yield* ledger.record(c, "mc-1-c", "p")
+      apiB.before = () =>
+        Effect.andThen(Effect.sleep(10_000), () => Effect.fail(new KubeError({ cluster: "cluster-b", operation: "get", reason: "Unreachable", detail: "silence" })))
+      yield* Effect.forkScoped(ledger.keepPaying((cluster) => (cluster === b ? apiB : apiC)))
+      yield* pass(37)
+      expect(names(apiC)).toEqual([])
+      expect(apiB.calls).toHaveLength(1)
+      expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-2-b"]))
+    })
+  )
+
   it.effect("keeps every debt when several are recorded at once, the first ones of all", () =>
     Effect.gen(function* () {
       const { ledger, local } = yield* start

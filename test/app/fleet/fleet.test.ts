@@ -8,6 +8,7 @@ import type { FleetConfiguration } from "../../../src/domain/fleet/configuration
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-access.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, sha256Hex, workloadCluster } from "../controllers/session-fleet.ts"
 
@@ -100,14 +101,60 @@ describe("the fleet", () => {
       yield* pass(1)
       let failing = 1
       member.before = ({ plural }) => (plural === operators.plural && failing-- > 0 ? Effect.never : Effect.void)
-      yield* pass(12)
-      expect(cluster().reach().reachable).toBe(true)
+      for (let second = 0; second < 15; second++) {
+        yield* pass(1)
+        expect([cluster().reach().reachable, cluster().health()?.health._tag]).toEqual([true, "Connected"])
+      }
       failing = 1_000
-      yield* pass(25)
+      // Until the next check, its patience, a pause, and the second one's patience.
+      yield* pass(17)
       expect(cluster().reach()).toEqual({ reachable: false, error: "its operator did not answer in time" })
       failing = 0
       yield* pass(15)
       expect(cluster().reach().reachable).toBe(true)
+    })
+  )
+
+  it.effect("one failed check is no loss either when it is the first of all: the next comes soon, and says how the cluster is", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const member = workloadCluster("cluster-a")
+      let failing = 1
+      member.before = ({ plural }) =>
+        plural === operators.plural && failing-- > 0
+          ? Effect.fail(new KubeError({ cluster: "cluster-a", operation: "get", reason: "Other", code: 500, detail: "oops" }))
+          : Effect.void
+      const { cluster, events, fleet } = yield* start(configurationOf(["cluster-a"]), primary, member)
+      let isChecked = false
+      yield* Effect.forkScoped(Effect.andThen(fleet.checked, () => Effect.sync(() => { isChecked = true })))
+      yield* pass(0.5)
+      expect([cluster().reach().reachable, isChecked]).toEqual([true, false])
+      yield* pass(1.5)
+      expect(cluster().health()?.health).toMatchObject({ _tag: "Connected" })
+      expect([cluster().reach().reachable, isChecked]).toEqual([true, true])
+      expect(events.filter((event) => event.endsWith("false"))).toEqual([])
+    })
+  )
+
+  it.effect("a cluster that refuses is lost within 2 s, and one whose operator is silent within 10 s; then every failed check finds it lost", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const refusing = workloadCluster("cluster-a")
+      refusing.setReachable(false)
+      const down = yield* start(configurationOf(["cluster-a"]), primary, refusing)
+      yield* pass(2)
+      expect(down.cluster().reach().reachable).toBe(false)
+      const silent = workloadCluster("cluster-a")
+      silent.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
+      const hung = yield* start(configurationOf(["cluster-a"]), primary, silent)
+      yield* pass(9.5)
+      expect(hung.cluster().reach()).toEqual({ reachable: false, error: "its operator did not answer in time" })
+      const before = hung.events.length
+      yield* pass(30)
+      expect(hung.cluster().reach().reachable).toBe(false)
+      expect(hung.events.slice(before)).toEqual([])
     })
   )
 

@@ -45,6 +45,18 @@ describe("§8.3 rule 22 ports of two connections of one session", () => {
     expect(releasePort(locks, two, 80)).toBe(locks)
   })
 
+  it("a silent holder loses every port to a newcomer, but only if no lively one is in the way too", () => {
+    const silent = (name: typeof one): boolean => name === one
+    const [locks] = claimPort(after([one, "whole"]), one, 90, "whole")
+    const [taken, claimed] = claimPort(locks, two, 80, "whole", silent)
+    expect(claimed).toEqual({ _tag: "Granted", replaced: [one] })
+    expect(taken).toEqual(new Map([[80, new Map([[two, "whole"]])]]))
+    const shared = after([one, "filtered"], [two, "filtered"])
+    const three = connectionName("three")
+    expect(claimPort(shared, three, 80, "whole", silent)).toEqual([shared, { _tag: "Refused", holder: two }])
+    expect(claimPort(shared, three, 80, "filtered", silent)[1]).toEqual({ _tag: "Granted", replaced: [] })
+  })
+
   it("never has two holders of which one takes the whole port", () => {
     const act = fc.record({
       connection: fc.constantFrom(one, two, connectionName("three")),
@@ -73,6 +85,8 @@ describe("§8.3 rule 22 ports of two connections of one session", () => {
     const second = lockFromClient(first.locks, two, clientMessage.encode(stealHeader(80, "x: y")))
     expect(second.holder).toBe(one)
     expect(second.answer && daemonMessage.decode(second.answer)).toMatchObject({ value: { _tag: "TcpSteal", value: stolen(80) } })
+    const later = lockFromClient(first.locks, two, clientMessage.encode(stealPort(80)), () => true)
+    expect([later.answer, later.replaced]).toEqual([undefined, [one]])
     const mirrored = clientMessage.encode({ _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } })
     expect(lockFromClient(first.locks, two, mirrored)).toEqual({ locks: first.locks })
     const released = lockFromClient(first.locks, one, clientMessage.encode(unsteal(80)))

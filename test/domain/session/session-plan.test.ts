@@ -350,6 +350,30 @@ describe("plan: end", () => {
     expect(world.parent).toBeUndefined()
   })
 
+  it("deletes a child whose operator is gone for ever, as its API server takes it: nothing is owed", () => {
+    const world = readyWorld()
+    world.member(b).operatorGone = true
+    world.settle()
+    expect(world.entry(b)["ready"]).toBe(false)
+    world.deleteParent()
+    world.settle()
+    expect([world.parent, world.member(b).child]).toEqual([undefined, undefined])
+    expect(world.debts.size).toBe(0)
+  })
+
+  it("asks for no deletion where neither operator nor API server answer, and owes what is there", () => {
+    const world = readyWorld()
+    world.member(b).reachable = false
+    world.member(b).silentSince = world.now
+    world.settle()
+    const before = world.log.length
+    world.deleteParent()
+    world.advance(60_000)
+    expect(world.parent).toBeUndefined()
+    expect(world.log.slice(before)).not.toContainEqual(expect.objectContaining({ _tag: "DeleteChild", cluster: b }))
+    expect([...world.debts]).toEqual(["mc-4dbe55ab68bba16c-cluster-b"])
+  })
+
   it("deletes children in reachable clusters and owes the others after the grace", () => {
     const world = readyWorld([a, b, c])
     world.member(b).reachable = false

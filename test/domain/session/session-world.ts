@@ -5,7 +5,7 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { timestamp } from "../../../src/domain/resources/object-meta.ts"
+import { timeOf, timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 import type { ChildObservation } from "../../../src/domain/session/child-observation.ts"
 import { noSockets, type SocketPresence } from "../../../src/domain/session/liveness.ts"
@@ -52,6 +52,8 @@ export class SessionWorld {
     ClusterName,
     {
       reachable: boolean
+      /** Its API server answers, but nobody behind it does. */
+      operatorGone?: boolean
       silentSince: number | undefined
       child: Child | undefined
       confirmed: boolean
@@ -150,12 +152,15 @@ export class SessionWorld {
       reachable,
       error: reachable ? undefined : "connection refused"
     })
+    const parent = this.view()
     return {
-      parent: this.view(),
+      parent,
+      createdSeenAt: timeOf(parent?.metadata.creationTimestamp) ?? this.now,
+      deletedSeenAt: timeOf(parent?.metadata.deletionTimestamp),
       children: new Map([...this.members.keys()].map((name) => [name, this.#observeChild(name)])),
       fleet: {
         defaultCluster: [...this.members.keys()][0],
-        clusters: new Map([...this.members].map(([name, member]) => [name, reach(member.reachable)]))
+        clusters: new Map([...this.members].map(([name, member]) => [name, reach(member.reachable && member.operatorGone !== true)]))
       },
       settings: this.settings,
       leaderSince: this.leaderSince,
@@ -270,9 +275,8 @@ export class SessionWorld {
       const writes = actions.filter((action) => action._tag !== "RequeueAt")
       const parentWrites = writes.filter((action) => "precondition" in action)
       if (parentWrites.length > 1) throw new Error("two writes of the parent in one plan")
-      const stuck = writes.every(
-        (action) => action._tag === "DeleteChild" && this.member(action.cluster).silentSince !== undefined
-      )
+      const isSilent = (name: ClusterName): boolean => !this.member(name).reachable || this.member(name).silentSince !== undefined
+      const stuck = writes.every((action) => action._tag === "DeleteChild" && isSilent(action.cluster))
       for (const action of actions) this.execute(action)
       if (writes.length === 0 || stuck)
         return actions.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : []))[0]

@@ -1,6 +1,7 @@
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
+import { programAnswer } from "../world/program-answer.ts"
 import type { WorldEvent } from "../world/world-event.ts"
 
 interface ParentStatus {
@@ -52,7 +53,8 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       if (what._tag === "Subscribed") return `${event.client} port ${what.port}: ${what.result._tag === "Ok" ? "subscribed" : "refused"}`
       if (what._tag === "NotDone") return `${event.client} not done: ${what.request._tag}: ${what.reason}`
       if (what._tag === "Resumed") return `${event.client} resumed`
-      return undefined
+      const answer = programAnswer(what)
+      return answer === undefined ? undefined : `${event.client} gets ${answer}`
     }
     case "RequestAnswered":
       return `request ${event.id} at ${event.cluster}: ${event.by}${event.body === "" ? "" : ` says ${JSON.stringify(event.body)}`}`

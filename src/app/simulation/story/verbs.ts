@@ -1,8 +1,93 @@
 import type { Verb } from "./verb.ts"
+import { agents } from "./verbs/agents.ts"
 import { cluster } from "./verbs/cluster.ts"
+import { connect } from "./verbs/connect.ts"
+import { connectAs } from "./verbs/connect-as.ts"
+import { crash } from "./verbs/crash.ts"
+import { cut } from "./verbs/cut.ts"
+import { deleteSession } from "./verbs/delete.ts"
+import { env } from "./verbs/env.ts"
+import { errors } from "./verbs/errors.ts"
+import { expect } from "./verbs/expect.ts"
+import { flood } from "./verbs/flood.ts"
+import { heal } from "./verbs/heal.ts"
+import { images } from "./verbs/images.ts"
+import { kill } from "./verbs/kill.ts"
+import { kubectl } from "./verbs/kubectl.ts"
+import { latency } from "./verbs/latency.ts"
+import { leave } from "./verbs/leave.ts"
+import { mirror } from "./verbs/mirror.ts"
+import { pause } from "./verbs/pause.ts"
+import { ping } from "./verbs/ping.ts"
+import { pods } from "./verbs/pods.ts"
+import { primary } from "./verbs/primary.ts"
+import { read } from "./verbs/read.ts"
+import { request } from "./verbs/request.ts"
+import { reset } from "./verbs/reset.ts"
+import { resolve } from "./verbs/resolve.ts"
+import { restart } from "./verbs/restart.ts"
+import { resume } from "./verbs/resume.ts"
+import { comeBack } from "./verbs/return.ts"
 import { session } from "./verbs/session.ts"
+import { settle } from "./verbs/settle.ts"
+import { silence } from "./verbs/silence.ts"
+import { skew } from "./verbs/skew.ts"
+import { slow } from "./verbs/slow.ts"
+import { stale } from "./verbs/stale.ts"
+import { start } from "./verbs/start.ts"
 import { steal } from "./verbs/steal.ts"
+import { stop } from "./verbs/stop.ts"
+import { swizzle } from "./verbs/swizzle.ts"
 import { tick } from "./verbs/tick.ts"
+import { timeout } from "./verbs/timeout.ts"
+import { ttl } from "./verbs/ttl.ts"
+import { unsubscribe } from "./verbs/unsubscribe.ts"
+import { watch } from "./verbs/watch.ts"
 
 /** The language of stories: every verb, in the order of the docs. */
-export const verbs: ReadonlyArray<Verb> = [cluster, session, steal, tick]
+export const verbs: ReadonlyArray<Verb> = [
+  cluster,
+  primary,
+  start,
+  ttl,
+  timeout,
+  ping,
+  session,
+  connectAs,
+  steal,
+  mirror,
+  unsubscribe,
+  request,
+  env,
+  read,
+  resolve,
+  connect,
+  flood,
+  tick,
+  settle,
+  expect,
+  leave,
+  kill,
+  deleteSession,
+  cut,
+  heal,
+  reset,
+  silence,
+  slow,
+  latency,
+  swizzle,
+  crash,
+  pause,
+  resume,
+  comeBack,
+  skew,
+  stop,
+  restart,
+  errors,
+  watch,
+  stale,
+  agents,
+  images,
+  pods,
+  kubectl
+]

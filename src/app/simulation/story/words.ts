@@ -24,6 +24,59 @@ export const oneOf = <const Words extends ReadonlyArray<string>>(word: string | 
     ? Result.succeed(word)
     : Result.fail(`${JSON.stringify(word ?? "")} is none of ${words.join(", ")}`)
 
+/** A port, 1 to 65535. */
+export const portNumber = (word: string | undefined): Result.Result<number, string> =>
+  /^\d{1,5}$/.test(word ?? "") && Number(word) >= 1 && Number(word) <= 65_535
+    ? Result.succeed(Number(word))
+    : Result.fail(`${JSON.stringify(word ?? "")} is not a port: write a number from 1 to 65535`)
+
+/** A duration of whole seconds, at least one, as seconds. */
+export const wholeSeconds = (word: string | undefined): Result.Result<number, string> =>
+  Result.flatMap(duration(word), (ms) =>
+    ms >= 1_000 && ms % 1_000 === 0
+      ? Result.succeed(ms / 1_000)
+      : Result.fail(`${JSON.stringify(word)} is not a number of whole seconds: write 5s or 2m`)
+  )
+
+/** Two durations, the shorter one first. */
+export const span = (least: string | undefined, most: string | undefined): Result.Result<readonly [number, number], string> =>
+  Result.gen(function* () {
+    const from = yield* duration(least)
+    const to = yield* duration(most)
+    return from <= to ? ([from, to] as const) : yield* Result.fail(`${least} is longer than ${most}: write the shorter one first`)
+  })
+
+export const protocolVersion = (word: string | undefined): Result.Result<string, string> =>
+  /^1\.\d+\.\d+$/.test(word ?? "") ? Result.succeed(word ?? "") : Result.fail(`${JSON.stringify(word ?? "")} is not a protocol version: write 1.29.0`)
+
+/** The word itself, such as `for`. */
+export const exactly = (word: string | undefined, wanted: string): Result.Result<void, string> =>
+  word === wanted ? Result.succeed(undefined) : Result.fail(`${JSON.stringify(word ?? "")} should be ${wanted}`)
+
+/** All words as one text, with one blank between two. */
+export const someText = (words: ReadonlyArray<string>, what: string): Result.Result<string, string> =>
+  words.length > 0 ? Result.succeed(words.join(" ")) : Result.fail(`${what} is missing`)
+
+/** A regular expression, which may hold blanks. */
+export const regex = (words: ReadonlyArray<string>): Result.Result<string, string> =>
+  Result.flatMap(someText(words, "the regular expression"), (text) => {
+    try {
+      return Result.succeed(new RegExp(text, "u").source)
+    } catch {
+      return Result.fail(`${JSON.stringify(text)} is not a regular expression: write one as in \`x-user: ann\``)
+    }
+  })
+
+/** `→` or `->`. */
+export const isArrow = (word: string | undefined): boolean => word === "→" || word === "->"
+
+/** What follows an arrow, if there is one: nothing else may be left over. */
+export const afterArrow = (words: ReadonlyArray<string>, what: string): Result.Result<string | undefined, string> => {
+  const [arrow, ...rest] = words
+  if (arrow === undefined) return Result.succeed(undefined)
+  return isArrow(arrow) ? someText(rest, what) : Result.fail(`${JSON.stringify(arrow)} should be → or nothing`)
+}
+
 /** No word is left over. */
 export const nothingMore = (words: ReadonlyArray<string>): Result.Result<void, string> =>
   words.length === 0 ? Result.succeed(undefined) : Result.fail(`${JSON.stringify(words.join(" "))} is too much`)

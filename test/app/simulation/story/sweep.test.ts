@@ -50,7 +50,7 @@ describe("sweepRuns", () => {
   })
 
   it("refuses a story that breaks something by itself", () => {
-    expect(() => sweepRuns({ ...story, lines: [...story.lines, "steal nobody 80"] })).toThrow(/without any fault/)
+    expect(() => sweepRuns({ ...story, lines: [...story.lines, "expect s1 ended"] })).toThrow(/without any fault/)
   })
 })
 

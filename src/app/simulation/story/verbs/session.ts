@@ -1,7 +1,8 @@
 import { Result } from "effect"
 import type { ClientShape } from "../../world/sim-client.ts"
+import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { nameWord, oneOf } from "../words.ts"
+import { nameWord, oneOf, protocolVersion } from "../words.ts"
 
 const shapes = ["exec", "port-forward", "dump"] as const satisfies ReadonlyArray<ClientShape>
 
@@ -26,10 +27,23 @@ export const session: Verb = {
           target = value.replaceAll("/", ".")
         } else if (word === "user") user = yield* nameWord(value, "a user's name")
         else if (word === "as") shape = yield* oneOf(value, shapes)
-        else if (word === "version") version = value
+        else if (word === "version") version = yield* protocolVersion(value)
         else return yield* Result.fail(`${JSON.stringify(word)} is none of target, user, as, version`)
       }
-      return ({ world }) => void world.startClient({ name, user, shape, target, ...(version === undefined ? {} : { version }) })
+      return (run) => {
+        if (run.world.clients.has(name)) return nothingHappens(run, `session ${name} was there before`)
+        run.world.startClient({ name, user, shape, target, ...(version === undefined ? {} : { version }) })
+      }
     }),
-  random: { weight: 6, line: ({ newSession }) => `session ${newSession()}` }
+  random: {
+    weight: 6,
+    line: ({ newSession, random }) =>
+      [
+        `session ${newSession()}`,
+        random.chance(0.2) ? " user bob" : "",
+        random.chance(0.1) ? ` target ${random.pick(["deployment/nothing", "targetless", "pod/myapp-1"])}` : "",
+        random.chance(0.15) ? ` as ${random.pick(shapes)}` : "",
+        random.chance(0.15) ? ` version ${random.pick(["1.3.1", "1.12.0", "1.19.4", "1.24.0"])}` : ""
+      ].join("")
+  }
 }

@@ -1,24 +1,32 @@
 import { Result } from "effect"
+import type { ClientRequest } from "../../../../domain/client/client-input.ts"
+import { ofASession } from "../draws.ts"
+import { withSession } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { nameWord, nothingMore, wholeNumber } from "../words.ts"
+import { exactly, nameWord, portNumber, regex } from "../words.ts"
 
 export const steal: Verb = {
   name: "steal",
-  usage: "steal <session> <port>",
-  summary: "The session's program listens on a port whose traffic is stolen.",
+  usage: "steal <session> <port> [filter <regex>]",
+  summary: "The session's program listens on a port whose traffic is stolen; filter: only requests with such a header, as in `x-user: ann`.",
   kind: "act",
-  read: ([session, port, ...rest]) =>
+  read: ([first, second, third, ...rest]) =>
     Result.gen(function* () {
-      const name = yield* nameWord(session, "a session's name")
-      const number = yield* wholeNumber(port, "a port")
-      yield* nothingMore(rest)
-      return ({ world }) => world.client(name).do({ _tag: "Steal", type: { _tag: "All", value: number } })
+      const session = yield* nameWord(first, "a session's name")
+      const port = yield* portNumber(second)
+      let filter: string | undefined
+      if (third !== undefined) {
+        yield* exactly(third, "filter")
+        filter = yield* regex(rest)
+      }
+      const request: ClientRequest = {
+        _tag: "Steal",
+        type: filter === undefined ? { _tag: "All", value: port } : { _tag: "FilteredHttpEx", port, filter: { _tag: "Header", value: filter } }
+      }
+      return (run) => withSession(run, session, (client) => client.do(request))
     }),
   random: {
-    weight: 6,
-    line: ({ random, sessions }) => {
-      const session = random.pick(sessions)
-      return session === undefined ? undefined : `steal ${session} 80`
-    }
+    weight: 8,
+    line: (draw) => ofASession(draw, (session) => `steal ${session} 80${draw.random.chance(0.3) ? " filter x-user: ann" : ""}`)
   }
 }

@@ -14,7 +14,7 @@ export const tick: Verb = {
       return ({ pass }) => pass(ms)
     }),
   random: {
-    weight: 12,
+    weight: 20,
     line: ({ random }) => `tick ${random.pick(["50ms", "200ms", "1s", "3s", "7s", "15s", "35s", "70s"])}`
   }
 }

@@ -1,0 +1,66 @@
+import { Effect, Queue, type Scope } from "effect"
+import { type ChildProcess, fork } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import type { Answer, Work } from "./work.ts"
+
+/** Worker processes. Each piece of work is done by one that is free. */
+export interface WorkerPool {
+  /** Waits for a free worker and lets it work. A worker that dies or that is silent for too long gives `Failed`, and is replaced. */
+  readonly run: (work: Work) => Effect.Effect<Answer>
+}
+
+const program = fileURLToPath(new URL("worker.ts", import.meta.url))
+
+/** Real ms after which a worker counts as stuck: no story of usual size takes a thousandth of it. */
+const patience = 900_000
+
+class Worker {
+  #child: ChildProcess | undefined
+
+  #living(): ChildProcess {
+    if (this.#child?.connected === true) return this.#child
+    const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
+    // While it has nothing to do, an error of it is told by its exit; unheard it would end this process.
+    child.on("error", () => undefined)
+    this.#child = child
+    return child
+  }
+
+  readonly run = (work: Work): Effect.Effect<Answer> =>
+    Effect.callback<Answer>((resume) => {
+      const child = this.#living()
+      const over = (answer: Answer): void => {
+        clearTimeout(timer)
+        child.off("message", told).off("exit", exited).off("error", broken)
+        resume(Effect.succeed(answer))
+      }
+      // What arrives is what worker.ts sends.
+      const told = (answer: unknown): void => over(answer as Answer)
+      const exited = (code: number | null, signal: string | null): void =>
+        over({ _tag: "Failed", message: `its process ended with ${signal ?? `exit code ${code}`}` })
+      const broken = ({ message }: Error): void => over({ _tag: "Failed", message: `its process cannot be used: ${message}` })
+      const timer = setTimeout(() => {
+        this.end()
+        over({ _tag: "Failed", message: `it did not end within ${patience / 1000} s of real time` })
+      }, patience)
+      child.on("message", told).on("exit", exited).on("error", broken)
+      child.send(work)
+    })
+
+  readonly end = (): void => {
+    this.#child?.kill("SIGKILL")
+    this.#child = undefined
+  }
+}
+
+/** Starts so many workers, each when there is work for it, and ends them with the scope. */
+export const makeWorkerPool = (count: number): Effect.Effect<WorkerPool, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const free = yield* Queue.unbounded<Worker>()
+    const workers = Array.from({ length: count }, () => new Worker())
+    yield* Effect.addFinalizer(() => Effect.sync(() => workers.forEach(({ end }) => end())))
+    yield* Queue.offerAll(free, workers)
+    return {
+      run: (work) => Effect.flatMap(Queue.take(free), (worker) => Effect.ensuring(worker.run(work), Queue.offer(free, worker)))
+    }
+  })

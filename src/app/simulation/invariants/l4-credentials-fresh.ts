@@ -1,0 +1,35 @@
+import type { Invariant } from "./invariant.ts"
+
+/** Ms for which a cluster may refuse an operator's credentials in a world without faults. */
+const tolerated = 60_000
+
+/**
+ * Failures.md L4, class 44. Credentials of a simulated world never expire and are never refreshed yet: what there is are 401 answers
+ * that a story injects, and they must not outlast it.
+ */
+export const credentialsFresh: Invariant = {
+  id: "L4",
+  sentence: "No cluster keeps refusing an operator's credentials.",
+  begin: (world) => {
+    /** Since when each operator is refused without one call that was not, by operator and cluster. */
+    const refusedSince = new Map<string, number>()
+    return {
+      on: (event) => {
+        if (event._tag !== "Answered") return undefined
+        const { call, outcome } = event
+        const key = `${call.operator} in ${call.to}`
+        if (outcome !== "Unauthorized") {
+          if (outcome !== "Unreachable") refusedSince.delete(key)
+          return undefined
+        }
+        const since = refusedSince.get(key)
+        if (since === undefined || world().faultPlans.length > 0) {
+          refusedSince.set(key, event.at)
+          return undefined
+        }
+        return event.at - since > tolerated ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.` : undefined
+      },
+      atRest: () => [...refusedSince.keys()].map((key) => `The last call of the operator of ${key} was refused: Unauthorized.`)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { World } from "../world/world.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** Ends that only a fault explains. */
+const losses: ReadonlySet<string> = new Set(["§6.6", "§5.3", "operator-api §5.4", "operator-api §5.5 attempts"])
+/** Answers to a first connect that tell the user what is wrong with the request itself. */
+const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
+
+/** Whether somebody is gone for ever whom clients need. */
+const isMaimed = (world: World): boolean => world.primary.host.isGone || world.cluster(world.plan.defaultCluster).host.isGone
+
+/** Failures.md L5. What is a fault: whatever the story did to the world, until it is settled; and operators that are gone. */
+export const clientsComeBack: Invariant = {
+  id: "L5",
+  sentence: "A client that keeps trying is connected again, or is told that its session is over.",
+  begin: (world) => {
+    let isFaulty = false
+    const refusals = new Map<string, number | undefined>()
+    return {
+      on: (event) => {
+        switch (event._tag) {
+          case "Fault":
+            isFaulty = true
+            return undefined
+          case "Operator":
+            if (event.change !== "started") isFaulty = true
+            return undefined
+          case "ClientRefused":
+            refusals.set(event.client, event.code)
+            return undefined
+          case "ClientEnded": {
+            const { client, message, rule } = event
+            if (rule === undefined || isFaulty || world().faultPlans.length > 0 || isMaimed(world())) return undefined
+            if (losses.has(rule)) return `${client} lost its session although nothing was wrong: ${message}.`
+            if (rule !== "operator-api §1.8.6") return undefined
+            const code = refusals.get(client)
+            return code !== undefined && answersOfSubstance.has(code) ? undefined : `${client} was refused although nothing was wrong: ${message}.`
+          }
+          default:
+            return undefined
+        }
+      },
+      atRest: (moment) => {
+        isFaulty = false
+        if (moment === "left" || isMaimed(world())) return []
+        return [...world().clients.values()].flatMap((client) =>
+          client.ended !== undefined || client.isServing
+            ? []
+            : [`${client.name} is neither connected nor was it told that its session is over.`]
+        )
+      }
+    }
+  }
+}

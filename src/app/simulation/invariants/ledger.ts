@@ -1,0 +1,90 @@
+import { jobs, pods } from "../../../domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { KubeObject } from "../../../ports/kube-api.ts"
+import { operatorNamespace } from "../world/operator-host.ts"
+import type { SimCluster, World } from "../world/world.ts"
+import { debtsOf, isAway } from "./debts.ts"
+import type { Invariant } from "./invariant.ts"
+import { parentNameOf } from "./session-objects.ts"
+
+const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
+
+/** Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so. */
+const children = (world: World, { host, server }: SimCluster): ReadonlyArray<KubeObject> => {
+  const debts = debtsOf(world)
+  return server.objects.peekAll(mirrordClusterSessions).filter((child) => {
+    if (debts.has(child.metadata.name)) return false
+    // Nobody is left to delete it: not the member, which is gone, nor the primary, which is gone or keeps the parent as its debt.
+    const parent = parentNameOf(child)
+    const isKept = parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
+    return !(host.isGone && (world.primary.host.isGone || isKept))
+  })
+}
+
+const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<string>): ReadonlyArray<string> => {
+  const { host, kubelet, name, server } = cluster
+  const { objects } = server
+  const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
+  const left = children(world, cluster)
+  const made = objects.peekAll(jobs)
+  const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.namespace === operatorNamespace)
+  const { agents } = kubelet
+  const subscribed = agents.flatMap(({ agent, name: agentName }) => [...agent.subscribedPorts].map((port) => `${agentName}:${port}`))
+  const traffic = agents.reduce((sum, { agent }) => sum + agent.openTraffic, 0)
+  return [
+    ...(parents.length > 0 ? [`parents in ${name}: ${names(parents)}`] : []),
+    ...(left.length > 0 ? [`children in ${name}: ${names(left)}`] : []),
+    ...(made.length > 0 ? [`Jobs of agents in ${name}: ${names(made)}`] : []),
+    ...(agentPods.length > 0 ? [`pods of agents in ${name}: ${names(agentPods)}`] : []),
+    ...(agents.length > 0 ? [`running agents in ${name}: ${agents.map((agent) => agent.name).join(", ")}`] : []),
+    ...(subscribed.length > 0 ? [`subscriptions in ${name}: ${subscribed.join(", ")}`] : []),
+    ...(traffic > 0 ? [`stolen requests in ${name}: ${traffic}`] : []),
+    ...(objects.openWatches > watches.size ? [`watches in ${name}: ${objects.openWatches}, of which operators need ${watches.size}`] : [])
+  ].map((text) => `Left over: ${text}.`)
+}
+
+/**
+ * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections, watches, debts. What may
+ * stay is what is owed by a cluster whose operator is gone for ever, and that the primary's ledger, or a parent that waits for it, says so.
+ */
+export const ledger: Invariant = {
+  id: "ledger",
+  sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
+  begin: (world) => {
+    /** What each living operator process watches in each cluster: `<process> <resource>`. */
+    const watched = new Map<string, Set<string>>()
+    const forget = (process: string): void => {
+      for (const set of watched.values()) for (const key of set) if (key.startsWith(`${process} `)) set.delete(key)
+    }
+    return {
+      on: (event) => {
+        if (event._tag === "Operator") {
+          if (event.change === "crashed" || event.change === "ended") forget(event.process)
+          return undefined
+        }
+        if (event._tag !== "Called" || event.call.verb !== "watch") return undefined
+        const { operator, resource, to } = event.call
+        const set = watched.get(to) ?? new Set()
+        watched.set(to, set.add(`${event.process} ${resource}`))
+        // A primary that is a workload cluster too reads its own children in both of its parts.
+        const { clusters, primary } = world().plan
+        const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
+        if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
+        return undefined
+      },
+      atRest: (moment) => {
+        if (moment !== "left") return []
+        const it = world()
+        const connections = it.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
+        return [
+          ...[...it.clusters.values()].flatMap((cluster) => ofCluster(it, cluster, watched.get(cluster.name) ?? new Set())),
+          ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
+          ...[...debtsOf(it)].flatMap(([child, cluster]) =>
+            isAway(it, cluster) || it.primary.host.isGone ? [] : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
+          )
+        ]
+      }
+    }
+  }
+}

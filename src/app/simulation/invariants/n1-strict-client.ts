@@ -1,0 +1,55 @@
+import type { TimedEvent } from "../world/world-event.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what was heard. */
+const legitimateEnds: ReadonlySet<string> = new Set([
+  // The first connect was refused.
+  "operator-api §1.8.6",
+  // The connection was lost and this kind of client has no second one, or never got one.
+  "§6.6",
+  "operator-api §5.5 attempts",
+  "operator-api §5.5 stop early",
+  // No Pong, or no version answer, for so long.
+  "operator-api §5.4",
+  "§5.3"
+])
+
+/** What the real client survives, but that no message of its own on the other way explains, as one does a stray close. */
+const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
+
+/** What a client says when it drops the connection because of a frame. */
+const badFrame = /(^|: )a (message (of \d+ bytes|that)|text frame|ping frame|pong frame|close frame)/
+
+const fault = (event: TimedEvent): string | undefined => {
+  switch (event._tag) {
+    case "ClientEnded": {
+      const { message, rule } = event
+      if (rule === undefined) return undefined
+      if (badFrame.test(message)) return message
+      // These kinds do without older agents.
+      if (/^the version [\d.]+ is below [\d.]+$/.test(message)) return undefined
+      if (legitimateEnds.has(rule) || message.startsWith("the session was closed: ")) return undefined
+      return `${rule}: ${message}`
+    }
+    case "ClientEvent": {
+      const { event: what } = event
+      if (what._tag === "Lost" && badFrame.test(what.reason)) return what.reason
+      if (what._tag !== "Ignored") return undefined
+      return neverCrossing.has(what.what) ? `${what.what} in ${what.message}` : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Failures.md classes 29 to 32: surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
+export const strictClient: Invariant = {
+  id: "N1",
+  sentence: "The strict client never finds fault with what it hears.",
+  begin: () => ({
+    on: (event) => {
+      const found = fault(event)
+      return found === undefined || !("client" in event) ? undefined : `${event.client}: ${found}.`
+    }
+  })
+}

@@ -1,0 +1,24 @@
+import type { Invariant } from "./invariant.ts"
+
+/** Failures.md class 2: two agents in one pod fight about its packet filter, and a second one is work done twice. */
+export const oneAgentPerPod: Invariant = {
+  id: "N10",
+  sentence: "At most one agent runs for a pod.",
+  begin: () => {
+    /** Running agents by cluster and pod. */
+    const running = new Map<string, string>()
+    return {
+      on: (event) => {
+        if (event._tag === "AgentEnded") {
+          for (const [key, agent] of running) if (agent === event.agent && key.startsWith(`${event.cluster} `)) running.delete(key)
+          return undefined
+        }
+        if (event._tag !== "AgentStarted" || event.pod === "") return undefined
+        const key = `${event.cluster} ${event.pod}`
+        const before = running.get(key)
+        running.set(key, event.agent)
+        return before === undefined ? undefined : `${event.agent} starts for ${event.pod} in ${event.cluster}, where ${before} still runs.`
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { heartbeatInterval, heartbeatTail } from "../../../domain/session/heartbeat.ts"
+import { parentName } from "../../../domain/session/names.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
+import type { PortCall } from "../world/world-event.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** A heartbeat may be late and the next one on time, ms. */
+const least = heartbeatInterval - 500
+/** The last heartbeat comes at most so long after the last socket closed, ms; with a second for closing it. */
+const last = heartbeatTail + heartbeatInterval + 1_000
+
+export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
+  verb === "patch" && subresource === "status" && (body as { readonly status?: object } | undefined)?.status !== undefined
+  && "connectedTimestamp" in ((body as { readonly status: object }).status)
+
+/**
+ * Failures.md class 12. The distance is counted per process and on its own clock; one whose clock is set otherwise may write at once.
+ * Silence after a client has gone is demanded where no fault can have kept the news from the operator, and of everybody in the end.
+ */
+export const heartbeats: Invariant = {
+  id: "N3",
+  sentence: "A session gets at most one heartbeat per interval and process, and none after its client has gone.",
+  begin: (world) => {
+    const written = new Map<string, { readonly at: number; readonly skew: number }>()
+    const endedAt = new Map<string, number>()
+    let isFaulty = false
+    let newest: { readonly at: number; readonly what: string } | undefined
+    /** When the world was well and the last clients were about to leave, virtual ms. */
+    let allLeft = Infinity
+    return {
+      on: (event) => {
+        if (event._tag === "Fault" || (event._tag === "Operator" && event.change !== "started")) isFaulty = true
+        if (event._tag === "ClientConnected") endedAt.delete(parentName(event.sessionId as SessionId))
+        if (event._tag === "ClientEnded") {
+          const { clients } = world()
+          const { sessionId } = world().client(event.client)
+          const isLast = [...clients.values()].every((client) => client.sessionId !== sessionId || client.name === event.client || client.ended !== undefined)
+          if (isLast) endedAt.set(parentName(sessionId as SessionId), event.at)
+          return undefined
+        }
+        if (event._tag !== "Called" || !isHeartbeat(event.call)) return undefined
+        const { call, process } = event
+        const { skew } = world().cluster(call.operator).host
+        // An object that was made anew under its name has a heartbeat of its own.
+        const { metadata } = call.body as { readonly metadata?: { readonly uid?: string } }
+        const key = `${process} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`
+        const before = written.get(key)
+        written.set(key, { at: event.at, skew })
+        newest = { at: event.at, what: `${process} for ${call.name} in ${call.to}` }
+        if (before !== undefined && before.skew === skew && event.at - before.at < least) {
+          return `${process} writes a heartbeat of ${call.name} in ${call.to} ${event.at - before.at} ms after the one before.`
+        }
+        // A child's name starts with its parent's, which has a fixed length.
+        const ended = endedAt.get(call.name.slice(0, 19))
+        const isLate = !isFaulty && world().faultPlans.length === 0 && ended !== undefined && event.at - ended > last
+        return isLate ? `${process} writes a heartbeat of ${call.name} in ${call.to} ${event.at - ended} ms after its client has gone.` : undefined
+      },
+      atRest: (moment) => {
+        if (moment === "healed") allLeft = world().now
+        if (moment === "healed" || newest === undefined) return []
+        return newest.at > allLeft + last ? [`A heartbeat came ${newest.at - allLeft} ms after the last client had gone: from ${newest.what}.`] : []
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { parentName } from "../../../domain/session/names.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
+import { isAway } from "./debts.ts"
+import type { Invariant } from "./invariant.ts"
+import { isHeartbeat } from "./n3-heartbeats.ts"
+
+/** Ms of rest before the moment that is looked at. */
+const rest = 60_000
+
+/**
+ * Failures.md classes 10 and 11: a controller that wakes itself by its own status write, lists whose order changes. A parent that failed
+ * may still be removed at its own time.
+ */
+export const restIsQuiet: Invariant = {
+  id: "N4",
+  sentence: "At rest nothing is written but heartbeats of connected sessions.",
+  begin: (world) => {
+    const writes = new Map<string, { readonly at: number; readonly name: string; readonly to: string; readonly heartbeat: boolean }>()
+    return {
+      on: (event) => {
+        if (event._tag !== "Called") return undefined
+        const { call, process } = event
+        const { name, resource, to, verb } = call
+        if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
+        if (resource === "subjectaccessreviews") return undefined
+        const heartbeat = isHeartbeat(call)
+        writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, { at: event.at, name, to, heartbeat })
+        return undefined
+      },
+      atRest: (moment) => {
+        const { clients, clusters, now } = world()
+        const connected = new Set(
+          [...clients.values()].flatMap((client) => (moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []))
+        )
+        const isThere = (to: string, name: string): boolean => {
+          const objects = clusters.get(to)?.server.objects
+          return [mirrordMultiClusterSessions, mirrordClusterSessions].some((ref) => objects?.peek(ref, name) !== undefined)
+        }
+        return [...writes].flatMap(([what, { at, heartbeat, name, to }]) => {
+          if (now - at >= rest || isAway(world(), to)) return []
+          if (heartbeat ? connected.has(name.slice(0, 19)) : !isThere(to, name) && moment === "healed") return []
+          return [`${what}, ${Math.round((now - at) / 1000)} s ago.`]
+        })
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { Commit } from "../../../adapters/memory/memory-objects.ts"
+import type { Condition } from "../../../domain/resources/condition.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import {
+  type ClusterSessionStatus,
+  mirrordMultiClusterSessions,
+  type SessionPhase
+} from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { childAnnotations } from "../../../domain/session/names.ts"
+import type { KubeObject } from "../../../ports/kube-api.ts"
+
+/** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
+
+export interface ParentStatus {
+  readonly phase?: SessionPhase
+  readonly clusterSessions?: Readonly<Record<string, ClusterSessionStatus>>
+  readonly connectedTimestamp?: string
+  readonly conditions?: ReadonlyArray<Condition>
+}
+
+export const parentStatus = (parent: KubeObject): ParentStatus => (parent["status"] ?? {}) as ParentStatus
+
+/** What `status.clusterSessions` names, by cluster. */
+export const recordedChildren = (parent: KubeObject): ReadonlyArray<readonly [string, ClusterSessionStatus]> =>
+  Object.entries(parentStatus(parent).clusterSessions ?? {})
+
+export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
+  (object["status"] as { readonly conditions?: ReadonlyArray<Condition> | null } | null | undefined)?.conditions ?? []
+
+export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
+export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
+
+export const isLeaving = (object: KubeObject): boolean => (object.metadata.deletionTimestamp ?? undefined) !== undefined
+
+/** Name of the parent that a child belongs to; nothing for a session of its own. */
+export const parentNameOf = (child: KubeObject): string | undefined =>
+  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ?? undefined
+
+export const parentUidOf = (child: KubeObject): string | undefined => child.metadata.annotations?.[childAnnotations.parentUid]
+
+/** An object without what changes with each write and each heartbeat. */
+export const withoutHeartbeat = (object: KubeObject): string => {
+  const { metadata, status, ...rest } = object
+  const { resourceVersion: _version, ...meta } = metadata
+  const { connectedTimestamp: _heartbeat, ...other } = (status ?? {}) as { readonly connectedTimestamp?: unknown }
+  return JSON.stringify([rest, meta, other])
+}

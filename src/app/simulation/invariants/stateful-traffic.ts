@@ -1,0 +1,161 @@
+import type { TimedEvent } from "../world/world-event.ts"
+import type { World } from "../world/world.ts"
+
+/**
+ * Stateful traffic, that which only the default cluster's first agent serves (wire-protocol §8.1, §8.2), followed end to end by
+ * what passes, not by how: which agent connection serves which client connection is concluded from the frames alone.
+ */
+
+/** Tags of client messages that go to the default agent as they are: outgoing, files, environment, lookups, seqpacket. */
+const statefulRequests: ReadonlySet<number> = new Set([3, 4, 5, 6, 8, 13, 16])
+/** Tags of their answers. */
+const statefulAnswers: ReadonlySet<number> = new Set([3, 4, 6, 8, 9, 15])
+
+/** One running checksum per prefix of a sequence of frames, of 52 bits. */
+class Sequence {
+  readonly prefixes: Array<number> = []
+  #a = 0x811c9dc5
+  #b = 0x01000193
+  /** When the last frame was added, virtual ms. */
+  last = 0
+
+  add(bytes: Uint8Array, at: number): void {
+    let [a, b] = [this.#a, this.#b]
+    for (const byte of bytes) {
+      a = Math.imul(a ^ byte, 0x01000193)
+      b = Math.imul(b + byte + 1, 0x9e3779b1) ^ (a >>> 15)
+    }
+    this.#a = Math.imul(a ^ 0x1ff, 0x01000193)
+    this.#b = b ^ bytes.length
+    this.prefixes.push((this.#a >>> 0) * 0x100000 + (this.#b & 0xfffff))
+    this.last = at
+  }
+
+  get length(): number {
+    return this.prefixes.length
+  }
+
+  /** Whether this is how `whole` begins. */
+  isStartOf(whole: Sequence): boolean {
+    const { length } = this
+    return length === 0 || (length <= whole.length && this.prefixes[length - 1] === whole.prefixes[length - 1])
+  }
+}
+
+export interface ClientConnection {
+  readonly client: string
+  readonly connection: number
+  readonly sessionId: bigint
+  /** Client's connections in the order of their making. */
+  readonly epoch: number
+  readonly said: Sequence
+  readonly heard: Sequence
+  open: boolean
+}
+
+export interface AgentConnection {
+  readonly cluster: string
+  readonly agent: string
+  readonly connection: number
+  readonly heard: Sequence
+  readonly said: Sequence
+  /** Client connections whose stateful traffic began like this one's; none before it heard any. */
+  candidates: ReadonlyArray<ClientConnection>
+}
+
+/** What an event meant for stateful traffic. */
+export type Passed =
+  | { readonly _tag: "AgentHeard"; readonly agent: AgentConnection; readonly before: ReadonlyArray<ClientConnection> }
+  | { readonly _tag: "ClientHeard"; readonly client: ClientConnection }
+  | undefined
+
+export class StatefulTraffic {
+  readonly clients = new Map<number, ClientConnection>()
+  readonly agents = new Map<number, AgentConnection>()
+  /** Agent connections that may serve a client's connection, by its number. */
+  readonly servers = new Map<number, Set<AgentConnection>>()
+  #last: TimedEvent | undefined
+  #passed: Passed
+  #epochs = 0
+
+  /** Takes an event; once, however many invariants ask. */
+  take(event: TimedEvent): Passed {
+    if (event === this.#last) return this.#passed
+    this.#last = event
+    this.#passed = this.#take(event)
+    return this.#passed
+  }
+
+  /** The client's connection that an agent's certainly serves, if there is only one that it can be. */
+  servedBy({ candidates }: AgentConnection): ClientConnection | undefined {
+    return candidates.length === 1 ? candidates[0] : undefined
+  }
+
+  #take(event: TimedEvent): Passed {
+    switch (event._tag) {
+      case "ClientSaid": {
+        const known = this.clients.get(event.connection)
+        if (statefulRequests.has(event.bytes[0] ?? 255)) known?.said.add(event.bytes, event.at)
+        return undefined
+      }
+      case "ClientHeard": {
+        const known = this.clients.get(event.connection)
+        if (known === undefined || !statefulAnswers.has(event.bytes[0] ?? 255)) return undefined
+        known.heard.add(event.bytes, event.at)
+        return { _tag: "ClientHeard", client: known }
+      }
+      case "AgentHeard": {
+        if (!statefulRequests.has(event.bytes[0] ?? 255)) return undefined
+        const agent = this.#agent(event)
+        const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
+        agent.heard.add(event.bytes, event.at)
+        agent.candidates = before.filter(({ said }) => agent.heard.isStartOf(said))
+        for (const { connection } of before) this.servers.get(connection)?.delete(agent)
+        for (const { connection } of agent.candidates) {
+          const servers = this.servers.get(connection) ?? new Set()
+          this.servers.set(connection, servers.add(agent))
+        }
+        return { _tag: "AgentHeard", agent, before }
+      }
+      case "AgentSaid":
+        if (statefulAnswers.has(event.bytes[0] ?? 255)) this.#agent(event).said.add(event.bytes, event.at)
+        return undefined
+      case "ClientConnected": {
+        const { client, connection, sessionId } = event
+        const epoch = ++this.#epochs
+        this.clients.set(connection, { client, connection, sessionId, epoch, said: new Sequence(), heard: new Sequence(), open: true })
+        return undefined
+      }
+      case "ClientLost": {
+        const known = this.clients.get(event.connection)
+        if (known !== undefined) known.open = false
+        return undefined
+      }
+      // Killed, it does not say that it lost its connection.
+      case "ClientEnded":
+        for (const known of this.clients.values()) if (known.client === event.client) known.open = false
+        return undefined
+      default:
+        return undefined
+    }
+  }
+
+  #agent({ agent, cluster, connection }: { readonly cluster: string; readonly agent: string; readonly connection: number }): AgentConnection {
+    const known = this.agents.get(connection)
+    if (known !== undefined) return known
+    const made: AgentConnection = { cluster, agent, connection, heard: new Sequence(), said: new Sequence(), candidates: [] }
+    this.agents.set(connection, made)
+    return made
+  }
+}
+
+const stories = new WeakMap<() => World, StatefulTraffic>()
+
+/** The traffic of one story; the same for every invariant that was begun with the same world. */
+export const statefulTraffic = (world: () => World): StatefulTraffic => {
+  const known = stories.get(world)
+  if (known !== undefined) return known
+  const made = new StatefulTraffic()
+  stories.set(world, made)
+  return made
+}

@@ -1,0 +1,94 @@
+/** All times are virtual seconds since the beginning of the story's world. */
+
+/** A row of the page's time line. */
+export interface ReportRow {
+  /** Unique, and the text at its left. */
+  readonly id: string
+  /** The swim lane to which it belongs: a client or a cluster. */
+  readonly lane: string
+}
+
+/** Something that lasts. `look` is one of {@link looks}. */
+export interface ReportBar {
+  readonly row: string
+  readonly from: number
+  readonly to: number
+  readonly look: Look
+  /** What a person reads about it. */
+  readonly text: string
+}
+
+/** A fault that lasts, behind all rows of a lane. */
+export interface ReportBand {
+  readonly lane: string
+  readonly from: number
+  readonly to: number
+  readonly kind: string
+  readonly text: string
+}
+
+/** Something that happens at a moment. */
+export interface ReportMark {
+  readonly row: string
+  readonly at: number
+  readonly look: "fault" | "start" | "end" | "broken"
+  readonly text: string
+}
+
+/** A request that entered a cluster, and who answered it. */
+export interface ReportRequest {
+  readonly id: number
+  readonly row: string
+  readonly at: number
+  readonly by: "workload" | "client" | "nobody" | "pending"
+  /** Row of the client that answered, if one did. */
+  readonly answeredAt: number | undefined
+  readonly client: string | undefined
+  readonly text: string
+}
+
+/** Messages of a lane in one second. */
+export interface ReportCount {
+  readonly lane: string
+  readonly second: number
+  readonly count: number
+}
+
+export interface ReportEvent {
+  readonly at: number
+  readonly lane: string
+  readonly kind: "step" | "fault" | "session" | "operator" | "agent" | "client" | "request" | "broken"
+  readonly text: string
+}
+
+/** How a bar looks, and what that means. */
+export const looks = {
+  waiting: "not ready yet",
+  ready: "ready",
+  degraded: "ready without a member",
+  ending: "being ended",
+  failed: "failed",
+  running: "runs",
+  paused: "paused"
+} as const
+export type Look = keyof typeof looks
+
+/** Everything that the page shows of a story. */
+export interface ReportModel {
+  readonly title: string
+  readonly seed: string
+  readonly passed: boolean
+  /** Such as `passed`, or the sentence that broke. */
+  readonly verdict: string
+  readonly story: ReadonlyArray<string>
+  /** From here on faults have ended and the world recovers. */
+  readonly actsEnd: number
+  readonly end: number
+  readonly rows: ReadonlyArray<ReportRow>
+  readonly bars: ReadonlyArray<ReportBar>
+  readonly bands: ReadonlyArray<ReportBand>
+  readonly marks: ReadonlyArray<ReportMark>
+  readonly requests: ReadonlyArray<ReportRequest>
+  readonly messages: ReadonlyArray<ReportCount>
+  readonly events: ReadonlyArray<ReportEvent>
+}

@@ -1,0 +1,18 @@
+import type { Draw } from "./verb.ts"
+
+/** Parts of random lines that several verbs share. */
+
+/** The words that follow a verb about a session; nothing while there is none. */
+export const ofASession = ({ random, sessions }: Draw, rest: (session: string) => string): string | undefined => {
+  const session = random.pick(sessions)
+  return session === undefined ? undefined : rest(session)
+}
+
+/** Two places with a link between them, as `primary b`: sessions' machines and members talk to the primary only. */
+export const aLink = ({ clusters, primary, random, sessions }: Draw): string | undefined => {
+  const members = clusters.filter((name) => name !== primary)
+  const other = random.pick(random.chance(0.7) || sessions.length === 0 ? members : sessions)
+  return other === undefined ? undefined : `${primary} ${other}`
+}
+
+export const aDuration = ({ random }: Draw): string => random.pick(["500ms", "3s", "12s", "40s", "100s"])

@@ -1,0 +1,173 @@
+import { Result } from "effect"
+import fc from "fast-check"
+import { RandomStream } from "../kernel/random-stream.ts"
+import type { Story } from "./story.ts"
+import type { Draw, Verb } from "./verb.ts"
+import { verbs } from "./verbs.ts"
+import { duration } from "./words.ts"
+
+/** How big random stories get. */
+export interface RandomStoryOptions {
+  /** At most so many workload clusters, at least 1. */
+  readonly clusters: number
+  /** At most so many sessions are started, at least 1. */
+  readonly sessions: number
+  /** The acts end when about so much time has passed. */
+  readonly minutes: number
+}
+
+/** Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is not. */
+export const usualRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
+
+const leastActs = 10
+const mostActs = 60
+const primary = "primary"
+
+type Act = Extract<Verb, { readonly kind: "act" }>
+type RandomAct = Act & Required<Pick<Act, "random">>
+
+const acts: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
+  verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
+)
+/** How much more often than usual each verb comes: time passes between acts in every story, sessions start in every story. */
+const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
+const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
+const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
+
+interface Setup {
+  readonly clusters: readonly [string, ...ReadonlyArray<string>]
+  readonly primary: string
+  readonly lines: ReadonlyArray<string>
+}
+
+const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
+  fc
+    .record({
+      // More clusters than one are what this program is for: the most is the most common.
+      clusters: fc.oneof({ weight: 1, arbitrary: fc.integer({ min: 1, max: most }) }, { weight: 2, arbitrary: fc.constant(most) }),
+      defaultCluster: fc.nat(),
+      pods: fc.array(fc.constantFrom(1, 1, 1, 1, 2, 2, 0), { minLength: most, maxLength: most }),
+      primaryIsDefault: fc.constantFrom(false, false, true),
+      settings: fc.tuple(
+        fc.constantFrom("", "", "", "start all"),
+        fc.constantFrom("", "", "", "ttl 5s", "ttl 20s"),
+        fc.constantFrom("", "", "", "timeout 20s")
+      )
+    })
+    .map(({ clusters, defaultCluster, pods, primaryIsDefault, settings }) => {
+      const chosen = defaultCluster % clusters
+      const names = Array.from({ length: clusters }, (_, i) => String.fromCodePoint(0x61 + i))
+      const [first = "a", ...rest] = names
+      const lines = names.map((name, i) => {
+        const isDefault = i === chosen
+        const flags = isDefault ? ` default${primaryIsDefault ? " primary" : ""}` : ""
+        const count = pods[i] ?? 1
+        return `cluster ${name}${flags}${count === 1 ? "" : ` pods ${count}`}`
+      })
+      return {
+        clusters: [first, ...rest],
+        primary: primaryIsDefault ? (names[chosen] ?? first) : primary,
+        lines: [...lines, ...settings.filter((line) => line !== "")]
+      }
+    })
+
+/** Draws acts one by one, and knows what they have said so far. */
+class Teller {
+  readonly lines: Array<string> = []
+  /** Virtual ms that the acts take. */
+  time = 0
+  readonly #setup: Setup
+  readonly #mostSessions: number
+  readonly #weights: ReadonlyMap<string, number>
+  readonly #sessions: Array<string> = []
+
+  constructor(setup: Setup, mostSessions: number, weights: ReadonlyMap<string, number>) {
+    this.#setup = setup
+    this.#mostSessions = mostSessions
+    this.#weights = weights
+  }
+
+  /** One line of a verb; tells whether it has one to say now. */
+  say(verb: RandomAct, random: RandomStream): boolean {
+    const { clusters, primary } = this.#setup
+    const [first, ...rest] = clusters
+    const started: Array<string> = []
+    const draw: Draw = {
+      random,
+      clusters,
+      primary,
+      places: clusters.includes(primary) ? clusters : [primary, first, ...rest],
+      sessions: this.#sessions,
+      newSession: () => {
+        const name = `s${this.#sessions.length + started.length + 1}`
+        started.push(name)
+        return name
+      }
+    }
+    const line = verb.random.line(draw)
+    if (line === undefined || this.#sessions.length + started.length > this.#mostSessions) return false
+    this.#sessions.push(...started)
+    this.add(line)
+    return true
+  }
+
+  add(line: string): void {
+    const [name, time] = line.split(" ")
+    if (name === "tick") this.time += Result.getOrElse(duration(time), () => 0)
+    this.lines.push(line)
+  }
+
+  #sayOf(candidates: ReadonlyArray<RandomAct>, random: RandomStream): void {
+    const weighted = candidates.map((verb) => [verb, verb.random.weight * (this.#weights.get(verb.name) ?? 1)] as const)
+    const total = weighted.reduce((sum, [, weight]) => sum + weight, 0)
+    let at = random.fraction() * total
+    const index = weighted.findIndex(([, weight]) => (at -= weight) < 0)
+    const chosen = weighted[index]?.[0]
+    if (chosen === undefined || this.say(chosen, random.split(chosen.name))) return
+    this.#sayOf(candidates.toSpliced(index, 1), random)
+  }
+
+  /** One line of any verb. */
+  tell(random: RandomStream): void {
+    this.#sayOf(acts, random)
+  }
+}
+
+const named = (name: string): RandomAct | undefined => acts.find((verb) => verb.name === name)
+
+/**
+ * Random stories, made from the verbs' own lines. In each story some verbs are missing and some are four times as common as usual
+ * (swarm testing): what needs many of one kind and none of another then happens as well. They shrink to stories with fewer acts.
+ */
+export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story> =>
+  fc
+    .record({
+      seed: seed.map(String),
+      setup: setupArbitrary(options.clusters),
+      weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? usualMultiples)))),
+      // Nearly always somebody works when things begin to go wrong.
+      begin: fc.constantFrom("session steal", "session steal", "session", ""),
+      // What an act says depends on those before it; each has randomness of its own, so that one more or less changes few others.
+      acts: fc.array(seed, { minLength: leastActs, maxLength: mostActs, size: "max" })
+    })
+    .map(({ acts: seeds, begin, seed, setup, weights }) => {
+      const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
+      for (const name of begin.split(" ")) {
+        const verb = named(name)
+        if (verb === undefined) continue
+        teller.say(verb, new RandomStream(`${seed} ${name}`))
+        teller.add("tick 3s")
+      }
+      for (const act of seeds) {
+        if (teller.lines.length >= mostActs || teller.time >= options.minutes * 60_000) break
+        teller.tell(new RandomStream(`${act}`))
+      }
+      return { seed, lines: [...setup.lines, ...teller.lines] }
+    })
+
+/** The random story of a seed: the same one every time. Its own seed, that of its world, is the same text. */
+export const randomStory = (seed: string, options: RandomStoryOptions): Story => {
+  const [story] = fc.sample(fc.noBias(storyArbitrary(options)), { seed: new RandomStream(seed).int(0, 0x7fffffff), numRuns: 1 })
+  if (story === undefined) throw new Error("fast-check gave no story")
+  return { ...story, seed }
+}

@@ -1,0 +1,59 @@
+import { Result } from "effect"
+import { nothingHappens, withCluster } from "../scene.ts"
+import type { Verb } from "../verb.ts"
+import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"
+
+/** `+3`: the third call from now on. */
+const callsAhead = (word: string | undefined): Result.Result<number, string> =>
+  Result.flatMap(wholeNumber(word?.replace(/^\+/, ""), "a number of calls"), (n) =>
+    word?.startsWith("+") === true && n > 0 ? Result.succeed(n) : Result.fail(`${JSON.stringify(word ?? "")} is no call: write +1 for the next one`)
+  )
+
+export const crash: Verb = {
+  name: "crash",
+  usage: "crash operator <cluster> [at call +<n> before|after] | crash agent <cluster>",
+  summary: "An operator dies as by SIGKILL and is started again after 3 s: now, or around its n-th call from now on; or one agent of a cluster dies.",
+  kind: "act",
+  read: ([first, second, ...rest]) =>
+    Result.gen(function* () {
+      const what = yield* oneOf(first, ["operator", "agent"])
+      const cluster = yield* nameWord(second, "a cluster's name")
+      if (what === "agent") {
+        yield* nothingMore(rest)
+        return (run) =>
+          withCluster(run, cluster, ({ kubelet }) => {
+            const agent = run.world.kernel.random.split(`crash agent at ${run.world.now}`).pick(kubelet.agents)
+            if (agent === undefined) return nothingHappens(run, `no agent runs in ${cluster}`)
+            run.fault("agent crash", `agent ${agent.name} of ${cluster} dies`)
+            kubelet.crashAgent(agent.name)
+          })
+      }
+      if (rest.length === 0) {
+        return (run) =>
+          withCluster(run, cluster, ({ host }) => {
+            if (host.process === undefined) return nothingHappens(run, `no operator runs in ${cluster}`)
+            run.fault("operator crash", `the operator of ${cluster} dies`)
+            host.crash("killed")
+          })
+      }
+      yield* exactly(rest[0], "at")
+      yield* exactly(rest[1], "call")
+      const ahead = yield* callsAhead(rest[2])
+      const when = yield* oneOf(rest[3], ["before", "after"])
+      yield* nothingMore(rest.slice(4))
+      return (run) =>
+        withCluster(run, cluster, ({ host }) => {
+          const index = host.calls + ahead - 1
+          run.fault("operator crash", `the operator of ${cluster} will die ${when} call ${index}`)
+          run.world.faultPlans.push((call) => (call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined))
+        })
+    }),
+  random: {
+    weight: 6,
+    line: ({ clusters, places, random }) => {
+      if (random.chance(0.3)) return `crash agent ${random.pick(clusters)}`
+      const operator = `crash operator ${random.pick(places)}`
+      return random.chance(0.4) ? operator : `${operator} at call +${random.int(1, 12)} ${random.pick(["before", "after"])}`
+    }
+  }
+}

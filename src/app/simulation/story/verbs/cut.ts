@@ -1,0 +1,32 @@
+import { Result } from "effect"
+import { aLink } from "../draws.ts"
+import { withPlaces } from "../scene.ts"
+import type { Verb } from "../verb.ts"
+import { nameWord, nothingMore, oneOf } from "../words.ts"
+
+export const cut: Verb = {
+  name: "cut",
+  usage: "cut <place> <place> [one-way]",
+  summary: "Nothing passes between two places any more; one-way: not from the first to the second.",
+  kind: "act",
+  read: ([first, second, ...rest]) =>
+    Result.gen(function* () {
+      const one = yield* nameWord(first, "a cluster's or session's name")
+      const other = yield* nameWord(second, "a cluster's or session's name")
+      const direction = rest[0] === undefined ? "both ways" : yield* oneOf(rest[0], ["one-way"])
+      yield* nothingMore(rest.slice(1))
+      return (run) =>
+        withPlaces(run, one, other, (from, to) => {
+          run.fault("cut", direction === "one-way" ? `nothing passes from ${one} to ${other}` : `nothing passes between ${one} and ${other}`)
+          run.world.network.cut(from, to)
+          if (direction === "both ways") run.world.network.cut(to, from)
+        })
+    }),
+  random: {
+    weight: 6,
+    line: (draw) => {
+      const link = aLink(draw)
+      return link === undefined ? undefined : `cut ${link}${draw.random.chance(0.3) ? " one-way" : ""}`
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { Result } from "effect"
+import { ofASession } from "../draws.ts"
+import { withSession } from "../scene.ts"
+import type { Verb } from "../verb.ts"
+import { nameWord, nothingMore, portNumber } from "../words.ts"
+
+export const unsubscribe: Verb = {
+  name: "unsubscribe",
+  usage: "unsubscribe <session> <port>",
+  summary: "The session's program stops listening on a port.",
+  kind: "act",
+  read: ([first, second, ...rest]) =>
+    Result.gen(function* () {
+      const session = yield* nameWord(first, "a session's name")
+      const port = yield* portNumber(second)
+      yield* nothingMore(rest)
+      return (run) => withSession(run, session, (client) => client.do({ _tag: "Unsubscribe", port }))
+    }),
+  random: { weight: 2, line: (draw) => ofASession(draw, (session) => `unsubscribe ${session} 80`) }
+}

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { type Browser, chromium } from "playwright-core"
+
+/**
+ * Starts the headless Chromium that the package @sparticuz/chromium holds, unpacked to a folder of its own. With it come the libraries
+ * and fonts that a machine may lack; the package lays them out when it believes to be where its name says, so it is told so.
+ */
+export const startBrowser = async (): Promise<{ readonly browser: Browser; readonly stop: () => Promise<void> }> => {
+  const kept = { ...process.env }
+  const folder = mkdtempSync(`${tmpdir()}/chromium-`)
+  try {
+    process.env["TMPDIR"] = folder
+    process.env["AWS_LAMBDA_JS_RUNTIME"] = "nodejs24.x"
+    const { default: packaged } = await import("@sparticuz/chromium")
+    packaged.setGraphicsMode = false
+    const executablePath = await packaged.executablePath()
+    // The package's own file of this name looks for fonts in /tmp alone, and without any font Chromium ends.
+    writeFileSync(
+      `${folder}/fonts/fonts.conf`,
+      `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/cache</cachedir></fontconfig>`
+    )
+    const env = { ...process.env, FONTCONFIG_PATH: `${folder}/fonts` }
+    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env })
+    return {
+      browser,
+      stop: async () => {
+        await browser.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw new Error("the packaged Chromium cannot be started", { cause: error })
+  } finally {
+    process.env = kept
+  }
+}
