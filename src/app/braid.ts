@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect } from "effect"
+import { Effect, Runtime } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { simulateFlags } from "./simulation/command/simulate-flags.ts"
 import { version } from "./version.ts"
 
 /** Ends the process with a code once the command is done and cleaned up. */
@@ -43,6 +44,13 @@ const playground = Command.make(
     )
 ).pipe(Command.withDescription("Starts clusters on this machine, plays one session through all of them and stays up."))
 
+const simulate = Command.make("simulate", simulateFlags, (flags) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./simulation/command/simulate-command.ts")),
+    ({ runSimulate }) => Effect.flatMap(runSimulate(flags), exitWith)
+  )
+).pipe(Command.withDescription("Tells stories of whole installations under virtual time, with faults, and looks for what must never happen."))
+
 const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
   Command.withDescription("Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless.")
 )
@@ -56,9 +64,13 @@ const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, playground, agent])
+  Command.withSubcommands([operator, playground, simulate, agent])
 )
+
+/** An interrupted command ends with 130, unless it has said otherwise: to some, Ctrl-C is the end that they wait for. */
+const teardown: Runtime.Teardown = (exit, onExit) =>
+  Runtime.defaultTeardown(exit, (code) => onExit(code === 130 ? Number(process.exitCode ?? code) : code))
 
 const [command, ...rest] = process.argv.slice(2)
 if (command === "agent" && rest[0] !== "--help") NodeRuntime.runMain(runAgent(rest))
-else Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+else Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

@@ -10,6 +10,7 @@ import { timestamp } from "../../domain/resources/object-meta.ts"
 import { type ChildObservation, observeChild } from "../../domain/session/child-observation.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { ObservedSession, SessionSettings } from "../../domain/session/observed-session.ts"
+import { childAnnotations } from "../../domain/session/names.ts"
 import type { SessionAction } from "../../domain/session/session-action.ts"
 import type { SessionFailure } from "../../domain/session/session-failure.ts"
 import { plan } from "../../domain/session/session-plan.ts"
@@ -224,14 +225,24 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         case "DeleteChild": {
           const key = childKey(action.cluster, action.childName)
           const answers = answersFor(name, parent.metadata.uid ?? "")
+          // A child that was never seen may have a successor of the same name by now: only its uid tells which one is deleted.
+          const uidOf = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
+            action.uid !== undefined
+              ? Effect.succeed(action.uid)
+              : Effect.map(api.get(mirrordClusterSessions, action.childName), ({ metadata }) =>
+                  metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid ? metadata.uid : undefined
+                )
+          const gone = (): "PlanAgain" => {
+            answers.set(key, { _tag: "Gone" })
+            return "PlanAgain"
+          }
           return onCluster(name, action.cluster, action.childName, (api) =>
-            api.delete(mirrordClusterSessions, action.childName, action.uid === undefined ? {} : { uid: action.uid }).pipe(
-              Effect.as("TellsWatch" as const),
-              Effect.catch((error) => {
-                if (error.reason !== "NotFound") return Effect.fail(error)
-                answers.set(key, { _tag: "Gone" })
-                return Effect.succeed("PlanAgain" as const)
-              })
+            uidOf(api).pipe(
+              Effect.flatMap((uid) =>
+                uid === undefined ? Effect.sync(gone) : Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
+              ),
+              // Conflict: another object has the name.
+              Effect.catch((error) => (error.reason === "NotFound" || error.reason === "Conflict" ? Effect.sync(gone) : Effect.fail(error)))
             )
           )
         }

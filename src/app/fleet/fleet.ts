@@ -195,7 +195,7 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       } else {
         failures++
         // Until then what was known last is the better guess: also links are made by what the operator said that it can.
-        if (failures >= lostAfter) {
+        if (failures >= lostAfter || reachable === false) {
           health = { checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
           setReachable(false)
         }

@@ -1,7 +1,8 @@
 import { Clock, Deferred, Effect, FiberMap, Metric, Random, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
+import { excuse, heard, isGone, mayBeReplaced, newPulse } from "../../domain/routing/client-pulse.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
-import { connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
+import { type ConnectionName, connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
 import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, step } from "../../domain/routing/router.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { SessionLocks } from "./session-locks.ts"
@@ -19,6 +20,9 @@ const longestRedial = 15_000
 const dialTimeout = 30_000
 /** A merged answer waits this long for members other than the default, in ms (design.md §4). */
 const mergeBound = 2_000
+
+/** How often a client's silence is looked at, in ms. */
+const pulseCheck = 15_000
 
 /** Rounds of the router's own pings without a word from a member after which it counts as lost. */
 const missedPings = 3
@@ -53,6 +57,8 @@ export interface ClientConnectionOptions {
   readonly warnings?: ReadonlyArray<string>
   /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
   readonly locks: SessionLocks
+  /** Whether the client is the user's own, whose silence tells something, and not the operator of a primary (`client-pulse.ts`). */
+  readonly isUser: boolean
   /** Completes with a reason when the session is ended from elsewhere: the client is told so, for good. */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
   /** Annotations of every log line, such as the session. */
@@ -79,28 +85,50 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     /** Members whose queue is full: the client is paused as long as there is one. */
     const full = new Set<MemberName>()
     let clientFull = false
+    /** ms that neither a changed clock nor daylight saving can move. */
+    const elapsed = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+    let pulse = newPulse(elapsed())
 
     const finish = (end: ConnectionEnd): void => {
       if (over) return
       over = true
       options.locks.current = releaseConnection(options.locks.current, self)
+      options.locks.holders.delete(self)
       for (const channel of channels.values()) channel.close()
       channels.clear()
       client.close()
       Deferred.doneUnsafe(done, Effect.succeed(end))
     }
 
+    let feeding = false
+    /** What came while outputs were still being performed: it must not overtake them. */
+    const waiting: Array<RouterInputBody> = []
+
     const feed = (input: RouterInputBody): void => {
-      if (over) return
-      const [next, outputs] = step(state, { ...input, now: clock.currentTimeMillisUnsafe() } as RouterInput)
-      state = next
-      for (const output of outputs) perform(output)
+      if (feeding) return void waiting.push(input)
+      feeding = true
+      try {
+        for (let current: RouterInputBody | undefined = input; current !== undefined && !over; current = waiting.shift()) {
+          const [next, outputs] = step(state, { ...current, now: clock.currentTimeMillisUnsafe() } as RouterInput)
+          state = next
+          for (const output of outputs) perform(output)
+        }
+      } finally {
+        feeding = false
+      }
+    }
+
+    /** A member takes messages again. */
+    const relieved = (member: MemberName): void => {
+      if (!full.delete(member) || full.size > 0) return
+      pulse = excuse(pulse, elapsed())
+      client.resume()
     }
 
     const detach = (member: MemberName): void => {
       channels.get(member)?.close()
       channels.delete(member)
-      if (full.delete(member) && full.size === 0) client.resume()
+      relieved(member)
       if (member !== router.defaultMember) redial(member)
     }
 
@@ -123,9 +151,14 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       }))))
     }
 
+    const { holders } = options.locks
+    const isSilent = (holder: ConnectionName): boolean => holders.get(holder)?.mayBeReplaced() ?? true
+
     const fromClient = (bytes: Uint8Array): void => {
-      const { answer, locks } = lockFromClient(options.locks.current, self, bytes)
+      pulse = heard(pulse, bytes, elapsed())
+      const { answer, locks, replaced } = lockFromClient(options.locks.current, self, bytes, isSilent)
       options.locks.current = locks
+      for (const holder of replaced ?? []) holders.get(holder)?.replaced()
       if (answer === undefined) feed({ _tag: "FromClient", bytes })
       else sendToClient(answer)
     }
@@ -175,7 +208,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
         },
         ended: (reason) => lose(member, channel, reason),
         drained: () => {
-          if (channel.queuedBytes() < releaseAt && full.delete(member) && full.size === 0) client.resume()
+          if (channel.queuedBytes() < releaseAt) relieved(member)
         },
         ignored: () => lose(member, channel, "it sent something that is no binary message")
       })
@@ -202,6 +235,21 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       )
     }
 
+    if (options.isUser) {
+      holders.set(self, {
+        mayBeReplaced: () => full.size === 0 && mayBeReplaced(pulse, elapsed()),
+        replaced: () => finish({ _tag: "ClientGone", reason: "it fell silent, and a newer connection of its session took its ports" })
+      })
+      let checkedAt = elapsed()
+      const check = (): void => {
+        const now = elapsed()
+        // Who was not read, or came while this process stood still, was not silent.
+        if (full.size > 0 || now - checkedAt > 2 * pulseCheck) pulse = excuse(pulse, now)
+        checkedAt = now
+        if (isGone(pulse, now)) finish({ _tag: "ClientGone", reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings` })
+      }
+      run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
+    }
     // The default first, so that what the client says at once has somewhere to go.
     const first = options.connected.get(router.defaultMember)
     if (first !== undefined) attach(router.defaultMember, first)

@@ -146,6 +146,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
             return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : agents.connect(agent.handle)
           },
           locks: shared,
+          isUser: true,
           terminated: changes.until(name, () => {
             const session = controller.session(name)
             const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined

@@ -211,6 +211,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
                 }),
               warnings: leftOutWarnings(parent),
               locks: shared,
+              isUser: true,
               terminated: changes.until(name, () => {
                 const now = standing(name, manager.parent(name))
                 return now?._tag === "Over" ? { reason: now.error.message } : undefined

@@ -1,10 +1,22 @@
 import { Effect, type Scope } from "effect"
-import { noLocks, type PortLocks } from "../../domain/routing/port-locks.ts"
+import { type ConnectionName, noLocks, type PortLocks } from "../../domain/routing/port-locks.ts"
+
+/** A client connection as the others of its session see it. */
+export interface LockHolder {
+  /** Whether its client is silent for so long that another connection may take its ports. */
+  readonly mayBeReplaced: () => boolean
+  /** Ends it; another one has taken its ports. */
+  readonly replaced: () => void
+}
 
 /** The one piece of state that connections of a session share: who holds which port (wire-protocol §8.3 no. 22). */
 export interface SessionLocks {
   current: PortLocks
+  /** The connections that are open. */
+  readonly holders: Map<ConnectionName, LockHolder>
 }
+
+export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, holders: new Map() })
 
 /** Locks of every session that has a connection; they go with its last one, which held them. */
 export interface SessionLockTable {
@@ -17,7 +29,7 @@ export const makeSessionLockTable = (): SessionLockTable => {
     use: (session) =>
       Effect.acquireRelease(
         Effect.sync(() => {
-          const entry = sessions.get(session) ?? { locks: { current: noLocks }, users: 0 }
+          const entry = sessions.get(session) ?? { locks: makeSessionLocks(), users: 0 }
           entry.users++
           sessions.set(session, entry)
           return entry.locks

@@ -1,12 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Metric, type Scope } from "effect"
+import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
 import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
-import type { SessionLocks } from "../../../src/app/sessions/session-locks.ts"
-import { noLocks } from "../../../src/domain/routing/port-locks.ts"
+import { makeSessionLocks } from "../../../src/app/sessions/session-locks.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 
 const [a, b] = [memberName("cluster-a"), memberName("cluster-b")]
@@ -36,7 +35,7 @@ interface Scene {
 
 /** A connection with two clusters; the client has gone through its handshake. */
 const scene = (
-  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"] } = {}
+  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
@@ -56,7 +55,8 @@ const scene = (
               return Effect.succeed(channel)
             }),
           ...(options.members === undefined ? {} : { members: options.members }),
-          locks: { current: noLocks },
+          locks: makeSessionLocks(),
+          isUser: options.isUser ?? true,
           terminated: Effect.callback((resume) => {
             terminate = (reason) => resume(Effect.succeed({ reason }))
           }),
@@ -206,28 +206,35 @@ describe("the shell around the router", () => {
     })
   )
 
+  /** Two connections of one session, each with its default cluster. */
+  const siblings = Effect.gen(function* () {
+    const locks = makeSessionLocks()
+    const open = Effect.gen(function* () {
+      const [client, member] = [fakeChannel(), fakeChannel()]
+      const fiber = yield* Effect.forkScoped(
+        serveClient({
+          router: { members: [a], defaultMember: a, memberKind: "cluster", pingMembersEvery: undefined },
+          client,
+          connected: new Map([[a, member]]),
+          connect: () => Effect.fail({ message: "no" }),
+          locks,
+          isUser: true,
+          terminated: Effect.never,
+          label: "test"
+        }),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust(0)
+      return { client, member, end: Fiber.join(fiber) }
+    })
+    return [yield* open, yield* open] as const
+  })
+  const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+  const ping = say({ _tag: "Ping" })
+
   it.effect("keeps two connections of one session from stealing the same port", () =>
     Effect.gen(function* () {
-      const locks: SessionLocks = { current: noLocks }
-      const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
-      const open = Effect.gen(function* () {
-        const [client, member] = [fakeChannel(), fakeChannel()]
-        yield* Effect.forkScoped(
-          serveClient({
-            router: { members: [a], defaultMember: a, memberKind: "cluster", pingMembersEvery: undefined },
-            client,
-            connected: new Map([[a, member]]),
-            connect: () => Effect.fail({ message: "no" }),
-            locks,
-            terminated: Effect.never,
-            label: "test"
-          }),
-          { startImmediately: true }
-        )
-        yield* TestClock.adjust(0)
-        return { client, member }
-      })
-      const [one, two] = [yield* open, yield* open]
+      const [one, two] = yield* siblings
       one.client.receive(steal)
       two.client.receive(steal)
       assert.include(tagsToMember(one.member), "TcpSteal")
@@ -236,6 +243,124 @@ describe("the shell around the router", () => {
       one.client.end("gone")
       two.client.receive(steal)
       assert.include(tagsToMember(two.member), "TcpSteal")
+    })
+  )
+
+  it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", () =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      for (let i = 0; i < 3; i++) {
+        one.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      two.client.receive(steal)
+      assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
+      yield* TestClock.adjust("20 seconds")
+      two.client.receive(steal)
+      assert.include(tagsToMember(two.member), "TcpSteal")
+      assert.lengthOf(toClient(two.client), 1)
+      assert.isTrue(one.client.isClosed() && one.member.isClosed())
+      const end = yield* one.end
+      assert.strictEqual(end._tag, "ClientGone")
+      assert.match(end.reason, /silent/)
+      assert.notInclude(toClient(one.client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("keeps the port with an older connection that goes on pinging, however little it says", () =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      one.client.receive(ping)
+      yield* TestClock.adjust("30 seconds")
+      for (let i = 0; i < 20; i++) {
+        one.client.receive(ping)
+        yield* TestClock.adjust("44 seconds")
+        two.client.receive(steal)
+      }
+      assert.notInclude(tagsToMember(two.member), "TcpSteal")
+      assert.isFalse(one.client.isClosed())
+    })
+  )
+
+  it.effect("ends a client that used to ping and then says nothing for three intervals", () =>
+    Effect.gen(function* () {
+      const { client, end, first, second } = yield* scene()
+      for (let i = 0; i < 4; i++) {
+        client.receive(ping)
+        yield* TestClock.adjust("40 seconds")
+      }
+      yield* TestClock.adjust("70 seconds")
+      assert.isFalse(client.isClosed())
+      yield* TestClock.adjust("30 seconds")
+      const over = yield* end
+      assert.strictEqual(over._tag, "ClientGone")
+      assert.match(over.reason, /has said nothing for 1\d\d s/)
+      assert.isTrue(client.isClosed() && first.isClosed() && second.isClosed())
+      assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("leaves a client alone that never pings, one whose clock jumped, one that is not read, and a primary's link", () =>
+    Effect.gen(function* () {
+      const quiet = yield* scene()
+      yield* TestClock.adjust("10 hours")
+      assert.isFalse(quiet.client.isClosed())
+
+      let ahead = 0
+      const clock = yield* Clock.Clock
+      const skewed: Clock.Clock = Object.assign(Object.create(clock), { currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead })
+      const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
+      for (let i = 0; i < 3; i++) {
+        jumped.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      ahead = 600_000
+      yield* TestClock.adjust("50 seconds")
+      assert.isFalse(jumped.client.isClosed())
+
+      const braked = yield* scene()
+      for (let i = 0; i < 3; i++) {
+        braked.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      braked.first.queue(64 * 1024 * 1024)
+      braked.client.receive(ping)
+      assert.isTrue(braked.client.isPaused())
+      yield* TestClock.adjust("10 minutes")
+      braked.first.queue(0)
+      yield* TestClock.adjust("80 seconds")
+      assert.isFalse(braked.client.isClosed())
+
+      const link = yield* scene({ isUser: false })
+      for (let i = 0; i < 3; i++) {
+        link.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      yield* TestClock.adjust("1 hour")
+      assert.isFalse(link.client.isClosed())
+    })
+  )
+
+  it.effect("lets what a member answers at once wait until everybody was asked", () =>
+    Effect.gen(function* () {
+      const { client, first, second } = yield* scene()
+      const { send } = first
+      const refusal = answer({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } })
+      Object.assign(first, {
+        send: (bytes: Uint8Array) => {
+          send(bytes)
+          if (bytes[0] === 2 && bytes[1] === 0) first.receive(refusal)
+        }
+      })
+      client.receive(steal)
+      const asked = second.sent.flatMap((bytes) => {
+        const decoded = clientMessage.decode(bytes)
+        return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
+      })
+      assert.deepStrictEqual(asked, ["PortSubscribe", "PortUnsubscribe"])
+      assert.lengthOf(toClient(client).filter(({ _tag }) => _tag === "TcpSteal"), 1)
     })
   )
 })

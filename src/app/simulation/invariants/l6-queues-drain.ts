@@ -1,18 +1,11 @@
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
-import type { World } from "../world/world.ts"
-import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
+import { isLeftOut, isParent, parentStatus } from "./session-objects.ts"
 
 /** Ms of rest before the moment that is looked at. */
 const rest = 60_000
-
-const isLeftOut = ({ primary }: World, child: string): boolean =>
-  primary.server.objects
-    .peekAll(mirrordMultiClusterSessions)
-    .some((parent) => recordedChildren(parent).some(([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"))
 
 /**
  * Failures.md L6. A queue that does not drain tries something again and again: whatever is made, deleted or fails in a world that has

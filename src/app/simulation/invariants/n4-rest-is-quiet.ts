@@ -5,6 +5,7 @@ import type { SessionId } from "../../../domain/session/session-id.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isHeartbeat } from "./n3-heartbeats.ts"
+import { isLeftOut } from "./session-objects.ts"
 
 /** Ms of rest before the moment that is looked at. */
 const rest = 60_000
@@ -25,6 +26,8 @@ export const restIsQuiet: Invariant = {
         const { name, resource, to, verb } = call
         if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
         if (resource === "subjectaccessreviews") return undefined
+        // A member ends a child that never served, and a session that goes without it tries again with the next one.
+        if (resource === mirrordClusterSessions.plural && isLeftOut(world(), name)) return undefined
         const heartbeat = isHeartbeat(call)
         writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, { at: event.at, name, to, heartbeat })
         return undefined

@@ -8,6 +8,7 @@ import {
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { childAnnotations } from "../../../domain/session/names.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
+import type { World } from "../world/world.ts"
 
 /** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
 
@@ -37,6 +38,12 @@ export const parentNameOf = (child: KubeObject): string | undefined =>
   (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ?? undefined
 
 export const parentUidOf = (child: KubeObject): string | undefined => child.metadata.annotations?.[childAnnotations.parentUid]
+
+/** Whether a session goes on without the child for now, and says why. */
+export const isLeftOut = ({ primary }: World, child: string): boolean =>
+  primary.server.objects
+    .peekAll(mirrordMultiClusterSessions)
+    .some((parent) => recordedChildren(parent).some(([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"))
 
 /** An object without what changes with each write and each heartbeat. */
 export const withoutHeartbeat = (object: KubeObject): string => {

@@ -86,6 +86,7 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     if (isBroken()) throw new StoryOver()
   }
   const settle = (): void => {
+    theWorld().emit({ _tag: "Step", text: "(settle)" })
     theWorld().heal()
     pass(recoveryTime)
     atRest("healed")

@@ -226,7 +226,8 @@ export class OperatorHost {
       let upgraded = false
       const mourning = process.whenDead(() => { if (!upgraded) refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset") })
       const gone = Effect.callback<never, ApiError>((resume) => {
-        left = () => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        const tell = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        left = () => { if (process.state === "running") tell(); else process.hold(tell) }
         if (isOver) left()
       })
       const upgrade = Effect.sync(() => {

@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parse } from "yaml"
+
+/** One place of the program, as the mistake changes it. */
+export interface Edit {
+  /** From the repository's root. */
+  readonly file: string
+  /** Text that occurs exactly once in it. */
+  readonly find: string
+  readonly replace: string
+}
+
+/** A planted mistake: one file `<name>.yaml` beside this one. */
+export interface Mutant {
+  readonly name: string
+  /** What is wrong, as a sentence for the table. */
+  readonly mistake: string
+  /** Those invariants that say what is wrong; a story that breaks others has found something, but not this. */
+  readonly invariants: ReadonlyArray<string>
+  /** The first story from 1 on that breaks one of them, and which; written by `search.ts`. */
+  readonly found: { readonly story: number; readonly invariant: string }
+  readonly edits: ReadonlyArray<Edit>
+}
+
+/** What the stories make of a mutant. */
+export type Finding = { readonly story: number; readonly id: string; readonly sentence: string; readonly detail: string } | undefined
+
+const here = fileURLToPath(new URL(".", import.meta.url))
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+
+/** The program that runs in the copy, from the repository's root. */
+const teller = "test/simulation/mutants/tell-stories.ts"
+
+/** A mutant must be found within so many stories. */
+export const mostStories = 2_000
+
+const readMutant = (file: string): Mutant => ({ name: basename(file, ".yaml"), ...parse(readFileSync(join(here, file), "utf8")) })
+
+export const mutants: ReadonlyArray<Mutant> = readdirSync(here)
+  .filter((file) => file.endsWith(".yaml"))
+  .toSorted()
+  .map(readMutant)
+
+/** The file with the mistake in it. Throws where the program has changed so much that the place is not the one any more. */
+export const mutated = ({ file, find, replace }: Edit, text: string): string => {
+  const count = text.split(find).length - 1
+  if (count !== 1) throw new Error(`${file} has the text of the planted mistake ${count} times; it must occur exactly once: ${find}`)
+  return text.replace(find, () => replace)
+}
+
+/** A copy of the program with the mistake in it, and what removes it. */
+const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly remove: () => void } => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `braid-mutant-${name}-`)))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    for (const part of ["src", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
+    cpSync(join(root, teller), join(folder, teller))
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
+    for (const edit of edits) {
+      const path = join(folder, edit.file)
+      writeFileSync(path, mutated(edit, readFileSync(path, "utf8")))
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { folder, remove }
+}
+
+/** Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks what it should break. */
+export const findMistake = async (mutant: Mutant, numbers: { readonly from: number; readonly to: number }): Promise<Finding> => {
+  const { folder, remove } = copyWith(mutant)
+  try {
+    const { from, to } = numbers
+    const stories = spawn(process.execPath, [join(folder, teller), String(from), String(to), ...mutant.invariants], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] })
+    const output = { out: "", err: "" }
+    stories.stdout.on("data", (data) => (output.out += data))
+    stories.stderr.on("data", (data) => (output.err += data))
+    const code = await new Promise((resolve, reject) => stories.on("error", reject).on("close", resolve))
+    if (code !== 0) throw new Error(`${mutant.name}: the stories could not be told:\n${output.err}`)
+    const found: Finding | null = JSON.parse(output.out)
+    return found ?? undefined
+  } finally {
+    remove()
+  }
+}

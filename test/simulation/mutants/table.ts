@@ -1,0 +1,30 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { Mutant } from "./mutant.ts"
+
+const page = fileURLToPath(new URL("../../../docs/simulation.md", import.meta.url))
+const begin = "<!-- planted mistakes: written by test/simulation/mutants -->"
+const end = "<!-- end of planted mistakes -->"
+
+/** How soon each planted mistake is found. */
+export const tableOf = (mutants: ReadonlyArray<Mutant>): string =>
+  [
+    "| Planted mistake | Stories until found | Invariant |",
+    "|---|---:|---|",
+    ...mutants.map(({ found, mistake }) => `| ${mistake} | ${found.story} | ${found.invariant} |`)
+  ].join("\n")
+
+const section = new RegExp(`${begin}\n[\\s\\S]*?\n${end}`)
+
+/** The table as the docs have it. */
+export const tableInDocs = (): string | undefined => {
+  const found = existsSync(page) ? section.exec(readFileSync(page, "utf8")) : null
+  return found?.[0].slice(begin.length + 1, -end.length - 1)
+}
+
+/** Puts a table into the docs, in the place of the one that is there. */
+export const writeTable = (table: string): void => {
+  const text = existsSync(page) ? readFileSync(page, "utf8") : "# The simulation\n"
+  const block = `${begin}\n${table}\n${end}`
+  writeFileSync(page, section.test(text) ? text.replace(section, () => block) : `${text}\n## Planted mistakes\n\n${block}\n`)
+}

@@ -1,0 +1,18 @@
+import { describe, expect, it } from "vitest"
+import { sweepRuns } from "../../src/app/simulation/story/sweep.ts"
+import { sweptScenario, testSweep } from "./swept-story.ts"
+
+const story = sweptScenario("rfc-example")
+const runs = sweepRuns(story)
+/** `npm run test:long` does all runs; so many of them at even distances do here, together with all crashes at writes. */
+const sampled = 300
+
+describe("sweep of the RFC's example", () => {
+  it("has a run for each call and each way to fail", () => {
+    expect(runs.length).toBeGreaterThan(1_000)
+  })
+
+  const writesCrash = /\((create|patch|delete) .*: crash (before|after)$/
+  const step = Math.ceil(runs.length / sampled)
+  testSweep(story, runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name)))
+})

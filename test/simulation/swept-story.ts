@@ -1,0 +1,32 @@
+import { it } from "vitest"
+import { readScenario } from "../../src/app/simulation/command/scenario-file.ts"
+import { runStory } from "../../src/app/simulation/story/run-story.ts"
+import type { Story } from "../../src/app/simulation/story/story.ts"
+import { type SweepRun, sweepRuns } from "../../src/app/simulation/story/sweep.ts"
+import { Result } from "effect"
+import { explain } from "./failing-story.ts"
+
+export const sweptScenario = (name: string): Story => {
+  const read = readScenario(name, undefined)
+  if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))
+  return read.success.story
+}
+
+const perTest = 200
+
+/** Tests of 200 runs of a sweep each. All failures of one test are listed, the first one in full. */
+export const testSweep = (story: Story, runs: ReadonlyArray<SweepRun> = sweepRuns(story)): void => {
+  for (let from = 0; from < runs.length; from += perTest) {
+    const some = runs.slice(from, from + perTest)
+    it(`runs ${from + 1} to ${from + some.length} of ${runs.length}`, { timeout: 600_000 }, () => {
+      const failed = some.flatMap((run) => {
+        const result = runStory(story, { faults: run.faults() })
+        return result.violations.length === 0 ? [] : [{ run, result }]
+      })
+      const [first] = failed
+      if (first === undefined) return
+      const names = failed.map(({ result, run }) => `${run.name}: ${result.violations[0]?.id}`)
+      throw new Error(`${failed.length} of ${some.length} runs broke something:\n${names.join("\n")}\n\n${explain(story, first.result, first.run)}`)
+    })
+  }
+}
