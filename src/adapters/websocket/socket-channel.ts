@@ -1,6 +1,7 @@
 import { Socket } from "node:net"
 import type WebSocket from "ws"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
+import { awaitPings } from "./pings-awaited.ts"
 
 /** How long a peer may take to finish a closing handshake before its socket is cut, in ms. */
 const closeGrace = 5_000
@@ -8,8 +9,10 @@ const closeGrace = 5_000
 /**
  * A {@link FrameChannel} over an open WebSocket. Only binary messages count; nothing else is ever sent, as the real client takes
  * any other frame for an error (operator-api §5.3). Writes of one event-loop turn leave in one packet.
+ *
+ * `pingsWithin`: the other side used to send WebSocket pings, or never did; in ms, after how long a silence it counts as gone.
  */
-export const socketChannel = (socket: WebSocket): FrameChannel => {
+export const socketChannel = (socket: WebSocket, pingsWithin?: number): FrameChannel => {
   let handlers: FrameHandlers | undefined
   /** What came before `open`, in order. */
   const early: Array<(given: FrameHandlers) => void> = []
@@ -42,6 +45,12 @@ export const socketChannel = (socket: WebSocket): FrameChannel => {
     end(error.message)
     socket.terminate()
   })
+  if (pingsWithin !== undefined) {
+    awaitPings(socket, pingsWithin, () => {
+      socket.terminate()
+      end(`no ping and no message for ${Math.round(pingsWithin / 1_000)} s`)
+    })
+  }
   raw?.on("drain", () => {
     if (!over) handlers?.drained()
   })

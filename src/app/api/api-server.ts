@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
+import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
 import { decodeBase64Text } from "../../domain/credentials/base64.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -38,6 +39,8 @@ export interface ApiServerOptions {
   readonly frontProxy: () => FrontProxy | undefined
   /** Setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
+  /** ms of silence after which the link of a primary that used to ping counts as lost. Usually {@link longestSilence}. */
+  readonly longestLinkSilence?: number
 }
 
 const single = (request: IncomingMessage, name: string): string | undefined => {
@@ -101,6 +104,7 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
 export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
     const facade = yield* OperatorFacade
+    const { longestLinkSilence = longestSilence } = options
     const scope = yield* Effect.scope
     const identify = (request: IncomingMessage) => callerOf(request, options.frontProxy(), options.requireFrontProxy)
     const app = orStatus(yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify })))
@@ -141,10 +145,11 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         return Effect.sync(() => void socket.off("close", left).off("end", left))
       })
       // Made inside of the callback: whatever the client says or does from the next tick on must find somebody who listens.
-      const upgrade = Effect.callback<FrameChannel>((resume) => {
+      // Without a certificate it is the operator of a primary, or it would have been refused.
+      const upgrade = ({ certificate }: ConnectRequest) => Effect.callback<FrameChannel>((resume) => {
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           upgraded = true
-          resume(Effect.succeed(socketChannel(webSocket)))
+          resume(Effect.succeed(socketChannel(webSocket, certificate === undefined ? longestLinkSilence : undefined)))
         })
       })
       return Effect.gen(function* () {
@@ -152,7 +157,7 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         if ("refused" in caller) return yield* unauthorized(`Access is through the API server only: ${caller.refused}.`)
         const wanted = readConnectRequest(request, caller)
         if (wanted instanceof ApiError) return yield* wanted
-        yield* acceptConnection(facade, wanted, gone, upgrade)
+        yield* acceptConnection(facade, wanted, gone, upgrade(wanted))
       }).pipe(
         Effect.scoped,
         Effect.onExit((exit) => {

@@ -47,7 +47,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: () => FrontProxy | undefined } = {}) => {
+const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: () => FrontProxy | undefined; readonly longestLinkSilence?: number } = {}) => {
   const fake: Fake = { problems: [], seen: [], connect: () => Effect.fail(forbidden("nobody may")) }
   const facade: OperatorFacade["Service"] = {
     describe: Effect.succeed({ kind: "MirrordOperator", metadata: { name: "operator" } }),
@@ -71,7 +71,8 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
       certificatePem: serving.certPem,
       keyPem: serving.keyPem,
       frontProxy: options.frontProxy ?? (() => ({ certificateAuthority: front.caPem, allowedNames: ["front-proxy-client"] })),
-      requireFrontProxy: options.requireFrontProxy ?? true
+      requireFrontProxy: options.requireFrontProxy ?? true,
+      ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
     }).pipe(Effect.provideService(OperatorFacade, facade), Scope.provide(scope))
   )
   const stop = () => Effect.runPromise(Scope.close(scope, Exit.void))
@@ -127,8 +128,12 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
     }
     return text
   }
-  const connect = (path = `${target}?connect=true`) =>
-    new WebSocket(`wss://127.0.0.1:${port}${path}`, ["v4.channel.k8s.io"], { ...secure(), perMessageDeflate: false, headers: { "X-Remote-User": "dev", "x-session-id": "5" } })
+  const connect = (path = `${target}?connect=true`, headers: Readonly<Record<string, string>> = {}) =>
+    new WebSocket(`wss://127.0.0.1:${port}${path}`, ["v4.channel.k8s.io"], {
+      ...secure(),
+      perMessageDeflate: false,
+      headers: { "X-Remote-User": "dev", "x-session-id": "5", ...headers }
+    })
   return { fake, port, call, upgrade, answerOf, connect, stop, secure }
 }
 
@@ -451,6 +456,41 @@ describe("an upgrade", () => {
     socket.on("error", (error) => errors.push(error))
     const [code] = (await once(socket, "close")) as [number]
     expect([code, errors]).toEqual([1000, []])
+  })
+
+  it("of a primary that used to ping and falls silent ends; of one that never pings, or of a user, it stays", async () => {
+    const { connect, fake } = await start({ longestLinkSilence: 40 })
+    const ended: Array<string> = []
+    fake.connect = ({ clientName }) =>
+      Effect.succeed({
+        serve: (client) =>
+          Effect.callback<void>((resume) =>
+            client.open({
+              message: (bytes) => client.send(bytes),
+              ended: (reason) => {
+                ended.push(`${clientName}: ${reason}`)
+                resume(Effect.void)
+              },
+              drained: () => {},
+              ignored: () => {}
+            })
+          )
+      })
+    const open = async (name: string, headers: Readonly<Record<string, string>> = {}) => {
+      const socket = connect(undefined, { "x-client-name": name, ...headers })
+      await once(socket, "open")
+      return socket
+    }
+    const [never, user, silent] = [await open("never"), await open("user", { "x-client-der": "AAAA" }), await open("silent")]
+    user.ping()
+    silent.ping()
+    const [code] = (await once(silent, "close")) as [number]
+    expect([code, ended]).toEqual([1006, ["silent: no ping and no message for 0 s"]])
+    for (const socket of [never, user]) {
+      socket.send(Buffer.from("still here"))
+      await once(socket, "message")
+      socket.terminate()
+    }
   })
 
   it("an oversized message ends only its own socket", async () => {

@@ -6,10 +6,13 @@ import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentNameOf, parentStatus, parentUidOf } from "./session-objects.ts"
 
 /** Why a child may not be deleted: it is what a parent that lives has recorded. */
-const wanted = (world: World, { name, to }: PortCall): string | undefined => {
+const wanted = (world: World, { body, name, to }: PortCall): string | undefined => {
   const child = world.cluster(to).server.objects.peek(mirrordClusterSessions, name)
   const parentName = child === undefined ? undefined : parentNameOf(child)
   if (child === undefined || parentName === undefined || isLeaving(child)) return undefined
+  // The server refuses what is meant for its predecessor.
+  const uid = (body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
+  if (uid !== undefined && uid !== child.metadata.uid) return undefined
   const parent = world.primary.server.objects.peek(mirrordMultiClusterSessions, parentName)
   if (parent === undefined || isLeaving(parent) || parent.metadata.uid !== parentUidOf(child)) return undefined
   const { clusterSessions, phase } = parentStatus(parent)

@@ -125,7 +125,7 @@ export class ApiServer {
       mergePatch: (ref, name, patch, options) =>
         request(plain("patch", ref, name, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
       delete: (ref, name, options) =>
-        request(plain("delete", ref, name), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
+        request(plain("delete", ref, name, options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
       watch: (ref, resourceVersion, selection) => {
         const opened = Effect.gen({ self: this }, function* () {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()

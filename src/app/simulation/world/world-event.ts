@@ -13,7 +13,7 @@ export interface PortCall {
   readonly resource: string
   readonly name: string
   readonly subresource: "status" | undefined
-  /** The object or patch that is sent. */
+  /** The object, patch or delete options that are sent. */
   readonly body: object | undefined
 }
 

@@ -1,0 +1,105 @@
+import {
+  type AgentClaimed,
+  type AgentClient,
+  type AgentLocks,
+  claimOnAgent,
+  type ConcurrentSteal,
+  leaveAgent,
+  noAgentLocks,
+  releaseOnAgent
+} from "../../domain/routing/agent-locks.ts"
+import { alreadyStolen, type Claim, type ConnectionName, connectionName, readSteal } from "../../domain/routing/port-locks.ts"
+import { type DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
+import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
+
+/** Who wants to steal through a connection to an agent. */
+export interface AgentUser {
+  /** The session's name in this cluster. */
+  readonly session: string
+  readonly policy: ConcurrentSteal
+}
+
+/** The ports of this cluster's agents, which several sessions may want (`domain/routing/agent-locks.ts`). */
+export interface AgentLockTable {
+  /**
+   * The connection to an agent, for one user. A steal that another session excludes does not reach the agent: the channel answers
+   * in its place, as an agent with locks would. Who loses a port to another session hears of it on its own channel.
+   */
+  readonly guard: (agent: string, channel: FrameChannel, user: AgentUser) => FrameChannel
+}
+
+const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
+  const message = `another session has taken port ${port} (on_concurrent_steal=${policy})`
+  // To be told is all that somebody can do about `continue`; `override` ends the session that is in the way (agent-and-targets §9.1).
+  return policy === "override"
+    ? { _tag: "Close", value: message }
+    : { _tag: "LogMessage", value: { message: `${message}; this session gets nothing from it any more`, level: { _tag: "Warn" } } }
+}
+
+export const makeAgentLockTable = (): AgentLockTable => {
+  const agents = new Map<string, AgentLocks>()
+  const listeners = new Map<ConnectionName, (message: DaemonMessage) => void>()
+  let connections = 0
+
+  const set = (agent: string, locks: AgentLocks): void => {
+    if (locks.size === 0) agents.delete(agent)
+    else agents.set(agent, locks)
+  }
+  const locksOf = (agent: string): AgentLocks => agents.get(agent) ?? noAgentLocks
+
+  const claimPort = (agent: string, client: AgentClient, port: number, claim: Claim): AgentClaimed => {
+    const [locks, claimed] = claimOnAgent(locksOf(agent), client, port, claim)
+    set(agent, locks)
+    return claimed
+  }
+
+  return {
+    guard: (agent, channel, user) => {
+      const self = connectionName(`connection ${++connections}`)
+      const client: AgentClient = { ...user, connection: self }
+      let handlers: FrameHandlers | undefined
+      /** Said before anybody listened. */
+      const early: Array<DaemonMessage> = []
+      const say = (message: DaemonMessage): void => {
+        if (handlers === undefined) early.push(message)
+        else handlers.message(daemonMessage.encode(message))
+      }
+      const leave = (): void => {
+        listeners.delete(self)
+        set(agent, leaveAgent(locksOf(agent), self))
+      }
+      listeners.set(self, say)
+      return {
+        ...channel,
+        send: (bytes) => {
+          const steal = readSteal(bytes)
+          if (steal === undefined || !listeners.has(self)) return channel.send(bytes)
+          const { claim, port } = steal
+          if (claim === undefined) {
+            set(agent, releaseOnAgent(locksOf(agent), self, port))
+            return channel.send(bytes)
+          }
+          const claimed = claimPort(agent, client, port, claim)
+          if (claimed._tag === "Refused") return say(alreadyStolen(port))
+          channel.send(bytes)
+          for (const evicted of claimed.evicted) listeners.get(evicted)?.(takenAway(port, user.policy))
+        },
+        close: () => {
+          leave()
+          channel.close()
+        },
+        open: (given) => {
+          channel.open({
+            ...given,
+            ended: (reason) => {
+              leave()
+              given.ended(reason)
+            }
+          })
+          handlers = given
+          for (const message of early.splice(0)) say(message)
+        }
+      }
+    }
+  }
+}
