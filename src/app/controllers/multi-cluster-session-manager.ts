@@ -73,6 +73,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
     const answered = new Map<string, { readonly uid: string; readonly answers: Map<string, ChildAnswer> }>()
     const unreadable = new Set<string>()
+    /** UIDs of parents whose children were recorded by this process. */
+    const recorded = new Set<string>()
 
     const childKey = (cluster: ClusterName, name: string): string => `${cluster}/${name}`
 
@@ -89,9 +91,9 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       const children = cluster.children()
       const since = cluster.unreadableSince()
       const known = answers.get(childKey(cluster.name, name))
-      // A cluster that was never engaged, for want of credentials, owes nothing for a child that was never asked for.
-      if (children === undefined && known?._tag === "Gone") return { _tag: "Absent", confirmed: true }
       if (children === undefined || !children.synced() || since !== undefined) {
+        // What its API server itself said holds also while the list cannot be read.
+        if (known?._tag === "Gone") return { _tag: "Absent", confirmed: true }
         return { _tag: "Unknown", since: since ?? leaderSince }
       }
       const object = children.get(name)
@@ -106,6 +108,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
 
     const observe = (name: string, parent: MirrordMultiClusterSession, now: number): ObservedSession => {
       const answers = answersFor(name, parent.metadata.uid ?? "")
+      const seen = times.seen(name)
       const recorded = Object.entries(parent.status?.clusterSessions ?? {}).map(([cluster, { sessionName }]) => ({
         cluster: clusterName(cluster),
         sessionName
@@ -122,8 +125,9 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           clusters: new Map([...fleet.clusters].map(([cluster, { reach }]) => [cluster, reach()]))
         },
         settings,
-        createdSeenAt: times.seen(name).created,
-        deletedSeenAt: times.seen(name).deleted,
+        createdSeenAt: seen.created,
+        deletedSeenAt: seen.deleted,
+        failedSeenAt: seen.failed,
         leaderSince,
         sockets: sockets.presence(name),
         heartbeatSeenAt: times.heartbeatSeen(name, parent.status?.connectedTimestamp, now),
@@ -193,7 +197,10 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         case "RecordChild":
           return Effect.tap(patchParent(name, { metadata: action.precondition, status: action.patch }, true), () =>
             Effect.sync(() => {
-              // Their names were decided just now, so nobody can have made them yet.
+              // Nobody can have made them yet, unless somebody wiped a status in which they stood before.
+              const { uid = "" } = parent.metadata
+              if (recorded.has(uid) || times.seen(name).created < leaderSince) return
+              recorded.add(uid)
               const answers = answersFor(name, parent.metadata.uid ?? "")
               for (const { childName, cluster } of action.children) answers.set(childKey(cluster, childName), { _tag: "Gone" })
             })
@@ -226,25 +233,23 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           const key = childKey(action.cluster, action.childName)
           const answers = answersFor(name, parent.metadata.uid ?? "")
           // A child that was never seen may have a successor of the same name by now: only its uid tells which one is deleted.
-          const uidOf = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
-            action.uid !== undefined
-              ? Effect.succeed(action.uid)
-              : Effect.map(api.get(mirrordClusterSessions, action.childName), ({ metadata }) =>
-                  metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid ? metadata.uid : undefined
-                )
+          const ownUid = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
+            Effect.map(api.get(mirrordClusterSessions, action.childName), ({ metadata }) =>
+              metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid ? metadata.uid : undefined
+            )
           const gone = (): "PlanAgain" => {
             answers.set(key, { _tag: "Gone" })
             return "PlanAgain"
           }
-          return onCluster(name, action.cluster, action.childName, (api) =>
-            uidOf(api).pipe(
-              Effect.flatMap((uid) =>
-                uid === undefined ? Effect.sync(gone) : Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
-              ),
-              // Conflict: another object has the name.
-              Effect.catch((error) => (error.reason === "NotFound" || error.reason === "Conflict" ? Effect.sync(gone) : Effect.fail(error)))
+          return onCluster(name, action.cluster, action.childName, (api) => {
+            const remove = (uid: string) => Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
+            const look = Effect.flatMap(ownUid(api), (uid) => (uid === undefined ? Effect.sync(gone) : remove(uid)))
+            return (action.uid === undefined ? look : remove(action.uid)).pipe(
+              // Another object may have the name by now.
+              Effect.catch((error) => (error.reason === "Conflict" ? look : Effect.fail(error))),
+              Effect.catch((error) => (error.reason === "NotFound" ? Effect.sync(gone) : Effect.fail(error)))
             )
-          )
+          })
         }
         case "RecordDebt":
           return debts.record(action.cluster, action.childName, action.parentUid)
@@ -260,6 +265,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     }
 
     const forget = (name: string): void => {
+      recorded.delete(answered.get(name)?.uid ?? "")
       times.forget(name)
       sockets.forget(name)
       answered.delete(name)

@@ -1,9 +1,11 @@
 import type { KubeObject } from "../../ports/kube-api.ts"
 
-interface Seen {
-  readonly uid: string
+/** By this process's clock, epoch ms. */
+interface SeenTimes {
   readonly created: number
+  /** Since when it is being deleted, and since when it is `Failed`, if so. */
   readonly deleted: number | undefined
+  readonly failed: number | undefined
 }
 
 /**
@@ -12,7 +14,7 @@ interface Seen {
  */
 export class SessionClock {
   readonly #since: number
-  readonly #sessions = new Map<string, Seen>()
+  readonly #sessions = new Map<string, SeenTimes & { readonly uid: string }>()
   readonly #heartbeats = new Map<string, { readonly value: string; readonly at: number }>()
   readonly #written = new Map<string, number>()
 
@@ -22,20 +24,25 @@ export class SessionClock {
   }
 
   /** Takes note of a session's object. `wasThere`: it came with the first list, so it is older than this process. */
-  saw({ metadata }: KubeObject, wasThere: boolean, now: number): void {
-    const { name } = metadata
+  saw(object: KubeObject, wasThere: boolean, now: number): void {
+    const { metadata } = object
     const uid = metadata.uid ?? ""
-    const known = this.#sessions.get(name)
-    const created = known?.uid === uid ? known.created : wasThere ? this.#since - 1 : now
+    const entry = this.#sessions.get(metadata.name)
+    const known = entry?.uid === uid ? entry : undefined
     const isDeleting = (metadata.deletionTimestamp ?? undefined) !== undefined
-    const deleted = isDeleting ? ((known?.uid === uid ? known.deleted : undefined) ?? now) : undefined
-    if (known?.uid !== uid || known.deleted !== deleted) this.#sessions.set(name, { uid, created, deleted })
+    const hasFailed = (object["status"] as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
+    this.#sessions.set(metadata.name, {
+      uid,
+      created: known?.created ?? (wasThere ? this.#since - 1 : now),
+      deleted: isDeleting ? (known?.deleted ?? now) : undefined,
+      failed: hasFailed ? (known?.failed ?? now) : undefined
+    })
   }
 
-  /** When the session was seen first, and first being deleted, epoch ms. */
-  seen(session: string): { readonly created: number; readonly deleted: number | undefined } {
-    const { created = this.#since - 1, deleted } = this.#sessions.get(session) ?? {}
-    return { created, deleted }
+  /** When what was first seen of the session. */
+  seen(session: string): SeenTimes {
+    const { created = this.#since - 1, deleted, failed } = this.#sessions.get(session) ?? {}
+    return { created, deleted, failed }
   }
 
   /**

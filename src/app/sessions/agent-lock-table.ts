@@ -9,6 +9,7 @@ import {
   releaseOnAgent
 } from "../../domain/routing/agent-locks.ts"
 import { alreadyStolen, type Claim, type ConnectionName, connectionName, readSteal } from "../../domain/routing/port-locks.ts"
+import { clientMessage } from "../../domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
@@ -70,7 +71,9 @@ export const makeAgentLockTable = (): AgentLockTable => {
       }
       listeners.set(self, say)
       return {
-        ...channel,
+        queuedBytes: () => channel.queuedBytes(),
+        pause: () => channel.pause(),
+        resume: () => channel.resume(),
         send: (bytes) => {
           const steal = readSteal(bytes)
           if (steal === undefined || !listeners.has(self)) return channel.send(bytes)
@@ -80,7 +83,13 @@ export const makeAgentLockTable = (): AgentLockTable => {
             return channel.send(bytes)
           }
           const claimed = claimPort(agent, client, port, claim)
-          if (claimed._tag === "Refused") return say(alreadyStolen(port))
+          if (claimed._tag === "Refused") {
+            // What it had there until now is over for the router too.
+            const rest = releaseOnAgent(locksOf(agent), self, port)
+            if (rest !== locksOf(agent)) channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } }))
+            set(agent, rest)
+            return say(alreadyStolen(port))
+          }
           channel.send(bytes)
           for (const evicted of claimed.evicted) listeners.get(evicted)?.(takenAway(port, user.policy))
         },

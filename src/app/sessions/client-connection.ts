@@ -59,7 +59,10 @@ export interface ClientConnectionOptions {
   readonly locks: SessionLocks
   /** Whether the client is the user's own, whose silence tells something, and not the operator of a primary (`client-pulse.ts`). */
   readonly isUser: boolean
-  /** Completes with a reason when the session is ended from elsewhere: the client is told so, for good. */
+  /**
+   * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good; a primary learns only that
+   * the link is gone, for a child that somebody deleted is made anew.
+   */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
   /** Annotations of every log line, such as the session. */
   readonly label: string
@@ -299,6 +302,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     run(
       "terminated",
       Effect.map(options.terminated, ({ reason }) => {
+        if (!options.isUser) return finish({ _tag: "Dropped", reason })
         client.send(daemonMessage.encode({ _tag: "Close", value: reason }))
         finish({ _tag: "SessionEnded", reason })
       })

@@ -5,23 +5,24 @@ import { apiVersionOf, readResource } from "../../domain/resources/resource-desc
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { memberName } from "../../domain/routing/member.ts"
 import { observeChild } from "../../domain/session/child-observation.ts"
-import type { ConnectParams } from "../../domain/session/connect-params.ts"
+import { type ConnectParams, parseConnectQuery } from "../../domain/session/connect-params.ts"
 import { explainFailure } from "../../domain/session/session-failure.ts"
 import { failureStatus } from "../../domain/session/failure-status.ts"
 import { ownerLabel, parentName } from "../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../domain/session/session-id.ts"
 import { parseTargetName } from "../../domain/target/target-path.ts"
 import { toKubeTarget } from "../../domain/target/target.ts"
-import { Agents } from "../../ports/agents.ts"
+import { Agents, type AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Caller } from "../api/caller.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError, reconnectNotPossible } from "../api/status.ts"
 import type { ClusterSessionController, SessionAgent } from "../controllers/cluster-session-controller.ts"
+import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
-import { makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
+import { makeSessionLocks, makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
 import { logInfo } from "../log.ts"
 
@@ -71,6 +72,9 @@ const isPrimary = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiErro
       })
     )
 
+/** The client's own default where it says nothing (operator-api §1.8.2). */
+const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
+
 type Standing =
   | { readonly _tag: "Usable"; readonly name: string; readonly agents: ReadonlyArray<SessionAgent> }
   | { readonly _tag: "Over"; readonly error: ApiError }
@@ -79,7 +83,11 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
   Effect.gen(function* () {
     const { api, changes, controller, sockets } = options
     const agents = yield* Agents
-    const locks = makeSessionLockTable()
+    const sessionLocks = makeSessionLockTable()
+    const agentLocks = makeAgentLockTable()
+
+    const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
+      Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
 
     /** How a session stands for a client that waits: usable, over, or `undefined`: not decided yet. */
     const standing = (session: MirrordClusterSession): Standing | undefined => {
@@ -98,7 +106,12 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       internalError(`${what} was not ready within ${options.remoteSessionTimeoutSecs} s in cluster ${options.cluster}; look at the operator's log and at the mirrord-agent pods there.`)
 
     /** Waits for a session, which changes under the name `key`, to become usable, then connects to its representative agent. */
-    const attach = (key: string, find: () => MirrordClusterSession | undefined, what: string): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
+    const attach = (
+      key: string,
+      find: () => MirrordClusterSession | undefined,
+      what: string,
+      client: { readonly isUser: boolean; readonly policy: AgentUser["policy"] }
+    ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
       Effect.gen(function* () {
         const present = yield* changes.until(key, find)
         yield* sockets.track(present.metadata.name)
@@ -111,8 +124,15 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
         if (usable._tag === "Over") return yield* usable.error
         const [representative] = usable.agents
         if (representative === undefined) return yield* late(what)
-        const first = yield* agents.connect(representative.handle).pipe(Effect.mapError((error) => internalError(`${error.message}.`)))
-        return accepted(usable.name, usable.agents, representative, first, yield* locks.use(usable.name))
+        const user: AgentUser = { session: usable.name, policy: client.policy }
+        const first = yield* connectAgent(representative, user).pipe(
+          Effect.mapError((error) => internalError(`${error.message}.`)),
+          // A client that leaves before its upgrade is never served.
+          Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
+        )
+        // The connections of a primary's session were arbitrated there; of two here the later one is the one that counts.
+        const shared = client.isUser ? yield* sessionLocks.use(usable.name) : makeSessionLocks()
+        return accepted(user, usable.agents, representative, first, shared, client.isUser)
       }).pipe(
         Effect.timeoutOrElse({
           duration: options.remoteSessionTimeoutSecs * 1_000,
@@ -121,11 +141,12 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       )
 
     const accepted = (
-      name: string,
+      user: AgentUser,
       all: ReadonlyArray<SessionAgent>,
       representative: SessionAgent,
       first: FrameChannel,
-      shared: SessionLocks
+      locks: SessionLocks,
+      isUser: boolean
     ): AcceptedConnection => ({
       serve: (client) =>
         serveClient({
@@ -138,23 +159,23 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           client,
           connected: new Map([[memberName(representative.pod), first]]),
           members: {
-            now: () => controller.agents(name).map(({ pod }) => memberName(pod)),
-            listen: (changed) => changes.listen(name, changed)
+            now: () => controller.agents(user.session).map(({ pod }) => memberName(pod)),
+            listen: (changed) => changes.listen(user.session, changed)
           },
           connect: (member) => {
-            const agent = controller.agents(name).find(({ pod }) => memberName(pod) === member)
-            return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : agents.connect(agent.handle)
+            const agent = controller.agents(user.session).find(({ pod }) => memberName(pod) === member)
+            return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : connectAgent(agent, user)
           },
-          locks: shared,
-          isUser: true,
-          terminated: changes.until(name, () => {
-            const session = controller.session(name)
+          locks,
+          isUser,
+          terminated: changes.until(user.session, () => {
+            const session = controller.session(user.session)
             const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined
             return gone ? { reason: "The session was ended." } : undefined
           }),
-          label: name
+          label: user.session
         }).pipe(
-          Effect.tap((end) => logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
+          Effect.tap((end) => logInfo("client connection ended", { session: user.session, end: end._tag, reason: end.reason })),
           Effect.asVoid
         )
     })
@@ -174,7 +195,9 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
               .find((one) => (one["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName === parent)
             return object === undefined ? undefined : controller.session(object.metadata.name)
           }
-          return yield* attach(parent, find, `The session of ${parent}`)
+          const params = parseConnectQuery(request.query)
+          if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+          return yield* attach(parent, find, `The session of ${parent}`, { isUser: false, policy: policyOf(params.success) })
         }),
       attachUser: (request, id, owner, params) =>
         Effect.gen(function* () {
@@ -206,7 +229,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           } else if (existing.spec.owner.userId !== owner.userId) {
             return yield* forbidden(`Session ${name} belongs to another user.`)
           }
-          return yield* attach(name, find, `Session ${name}`)
+          return yield* attach(name, find, `Session ${name}`, { isUser: true, policy: policyOf(params) })
         })
     }
   })

@@ -58,6 +58,9 @@ export interface PrimarySessions {
 const asApiError = ({ code, message, reason }: { readonly code: number; readonly reason: string; readonly message: string }): ApiError =>
   new ApiError({ code, reason, message })
 
+/** A client that leaves before its upgrade is never served: nobody else closes what was opened for it. */
+const closedAtEnd = (channel: FrameChannel): Effect.Effect<void, never, Scope.Scope> => Effect.addFinalizer(() => Effect.sync(channel.close))
+
 type Standing = { readonly _tag: "Usable"; readonly parent: MirrordMultiClusterSession } | { readonly _tag: "Over"; readonly error: ApiError }
 
 /** How a session stands for a client that waits; `undefined`: not decided yet. */
@@ -181,12 +184,14 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
             orElse: () => Effect.fail(asApiError(reconnectStatus(`Session ${name} did not become usable in time.`)))
           })
         )
+        yield* closedAtEnd(first)
         const members = parent.spec.clusters.map(clusterName)
         const defaultCluster = clusterName(parent.spec.defaultCluster ?? "")
         const others = yield* Effect.forEach(
           members.filter((cluster) => cluster !== defaultCluster && parent.status?.clusterSessions?.[cluster]?.ready === true),
           (cluster) =>
             link(parent, id, cluster, params).pipe(
+              Effect.tap(closedAtEnd),
               Effect.timeoutOption(linkBound),
               Effect.map((channel) => (channel._tag === "Some" ? [[memberName(cluster), channel.value] as const] : [])),
               Effect.catch((error) => Effect.as(logWarning("member not linked", { session: name, cluster, problem: error.message }), []))

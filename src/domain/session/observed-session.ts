@@ -36,6 +36,8 @@ export interface ObservedSession {
   readonly createdSeenAt: number
   /** When this process saw first that the parent is being deleted, if it is. */
   readonly deletedSeenAt: number | undefined
+  /** When this process saw first that the session has failed, if it has. */
+  readonly failedSeenAt: number | undefined
   /** When this process became leader and could write. */
   readonly leaderSince: number
   /** The client's sockets at this replica. */

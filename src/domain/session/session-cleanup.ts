@@ -15,13 +15,13 @@ export interface Cleanup {
   readonly open: ReadonlyArray<{ readonly cluster: ClusterName; readonly childName: string }>
 }
 
-const isGone = (child: ChildObservation | undefined, parentName: string): boolean => {
+const isGone = (child: ChildObservation | undefined, parent: ParentView): boolean => {
   switch (child?._tag) {
     case "Absent":
       return child.confirmed
     case "Present":
-      // Somebody else's object of that name is none of our children.
-      return child.parentName !== parentName
+      // Somebody else's object of that name is none of our children; what carries our UID is, whatever was done to it.
+      return child.parentName !== parent.name && child.parentUid !== parent.uid
     case "Refused":
       // Refused means never made, but an earlier create may have got through unseen: only an answer to DELETE settles
       // it.
@@ -39,7 +39,7 @@ const isGone = (child: ChildObservation | undefined, parentName: string): boolea
  */
 export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): Cleanup => {
   const open = [...parent.recorded].flatMap(([cluster, { sessionName }]) =>
-    observed.debts.has(sessionName) || isGone(observed.children.get(cluster), parent.name)
+    observed.debts.has(sessionName) || isGone(observed.children.get(cluster), parent)
       ? []
       : [{ cluster, childName: sessionName }]
   )

@@ -2,7 +2,7 @@ import { childName } from "./names.ts"
 import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
 import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
-import { conditionSince, parentConditions, parentView, type ParentView } from "./parent-view.ts"
+import { parentView, type ParentView } from "./parent-view.ts"
 import { planStart } from "./session-start.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import type { SessionAction } from "./session-action.ts"
@@ -40,8 +40,7 @@ const planTermination = (
 
 /** Failed: the children go at once, the parent after a while. */
 const planAfterFailure = (observed: ObservedSession, parent: ParentView, now: number): ReadonlyArray<SessionAction> => {
-  // Another host's clock may have written it.
-  const failedAt = Math.min(now, conditionSince(parent.conditions, parentConditions.failed, "True") ?? parent.createdAt)
+  const failedAt = observed.failedSeenAt ?? now
   const { actions, open } = cleanUpChildren(observed, parent)
   if (now >= failedAt + failedRetention) {
     return [

@@ -94,6 +94,8 @@ const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
   return defaultReady && complete ? "Ready" : "Pending"
 }
 
+const startsAgain = "it was ready before and is being started again"
+
 /** What `status.clusterSessions.<c>` should say. Fields of others, such as `agentEndpoint`, stay. */
 const entryOf = (
   one: ClusterAssessment,
@@ -105,8 +107,11 @@ const entryOf = (
   const ready = one.verdict._tag === "Ready"
   if (ready) return { ...rest, ready }
   const isDefault = one.cluster === situation.parent.defaultCluster
-  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
+  if (!isDefault && phase === "Ready" && recorded?.ready === true && one.verdict._tag === "Starting") {
+    return { ...rest, ready, error: startsAgain }
+  }
   const error = isDefault ? failureOf(one)[0]?.failure.message : leftOutReason(one, situation)
+  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
   const shown = phase === "Ready" ? (one.verdict._tag === "Starting" ? (before ?? error) : (error ?? before)) : error
   return shown === undefined ? { ...rest, ready } : { ...rest, ready, error: shown }
 }

@@ -10,7 +10,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { type MemoryCluster, type MemoryWorld, memoryWorld, openConnection } from "../../support/memory-world.ts"
+import { type MemoryCluster, type MemoryWorld, memoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
 
 const today = Date.UTC(2026, 10, 21)
 const parent = "mc-00000000000000ff"
@@ -136,6 +136,69 @@ describe("a session through three operators", () => {
         assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
         assert.strictEqual(agentConnections, 0)
       }
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("closes the links of a client that leaves before it was answered, though the session goes on", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const scope = yield* Scope.make()
+      const fiber = yield* Effect.forkChild(world.primary.operator?.connect(request(certificate)).pipe(Scope.provide(scope)) ?? Effect.die("no operator"), {
+        startImmediately: true
+      })
+      for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
+      yield* Fiber.join(fiber)
+      const connections = () => [...world.members.values()].map(({ agentConnections }) => agentConnections)
+      // One that keeps the agent alive, one of the link.
+      assert.deepStrictEqual(connections(), [2, 2])
+      yield* Scope.close(scope, Exit.void)
+      yield* pass("1 second")
+      assert.deepStrictEqual(connections(), [1, 1])
+      const link = yield* Scope.make()
+      yield* Effect.forkChild(member(world, "b").operator?.connect(request(undefined, { caller: primaryIdentity })).pipe(Scope.provide(link)) ?? Effect.die("no operator"))
+      yield* pass("1 second")
+      assert.deepStrictEqual(connections(), [1, 2])
+      yield* Scope.close(link, Exit.void)
+      yield* pass("1 second")
+      assert.deepStrictEqual(connections(), [1, 1])
+      assert.strictEqual(statusOf(world)?.phase, "Ready")
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+  )
+
+  it.live("does not take another session's port, gets one error for it, and the port when the other has gone", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const begin = (sessionId: string, policy = "abort") =>
+        Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          const channel = opened(yield* connect(world, request(certificate, { sessionId, query: `connect=true&on_concurrent_steal=${policy}` })).pipe(Scope.provide(scope)))
+          const { ended, heard } = listen(channel)
+          channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+          yield* pass("1 second")
+          return {
+            ended,
+            last: () => heard.at(-1),
+            steal: Effect.andThen(
+              Effect.sync(() => channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))),
+              pass("5 seconds")
+            ),
+            answers: () => heard.filter(({ _tag }) => _tag === "TcpSteal"),
+            leave: Effect.andThen(Scope.close(scope, Exit.void), pass("1 second"))
+          }
+        })
+      const [one, two] = [yield* begin("255"), yield* begin("256")]
+      const refusal = { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } }
+      yield* one.steal
+      yield* two.steal
+      assert.deepStrictEqual([one.answers(), two.answers()], [[], [refusal]])
+      yield* one.leave
+      yield* two.steal
+      assert.lengthOf(two.answers(), 1)
+      const three = yield* begin("257", "override")
+      yield* three.steal
+      assert.deepStrictEqual(three.answers(), [])
+      assert.deepStrictEqual(two.last(), { _tag: "Close", value: "another session has taken port 80 (on_concurrent_steal=override)" })
+      assert.isDefined(two.ended())
     }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
   )
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { noSubscriptions, steal, type Subscriptions, unsteal } from "../../../src/domain/agent/subscriptions.ts"
+import type { RequestMatcher } from "../../../src/domain/agent/http-filter.ts"
+import { dropClient, noSubscriptions, steal, stopStealing, type Subscriptions } from "../../../src/domain/agent/subscriptions.ts"
 import {
   type AgentClient,
   type AgentLocks,

@@ -274,6 +274,21 @@ describe("plan: running", () => {
     expect(world.phase()).toBe("Ready")
   })
 
+  it("says of a member that was ready that it starts again, not that it was late", () => {
+    const world = readyWorld()
+    world.child(b).ready = false
+    world.settle()
+    expect(world.entry(b)).toMatchObject({ ready: false, error: "it was ready before and is being started again" })
+    const before = world.log.filter(({ _tag }) => _tag === "PatchStatus").length
+    world.advance(60_000)
+    expect(world.entry(b)["error"]).toBe("it was ready before and is being started again")
+    expect(world.log.filter(({ _tag }) => _tag === "PatchStatus")).toHaveLength(before)
+    world.makeReady(b)
+    expect(world.entry(b)).not.toHaveProperty("error")
+    world.fail(b, { reason: "Error", message: "image pull failed" })
+    expect(world.entry(b)["error"]).toBe("image pull failed")
+  })
+
   it("does not take a new leader's ignorance for the loss of a member", () => {
     const world = readyWorld()
     world.leaderSince = world.now
@@ -359,6 +374,14 @@ describe("plan: end", () => {
     world.settle()
     expect([world.parent, world.member(b).child]).toEqual([undefined, undefined])
     expect(world.debts.size).toBe(0)
+  })
+
+  it("deletes its own child also when somebody took the parent's name out of it", () => {
+    const world = readyWorld()
+    Object.assign(world.child(b), { parentName: undefined })
+    world.deleteParent()
+    world.settle()
+    expect([world.parent, world.member(b).child]).toEqual([undefined, undefined])
   })
 
   it("asks for no deletion where neither operator nor API server answer, and owes what is there", () => {

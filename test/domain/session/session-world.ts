@@ -5,6 +5,7 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { conditionSince, parentConditions } from "../../../src/domain/session/parent-view.ts"
 import { timeOf, timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 import type { ChildObservation } from "../../../src/domain/session/child-observation.ts"
@@ -157,6 +158,7 @@ export class SessionWorld {
       parent,
       createdSeenAt: timeOf(parent?.metadata.creationTimestamp) ?? this.now,
       deletedSeenAt: timeOf(parent?.metadata.deletionTimestamp),
+      failedSeenAt: conditionSince(parent?.status?.conditions, parentConditions.failed, "True"),
       children: new Map([...this.members.keys()].map((name) => [name, this.#observeChild(name)])),
       fleet: {
         defaultCluster: [...this.members.keys()][0],

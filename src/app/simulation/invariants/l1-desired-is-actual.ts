@@ -1,12 +1,9 @@
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { pods } from "../../../domain/resources/core-kinds.ts"
-import { timeOf } from "../../../domain/resources/object-meta.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { SimClient } from "../world/sim-client.ts"
-import { workloadNamespace } from "../world/kubelet.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { conditionsOf, isLeaving, parentStatus, recordedChildren } from "./session-objects.ts"
@@ -28,13 +25,15 @@ const confirmedPorts = ({ state }: SimClient): ReadonlyArray<number> =>
 /** Which clients ever were told that they have a port. */
 type Rivals = ReadonlyMap<number, ReadonlySet<string>>
 
-const trafficProblems = (client: SimClient, cluster: SimCluster, alias: string, readyAt: number, rivals: Rivals): ReadonlyArray<string> =>
+/** Whether the user was told that some agent is too old for what is asked of it. */
+const wasTold = ({ logs }: SimClient, port: number): boolean =>
+  logs.some((log) => log.includes(`takes no part in the subscription of port ${port}: its agent speaks protocol`))
+
+const trafficProblems = (client: SimClient, cluster: SimCluster, alias: string, rivals: Rivals): ReadonlyArray<string> =>
   confirmedPorts(client).flatMap((port) =>
     podsOf(cluster, alias).flatMap((pod) => {
       // Agents give a port to whoever asks last, and take it away from everybody when that one leaves.
-      if ((rivals.get(port)?.size ?? 0) > 1) return []
-      const { creationTimestamp } = cluster.server.objects.peek(pods, pod.name, workloadNamespace)?.metadata ?? {}
-      if ((timeOf(creationTimestamp) ?? 0) >= readyAt) return []
+      if ((rivals.get(port)?.size ?? 0) > 1 || wasTold(client, port)) return []
       const { name } = cluster
       const agent = cluster.kubelet.agents.find(({ containerId }) => containerId === pod.containerId)
       const has = agent !== undefined && agent.process.state === "running" && agent.agent.subscribedPorts.has(port)
@@ -59,13 +58,13 @@ const sessionProblems = (world: World, client: SimClient, parent: KubeObject, ri
     if (child === undefined) return [`${name} is ready in ${cluster.name}, but its child ${entry.sessionName} does not exist.`]
     const ready = conditionsOf(child).find(({ type }) => type === "Ready")
     if (ready?.status !== "True") return [`${name} is ready in ${cluster.name}, but its child there is not: ${ready?.message ?? "no condition"}.`]
-    return client.isServing ? trafficProblems(client, cluster, alias, timeOf(ready.lastTransitionTime) ?? 0, rivals) : []
+    return client.isServing ? trafficProblems(client, cluster, alias, rivals) : []
   })
 }
 
 /**
  * Failures.md L1. What a user wants is each well cluster's part of the session, and the traffic that the client was promised from every
- * pod of it that was there when the child became ready: pods that are added later are not followed yet. A port that several sessions
+ * pod of it. A port that several sessions
  * ask for is left out, for its agents give it to one of them and tell nobody.
  */
 export const desiredIsActual: Invariant = {

@@ -35,8 +35,8 @@ export const queuesDrain: Invariant = {
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
         if (resource === mirrordClusterSessions.plural && (verb === "create" || verb === "delete") && isLeftOut(world(), call.name)) return undefined
         // A watch whose version is too old starts again from a list: that is how it goes on.
-        // What is not there may stay away, and is looked for now and then; a ledger is made when it cannot be changed.
-        const isWork = verb === "create" || verb === "delete" ? resource !== "subjectaccessreviews" : outcome !== "ok" && outcome !== "Gone" && !((verb === "get" || verb === "patch") && outcome === "NotFound")
+        // What is not there may stay away, and is looked for now and then; a ledger is made when there is something to note.
+        const isWork = verb === "create" || verb === "delete" ? resource !== "subjectaccessreviews" && resource !== "configmaps" : outcome !== "ok" && outcome !== "Gone" && !((verb === "get" || verb === "patch") && outcome === "NotFound")
         if (isWork) last.set(`${operator}: ${verb} ${resource} in ${to}: ${outcome}`, { at: event.at, to })
         return undefined
       },

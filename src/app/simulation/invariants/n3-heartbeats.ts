@@ -1,13 +1,16 @@
-import { heartbeatInterval, heartbeatTail } from "../../../domain/session/heartbeat.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { Invariant } from "./invariant.ts"
 
+/** Ms between two heartbeats, and for which they go on after the last socket closed: as promised, not as the product has them. */
+const interval = 10_000
+const tail = 15_000
+
 /** A heartbeat may be late and the next one on time, ms. */
-const least = heartbeatInterval - 500
+const least = interval - 500
 /** The last heartbeat comes at most so long after the last socket closed, ms; with a second for closing it. */
-const last = heartbeatTail + heartbeatInterval + 1_000
+const last = tail + interval + 1_000
 
 export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
   verb === "patch" && subresource === "status" && (body as { readonly status?: object } | undefined)?.status !== undefined

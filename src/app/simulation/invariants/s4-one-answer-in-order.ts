@@ -109,7 +109,8 @@ export const oneAnswerInOrder: Invariant = {
         if (moment === "left") return []
         const due = world().now - patience
         return [...counts.values()].flatMap(({ client, open, owed }) =>
-          open
+          // One whose connection died in its very first exchange waits for ever, as the real client does.
+          open && world().clients.get(client)?.isServing === true
             ? [...owed].flatMap(([kind, { count, since }]) => (count > 0 && since < due ? [`${client} still waits for ${count} answers to a ${kind}.`] : []))
             : []
         )

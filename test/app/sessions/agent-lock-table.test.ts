@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest"
+import { type AgentUser, makeAgentLockTable } from "../../../src/app/sessions/agent-lock-table.ts"
+import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { fakeChannel } from "../../support/fake-channel.ts"
+
+const steal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: port } } })
+const filtered = (port: number): ClientMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port, filter: "user: ann" } }
+})
+const unsteal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } })
+const mirror: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } }
+const refused = "SubscribeResult Err PortAlreadyStolen"
+
+/** Connections of several sessions to agents of one cluster. */
+const start = () => {
+  const table = makeAgentLockTable()
+  const connect = (session: string, policy: AgentUser["policy"] = "abort", agent = "agent-1", opened = true) => {
+    const agentEnd = fakeChannel()
+    const channel = table.guard(agent, agentEnd, { session, policy })
+    const heard: Array<string> = []
+    const open = (): void =>
+      channel.open({
+        message: (bytes) => {
+          const decoded = daemonMessage.decode(bytes)
+          if (decoded._tag !== "Decoded") return void heard.push(decoded._tag)
+          const { value: message } = decoded
+          if (message._tag === "TcpSteal" && message.value._tag === "SubscribeResult" && message.value.value._tag === "Err") {
+            heard.push(`SubscribeResult Err ${message.value.value.error._tag}`)
+          } else if (message._tag === "Close") heard.push(`Close ${message.value}`)
+          else if (message._tag === "LogMessage") heard.push(`${message.value.level._tag} ${message.value.message}`)
+          else heard.push(message._tag)
+        },
+        ended: (reason) => heard.push(`ended ${reason}`),
+        drained: () => {},
+        ignored: () => {}
+      })
+    if (opened) open()
+    return {
+      heard,
+      agentEnd,
+      channel,
+      open,
+      say: (message: ClientMessage) => channel.send(clientMessage.encode(message)),
+      asked: () =>
+        agentEnd.sent.flatMap((bytes) => {
+          const decoded = clientMessage.decode(bytes)
+          return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
+        })
+    }
+  }
+  return { connect }
+}
+
+describe("the ports of an agent that sessions share", () => {
+  it("are refused to a second session without asking the agent; other ports, other agents and mirroring are free", () => {
+    const { connect } = start()
+    const [one, two, elsewhere] = [connect("s1"), connect("s2"), connect("s2", "abort", "agent-2")]
+    one.say(steal(80))
+    two.say(steal(80))
+    two.say(filtered(80))
+    expect([two.asked(), two.heard]).toEqual([[], [refused, refused]])
+    two.say(steal(81))
+    two.say(mirror)
+    elsewhere.say(steal(80))
+    expect(two.agentEnd.sent).toHaveLength(2)
+    expect([two.heard.length, elsewhere.asked(), elsewhere.heard, one.heard]).toEqual([2, ["PortSubscribe"], [], []])
+  })
+
+  it("are shared by filters", () => {
+    const { connect } = start()
+    const [one, two] = [connect("s1"), connect("s2")]
+    one.say(filtered(80))
+    two.say(filtered(80))
+    expect([one.heard, two.heard]).toEqual([[], []])
+    two.say(steal(80))
+    expect(two.heard).toEqual([refused])
+    // What it had is given up: its router has forgotten the port.
+    expect(two.asked()).toEqual(["PortSubscribe", "PortUnsubscribe"])
+  })
+
+  it.each([
+    ["unsubscribes", (one: ReturnType<ReturnType<typeof start>["connect"]>) => one.say(unsteal(80))],
+    ["closes", (one) => one.channel.close()],
+    ["loses the agent", (one) => one.agentEnd.end("reset")]
+  ] as ReadonlyArray<readonly [string, (one: ReturnType<ReturnType<typeof start>["connect"]>) => void]>)("are free again when the holder %s", (_what, leave) => {
+    const { connect } = start()
+    const [one, two] = [connect("s1"), connect("s2")]
+    one.say(steal(80))
+    leave(one)
+    two.say(steal(80))
+    expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
+  })
+
+  it("go to the later connection of one session without a word, and stay its own when the older one ends", () => {
+    const { connect } = start()
+    const [old, young, other] = [connect("s1"), connect("s1"), connect("s2")]
+    old.say(steal(80))
+    young.say(steal(80))
+    old.channel.close()
+    other.say(steal(80))
+    expect([old.heard, young.heard, young.asked(), other.heard]).toEqual([[], [], ["PortSubscribe"], [refused]])
+  })
+
+  it("with override are taken over, and the session that had them is ended with the reason", () => {
+    const { connect } = start()
+    const [one, two] = [connect("s1"), connect("s2", "override")]
+    one.say(steal(80))
+    two.say(steal(80))
+    expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
+    expect(one.heard).toEqual(["Close another session has taken port 80 (on_concurrent_steal=override)"])
+  })
+
+  it("with continue are taken over, and who had them is told", () => {
+    const { connect } = start()
+    const [one, two] = [connect("s1"), connect("s2", "continue")]
+    one.say(filtered(80))
+    two.say(steal(80))
+    expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
+    expect(one.heard).toEqual(["Warn another session has taken port 80 (on_concurrent_steal=continue); this session gets nothing from it any more"])
+  })
+
+  it("refused before anybody listens are answered as soon as somebody does", () => {
+    const { connect } = start()
+    connect("s1").say(steal(80))
+    const two = connect("s2", "abort", "agent-1", false)
+    two.say(steal(80))
+    two.open()
+    expect(two.heard).toEqual([refused])
+  })
+})
