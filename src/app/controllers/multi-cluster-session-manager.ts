@@ -232,20 +232,19 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         case "DeleteChild": {
           const key = childKey(action.cluster, action.childName)
           const answers = answersFor(name, parent.metadata.uid ?? "")
-          // A child that was never seen may have a successor of the same name by now: only its uid tells which one is deleted.
-          const ownUid = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
-            Effect.map(api.get(mirrordClusterSessions, action.childName), ({ metadata }) =>
-              metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid ? metadata.uid : undefined
-            )
+          // A name alone may mean a successor by now: what is deleted is told by its uid.
+          const isMeant = ({ metadata }: KubeObject): boolean =>
+            action.uid === undefined ? metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid : metadata.uid === action.uid
           const gone = (): "PlanAgain" => {
             answers.set(key, { _tag: "Gone" })
             return "PlanAgain"
           }
           return onCluster(name, action.cluster, action.childName, (api) => {
             const remove = (uid: string) => Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
-            const look = Effect.flatMap(ownUid(api), (uid) => (uid === undefined ? Effect.sync(gone) : remove(uid)))
+            const look = Effect.flatMap(api.get(mirrordClusterSessions, action.childName), (child) =>
+              isMeant(child) ? remove(child.metadata.uid ?? "") : Effect.sync(gone)
+            )
             return (action.uid === undefined ? look : remove(action.uid)).pipe(
-              // Another object may have the name by now.
               Effect.catch((error) => (error.reason === "Conflict" ? look : Effect.fail(error))),
               Effect.catch((error) => (error.reason === "NotFound" ? Effect.sync(gone) : Effect.fail(error)))
             )

@@ -163,11 +163,11 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
     attach: (request, id, owner, params) =>
       Effect.gen(function* () {
         const name = parentName(id)
-        yield* sockets.track(name)
         const known = manager.parent(name)
         if (known !== undefined && known.spec.owner.userId !== owner.userId) {
           return yield* forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
         }
+        yield* sockets.track(name)
         if (known === undefined) {
           const spec = specOf(request, owner, params)
           if (spec instanceof ApiError) return yield* spec

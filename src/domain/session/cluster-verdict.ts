@@ -19,7 +19,7 @@ export type ClusterVerdict =
 
 /**
  * What the child needs: nothing, to be created, or to be deleted because an earlier parent of the same name left it
- * behind.
+ * behind or somebody edited it so that it is of no use.
  */
 export type ChildNeed = "Nothing" | "Create" | "Delete"
 
@@ -74,12 +74,14 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
     }
     case "Present": {
       const found = { ...base, uid: child.uid }
-      if (child.parentName !== parent.name) {
+      const isOurs = child.parentUid === parent.uid
+      if (child.parentName !== parent.name && !isOurs) {
         const message = `another object there already has the name ${recorded.sessionName}`
         return { ...found, verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
       }
-      const foreign = child.parentUid !== undefined && child.parentUid !== parent.uid
-      if (foreign) return { ...found, verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
+      // An earlier parent's, or ours with somebody's edits: members know their sessions by the parent's name.
+      const isToBeMadeAnew = child.parentName !== parent.name || (child.parentUid !== undefined && !isOurs)
+      if (isToBeMadeAnew) return { ...found, verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
       if (child.deleting) return { ...found, verdict: starting }
       if (child.ready) return { ...found, verdict: { _tag: "Ready" } }
       return { ...found, verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }

@@ -110,7 +110,8 @@ const entryOf = (
   if (!isDefault && phase === "Ready" && recorded?.ready === true && one.verdict._tag === "Starting") {
     return { ...rest, ready, error: startsAgain }
   }
-  const error = isDefault ? failureOf(one)[0]?.failure.message : leftOutReason(one, situation)
+  const failure = isDefault || phase === "Ready" ? failureOf(one)[0]?.failure.message : undefined
+  const error = failure ?? (isDefault ? undefined : leftOutReason(one, situation))
   // Once left out, a cluster keeps its reason until it is ready or there is a better one.
   const shown = phase === "Ready" ? (one.verdict._tag === "Starting" ? (before ?? error) : (error ?? before)) : error
   return shown === undefined ? { ...rest, ready } : { ...rest, ready, error: shown }

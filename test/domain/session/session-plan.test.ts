@@ -265,6 +265,20 @@ describe("plan: running", () => {
     expect(world.entry(a)).toEqual({ sessionName: "mc-4dbe55ab68bba16c-cluster-a", ready: true })
   })
 
+  it("makes its own child anew when somebody took the parent's name out of it, and leaves another's object alone", () => {
+    const world = readyWorld()
+    const { uid } = world.child(b)
+    Object.assign(world.child(b), { parentName: "nobody" })
+    world.settle()
+    expect(world.child(b)).toMatchObject({ parentName: "mc-4dbe55ab68bba16c", parentUid: "parent-uid" })
+    expect(world.child(b).uid).not.toBe(uid)
+    Object.assign(world.child(b), { parentName: "nobody", parentUid: undefined })
+    const other = world.child(b).uid
+    world.settle()
+    expect(world.child(b).uid).toBe(other)
+    expect(world.entry(b)["error"]).toMatch(/another object there already has the name/u)
+  })
+
   it("creates a child again that vanished", () => {
     const world = readyWorld()
     world.member(b).child = undefined

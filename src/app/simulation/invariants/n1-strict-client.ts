@@ -1,5 +1,10 @@
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { parentName } from "../../../domain/session/names.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
+import type { World } from "../world/world.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { Invariant } from "./invariant.ts"
+import { isLeaving, parentStatus } from "./session-objects.ts"
 
 /** Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what was heard. */
 const legitimateEnds: ReadonlySet<string> = new Set([
@@ -42,14 +47,23 @@ const fault = (event: TimedEvent): string | undefined => {
   }
 }
 
+const isOver = ({ primary }: World, sessionId: bigint): boolean => {
+  const parent = primary.server.objects.peek(mirrordMultiClusterSessions, parentName(sessionId as SessionId))
+  return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
+}
+
 /** Failures.md classes 29 to 32: surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
 export const strictClient: Invariant = {
   id: "N1",
   sentence: "The strict client never finds fault with what it hears.",
-  begin: () => ({
+  begin: (world) => ({
     on: (event) => {
       const found = fault(event)
-      return found === undefined || !("client" in event) ? undefined : `${event.client}: ${found}.`
+      if (found === undefined || !("client" in event)) return undefined
+      // A session that is ended while its client shakes hands can be ended with nothing but a Close.
+      const client = world().clients.get(event.client)
+      if (/: Close where /.test(found) && client !== undefined && isOver(world(), client.sessionId)) return undefined
+      return `${event.client}: ${found}.`
     }
   })
 }

@@ -96,7 +96,7 @@ export class ApiServer {
         }
         network.send(caller.place, this.place, () => {
           // Whoever gave up before the packet got through has closed the connection.
-          if (isOver && timeout === connectTimeout) return
+          if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
           this.#serve(call.verb, fault, serve, back, () => caller.crash(`after call ${numbered.index}`))
         })
         return Effect.sync(() => {

@@ -6,6 +6,8 @@ import { Flow, type Network, type NetworkConnection, type Place } from "./networ
 /** How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's server: 15 s, 9 times). */
 const probeEvery = 15_000
 const keepAlive = 150_000
+/** After how long without a ping a member gives up a link that was pinged, ms (docs/member-link.md). */
+const pingsAwaited = 105_000
 
 /** Bytes that the network takes off a sender's hands before it counts as queued. */
 const socketBuffer = 256 * 1024
@@ -200,7 +202,7 @@ export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions)
   const probe = (): void => {
     if (b.over) return
     deadFor = isAlive() ? 0 : deadFor + probeEvery
-    if (deadFor >= keepAlive) return b.giveUp("connection timed out")
+    if (deadFor >= (pulse === undefined ? keepAlive : pingsAwaited)) return b.giveUp("connection timed out")
     right.process.after(probeEvery, probe)
   }
   if (left.place !== right.place) right.process.after(probeEvery, probe)
