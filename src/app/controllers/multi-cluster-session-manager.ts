@@ -54,6 +54,13 @@ export interface SessionManager extends Controller {
 /** What an API server said itself about a child that it does not have. */
 type ChildAnswer = { readonly _tag: "Gone" } | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
 
+/** Whether a parent made a child; people may have removed the annotation that says so. */
+const isChildOf = ({ metadata }: KubeObject, child: KubeObject): boolean => {
+  const owner = child.metadata.annotations?.[childAnnotations.parentUid]
+  const named = (child["spec"] as { readonly multiClusterParentName?: unknown } | null | undefined)?.multiClusterParentName
+  return owner === undefined ? named === metadata.name : owner === metadata.uid
+}
+
 /** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
 const refusal = (error: KubeError): SessionFailure | undefined => {
   if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
@@ -233,8 +240,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           const key = childKey(action.cluster, action.childName)
           const answers = answersFor(name, parent.metadata.uid ?? "")
           // A name alone may mean a successor by now: what is deleted is told by its uid.
-          const isMeant = ({ metadata }: KubeObject): boolean =>
-            action.uid === undefined ? metadata.annotations?.[childAnnotations.parentUid] === parent.metadata.uid : metadata.uid === action.uid
+          const isMeant = (child: KubeObject): boolean => (action.uid === undefined ? isChildOf(parent, child) : child.metadata.uid === action.uid)
           const gone = (): "PlanAgain" => {
             answers.set(key, { _tag: "Gone" })
             return "PlanAgain"

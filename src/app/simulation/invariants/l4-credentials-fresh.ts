@@ -29,7 +29,10 @@ export const credentialsFresh: Invariant = {
         }
         return event.at - since > tolerated ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.` : undefined
       },
-      atRest: () => [...refusedSince.keys()].map((key) => `The last call of the operator of ${key} was refused: Unauthorized.`)
+      atRest: () =>
+        [...refusedSince.keys()]
+          .filter((key) => !world().cluster(key.split(" ")[0] ?? "").host.isGone)
+          .map((key) => `The last call of the operator of ${key} was refused: Unauthorized.`)
     }
   }
 }

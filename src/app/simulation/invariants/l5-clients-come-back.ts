@@ -7,7 +7,11 @@ const losses: ReadonlySet<string> = new Set(["§6.6", "§5.3", "operator-api §5
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
 /** Whether somebody is gone for ever whom clients need. */
-const isMaimed = (world: World): boolean => world.primary.host.isGone || world.cluster(world.plan.defaultCluster).host.isGone
+const isMaimed = (world: World): boolean => {
+  const { clusters, defaultCluster, primary, sessionStart } = world.plan
+  const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
+  return needed.some((name) => world.cluster(name).host.isGone)
+}
 
 /** Failures.md L5. What is a fault: whatever the story did to the world, until it is settled; and operators that are gone. */
 export const clientsComeBack: Invariant = {

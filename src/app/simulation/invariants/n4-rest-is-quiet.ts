@@ -5,7 +5,7 @@ import type { SessionId } from "../../../domain/session/session-id.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isHeartbeat } from "./n3-heartbeats.ts"
-import { isLeftOut } from "./session-objects.ts"
+import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
 
 /** Ms of rest before the moment that is looked at. */
 const rest = 60_000
@@ -33,16 +33,20 @@ export const restIsQuiet: Invariant = {
         return undefined
       },
       atRest: (moment) => {
-        const { clients, clusters, now } = world()
+        const { clients, clusters, now, primary } = world()
         const connected = new Set(
           [...clients.values()].flatMap((client) => (moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []))
         )
+        const isEnding = (name: string): boolean => {
+          const parent = primary.server.objects.peek(mirrordMultiClusterSessions, name)
+          return parent !== undefined && isLeaving(parent) && parentStatus(parent).phase !== "Ready"
+        }
         const isThere = (to: string, name: string): boolean => {
           const objects = clusters.get(to)?.server.objects
           return [mirrordMultiClusterSessions, mirrordClusterSessions].some((ref) => objects?.peek(ref, name) !== undefined)
         }
         return [...writes].flatMap(([what, { at, heartbeat, name, to }]) => {
-          if (now - at >= rest || isAway(world(), to)) return []
+          if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []
           if (heartbeat ? connected.has(name.slice(0, 19)) : !isThere(to, name) && moment === "healed") return []
           return [`${what}, ${Math.round((now - at) / 1000)} s ago.`]
         })
