@@ -48,9 +48,12 @@ export interface ClientConnectionOptions {
   readonly connected: ReadonlyMap<MemberName, FrameChannel>
   /** Dials a member (again). Fails when it cannot be reached now; it is tried again later. */
   readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, { readonly message: string }>
-  /** Where members come and go while the connection lives: who they are now, and the way to be told of changes, which ends with the second. */
+  /** Members as they come and go while the connection lives. */
   readonly members?: {
     readonly now: () => ReadonlyArray<MemberName>
+    /** Whether dialling it may succeed now: a lost member that becomes ready is dialled at once. */
+    readonly isReady: (member: MemberName) => boolean
+    /** Calls back after each change, until the returned function is called. */
     readonly listen: (changed: () => void) => () => void
   }
   /** Told to the client's log as soon as its phase allows. */
@@ -273,19 +276,24 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     const { members } = options
     if (members !== undefined) {
       let known: ReadonlySet<MemberName> = new Set(router.members)
+      const awaited = new Set<MemberName>()
       const follow = (): void => {
         const current = new Set(members.now())
         // Without the default there is nothing to go on with: it ends by itself, or the session is being prepared anew.
         if (over || !current.has(router.defaultMember)) return
         const left = [...known].filter((member) => !current.has(member))
-        const joined = [...current].filter((member) => !known.has(member))
+        const ready = [...current].filter((member) => {
+          if (members.isReady(member)) return awaited.delete(member) || !known.has(member)
+          awaited.add(member)
+          return false
+        })
         known = current
         for (const member of left) {
           detach(member)
           run(`dial ${member}`, Effect.void)
           feed({ _tag: "MemberLeft", member, reason: "its pod is gone" })
         }
-        for (const member of joined) redial(member, 0)
+        for (const member of ready) if (!channels.has(member) && member !== router.defaultMember) redial(member, 0)
       }
       yield* Effect.acquireRelease(Effect.sync(() => members.listen(follow)), (stop) => Effect.sync(stop))
       follow()

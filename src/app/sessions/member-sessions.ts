@@ -160,6 +160,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           connected: new Map([[memberName(representative.pod), first]]),
           members: {
             now: () => controller.agents(user.session).map(({ pod }) => memberName(pod)),
+            isReady: () => true,
             listen: (changed) => changes.listen(user.session, changed)
           },
           connect: (member) => {

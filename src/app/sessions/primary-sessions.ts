@@ -214,6 +214,11 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
                   const current = manager.parent(name)
                   return current === undefined ? Effect.fail({ message: "the session is gone" }) : link(current, id, clusterName(member), params)
                 }),
+              members: {
+                now: () => members.map(memberName),
+                isReady: (member) => manager.parent(name)?.status?.clusterSessions?.[member]?.ready === true,
+                listen: (changed) => changes.listen(name, changed)
+              },
               warnings: leftOutWarnings(parent),
               locks: shared,
               isUser: true,

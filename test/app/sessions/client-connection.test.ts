@@ -119,6 +119,7 @@ describe("the shell around the router", () => {
       const { client, first, redialled, second } = yield* scene({
         members: {
           now: () => now,
+          isReady: () => true,
           listen: (listener) => {
             changed = listener
             return () => {}
@@ -139,6 +140,36 @@ describe("the shell around the router", () => {
       now = []
       changed()
       assert.isFalse(first.isClosed() || client.isClosed())
+    })
+  )
+
+  it.effect("dials a lost member at once when it becomes ready again", () =>
+    Effect.gen(function* () {
+      let up = true
+      let changed = (): void => {}
+      const { redialled, second } = yield* scene({
+        canRedial: () => up,
+        members: {
+          now: () => [a, b],
+          isReady: () => up,
+          listen: (listener) => {
+            changed = listener
+            return () => {}
+          }
+        }
+      })
+      up = false
+      changed()
+      second.end("reset")
+      yield* TestClock.adjust("40 seconds")
+      assert.lengthOf(redialled, 0)
+      up = true
+      changed()
+      yield* TestClock.adjust(1)
+      assert.lengthOf(redialled, 1)
+      changed()
+      yield* TestClock.adjust("1 minute")
+      assert.lengthOf(redialled, 1)
     })
   )
 

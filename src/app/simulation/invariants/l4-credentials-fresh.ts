@@ -15,6 +15,10 @@ export const credentialsFresh: Invariant = {
     const refusedSince = new Map<string, number>()
     return {
       on: (event) => {
+        // While it stands still, nothing is refused.
+        if (event._tag === "Operator" && event.change === "resumed") {
+          for (const key of refusedSince.keys()) if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)
+        }
         if (event._tag !== "Answered") return undefined
         const { call, outcome } = event
         const key = `${call.operator} in ${call.to}`

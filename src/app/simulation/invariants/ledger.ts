@@ -10,23 +10,26 @@ import { parentNameOf } from "./session-objects.ts"
 
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
-/** Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so. */
-const children = (world: World, { host, server }: SimCluster): ReadonlyArray<KubeObject> => {
+/**
+ * Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so. `isMeddled`: a person
+ * took the finalizer from a parent, whose children nobody but their members can end then.
+ */
+const children = (world: World, { host, server }: SimCluster, isMeddled: boolean): ReadonlyArray<KubeObject> => {
   const debts = debtsOf(world)
   return server.objects.peekAll(mirrordClusterSessions).filter((child) => {
     if (debts.has(child.metadata.name)) return false
     // Nobody is left to delete it: not the member, which is gone, nor the primary, which is gone or keeps the parent as its debt.
     const parent = parentNameOf(child)
     const isKept = parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
-    return !(host.isGone && (world.primary.host.isGone || isKept))
+    return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled))
   })
 }
 
-const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<string>): ReadonlyArray<string> => {
+const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<string>, isMeddled: boolean): ReadonlyArray<string> => {
   const { host, kubelet, name, server } = cluster
   const { objects } = server
   const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
-  const left = children(world, cluster)
+  const left = children(world, cluster, isMeddled)
   const made = objects.peekAll(jobs)
   const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.namespace === operatorNamespace)
   const { agents } = kubelet
@@ -54,11 +57,13 @@ export const ledger: Invariant = {
   begin: (world) => {
     /** What each living operator process watches in each cluster: `<process> <resource>`. */
     const watched = new Map<string, Set<string>>()
+    let isMeddled = false
     const forget = (process: string): void => {
       for (const set of watched.values()) for (const key of set) if (key.startsWith(`${process} `)) set.delete(key)
     }
     return {
       on: (event) => {
+        if (event._tag === "Fault" && event.text.includes("drop-finalizers to parent")) isMeddled = true
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
           return undefined
@@ -78,7 +83,7 @@ export const ledger: Invariant = {
         const it = world()
         const connections = it.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
         return [
-          ...[...it.clusters.values()].flatMap((cluster) => ofCluster(it, cluster, watched.get(cluster.name) ?? new Set())),
+          ...[...it.clusters.values()].flatMap((cluster) => ofCluster(it, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
           ...[...debtsOf(it)].flatMap(([child, cluster]) =>
             isAway(it, cluster) || it.primary.host.isGone ? [] : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
