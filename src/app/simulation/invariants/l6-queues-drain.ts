@@ -1,4 +1,5 @@
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -30,8 +31,8 @@ export const queuesDrain: Invariant = {
         const { call, outcome } = event
         const { operator, resource, to, verb } = call
         if (resource === mirrordOperators.plural) return undefined
-        // A failed session goes at its own time.
-        if (verb === "delete" && failed.has(call.name)) return undefined
+        // A failed session goes at its own time, and so does one whose client was away for its TTL.
+        if (verb === "delete" && (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))) return undefined
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
         if (resource === mirrordClusterSessions.plural && (verb === "create" || verb === "delete") && isLeftOut(world(), call.name)) return undefined
         // A watch whose version is too old starts again from a list: that is how it goes on.
