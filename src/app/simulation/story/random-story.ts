@@ -20,7 +20,8 @@ export interface RandomStoryOptions {
 export const usualRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
 
 const leastActs = 10
-const mostActs = 60
+/** As many as fill the time; stories of the usual length may be shorter, so that rare things are not drowned by what comes after. */
+const mostActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 12))
 const primary = "primary"
 
 type Act = Extract<Verb, { readonly kind: "act" }>
@@ -148,7 +149,11 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       // Nearly always somebody works when things begin to go wrong.
       begin: fc.constantFrom("session steal", "session steal", "session", ""),
       // What an act says depends on those before it; each has randomness of its own, so that one more or less changes few others.
-      acts: fc.array(seed, { minLength: leastActs, maxLength: mostActs, size: "max" })
+      acts: fc.array(seed, {
+        minLength: options.minutes > usualRandomStory.minutes ? mostActs(options.minutes) : leastActs,
+        maxLength: mostActs(options.minutes),
+        size: "max"
+      })
     })
     .map(({ acts: seeds, begin, seed, setup, weights }) => {
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
@@ -159,7 +164,7 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         teller.add("tick 3s")
       }
       for (const act of seeds) {
-        if (teller.lines.length >= mostActs || teller.time >= options.minutes * 60_000) break
+        if (teller.lines.length >= mostActs(options.minutes) || teller.time >= options.minutes * 60_000) break
         teller.tell(new RandomStream(`${act}`))
       }
       return { seed, lines: [...setup.lines, ...teller.lines] }
