@@ -25,7 +25,7 @@ export const oneOf = <const Words extends ReadonlyArray<string>>(word: string | 
     : Result.fail(`${JSON.stringify(word ?? "")} is none of ${words.join(", ")}`)
 
 /** A port, 1 to 65535. */
-export const portNumber = (word: string | undefined): Result.Result<number, string> =>
+export const portWord = (word: string | undefined): Result.Result<number, string> =>
   /^\d{1,5}$/.test(word ?? "") && Number(word) >= 1 && Number(word) <= 65_535
     ? Result.succeed(Number(word))
     : Result.fail(`${JSON.stringify(word ?? "")} is not a port: write a number from 1 to 65535`)
@@ -46,7 +46,7 @@ export const span = (least: string | undefined, most: string | undefined): Resul
     return from <= to ? ([from, to] as const) : yield* Result.fail(`${least} is longer than ${most}: write the shorter one first`)
   })
 
-export const protocolVersion = (word: string | undefined): Result.Result<string, string> =>
+export const versionWord = (word: string | undefined): Result.Result<string, string> =>
   /^1\.\d+\.\d+$/.test(word ?? "") ? Result.succeed(word ?? "") : Result.fail(`${JSON.stringify(word ?? "")} is not a protocol version: write 1.29.0`)
 
 /** The word itself, such as `for`. */

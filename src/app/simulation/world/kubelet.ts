@@ -300,7 +300,7 @@ export class Kubelet {
 
   /** An agent's process ended while its pod is still there. */
   #ended(podName: string, phase: "Succeeded" | "Failed"): void {
-    const { emit, kernel, server } = this.#options
+    const { emit, server } = this.#options
     // One whose target is gone ends before it begins.
     if (this.#agents.delete(podName)) emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
     const pod = server.objects.peek(pods, podName, operatorNamespace)

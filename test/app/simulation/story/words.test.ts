@@ -9,8 +9,8 @@ import {
   nearest,
   nothingMore,
   oneOf,
-  portNumber,
-  protocolVersion,
+  portWord,
+  versionWord,
   regex,
   someText,
   span,
@@ -45,12 +45,12 @@ describe("words", () => {
   })
 
   it.each([
-    [portNumber("80"), 80],
-    [portNumber("65535"), 65_535],
+    [portWord("80"), 80],
+    [portWord("65535"), 65_535],
     [wholeNumber("0", "a number"), 0],
     [nameWord("cluster-a", "a name"), "cluster-a"],
     [oneOf("b", ["a", "b"]), "b"],
-    [protocolVersion("1.29.0"), "1.29.0"],
+    [versionWord("1.29.0"), "1.29.0"],
     [someText(["two", "words"], "it"), "two words"],
     [regex(["x-user:", "a.*n"]), "x-user: a.*n"],
     [span("1s", "2s"), [1_000, 2_000]],
@@ -62,13 +62,13 @@ describe("words", () => {
   ])("reads %j", (read, value) => expect(read).toEqual(ok(value)))
 
   it.each<readonly [string, Result.Result<unknown, string>, string]>([
-    ["a port of 0", portNumber("0"), '"0" is not a port'],
-    ["a port that is too high", portNumber("65536"), '"65536" is not a port'],
+    ["a port of 0", portWord("0"), '"0" is not a port'],
+    ["a port that is too high", portWord("65536"), '"65536" is not a port'],
     ["a word for a number", wholeNumber("many", "a number of pods"), '"many" is not a number of pods: write a whole number'],
     ["a name with a slash", nameWord("a/b", "a cluster's name"), '"a/b" is not a cluster\'s name: letters, digits and dashes'],
     ["a missing name", nameWord(undefined, "a cluster's name"), '"" is not a cluster\'s name'],
     ["none of several", oneOf("c", ["a", "b"]), '"c" is none of a, b'],
-    ["another version", protocolVersion("2.0"), '"2.0" is not a protocol version: write 1.29.0'],
+    ["another version", versionWord("2.0"), '"2.0" is not a protocol version: write 1.29.0'],
     ["no text", someText([], "the text"), "the text is missing"],
     ["half a regular expression", regex(["("]), '"(" is not a regular expression'],
     ["a span the wrong way round", span("2s", "1s"), "2s is longer than 1s: write the shorter one first"],

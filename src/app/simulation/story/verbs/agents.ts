@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { exactly, nameWord, nothingMore, protocolVersion } from "../words.ts"
+import { exactly, nameWord, nothingMore, versionWord } from "../words.ts"
 
 export const agents: Verb = {
   name: "agents",
@@ -12,7 +12,7 @@ export const agents: Verb = {
     Result.gen(function* () {
       const cluster = yield* nameWord(first, "a cluster's name")
       yield* exactly(second, "version")
-      const version = yield* protocolVersion(third)
+      const version = yield* versionWord(third)
       yield* nothingMore(rest)
       return (run) =>
         withCluster(run, cluster, ({ kubelet }) => {

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { ask } from "../told.ts"
 import type { Verb } from "../verb.ts"
-import { afterArrow, nameWord, portNumber } from "../words.ts"
+import { afterArrow, nameWord, portWord } from "../words.ts"
 
 export const connect: Verb = {
   name: "connect",
@@ -15,7 +15,7 @@ export const connect: Verb = {
       const [address, ...more] = rest
       const [, ip, digits] = /^(\d{1,3}(?:\.\d{1,3}){3}):(\d+)$/.exec(address ?? "") ?? []
       if (ip === undefined) return yield* Result.fail(`${JSON.stringify(address ?? "")} is not an address: write 10.9.0.1:5432`)
-      const port = yield* portNumber(digits)
+      const port = yield* portWord(digits)
       const wanted = yield* afterArrow(more, "what the peer says")
       return (run) => ask(run, session, (client) => client.connectTo({ ip, port }), wanted)
     }),

@@ -3,7 +3,7 @@ import type { ClientRequest } from "../../../../domain/client/client-input.ts"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { exactly, nameWord, portNumber, regex } from "../words.ts"
+import { exactly, nameWord, portWord, regex } from "../words.ts"
 
 export const mirror: Verb = {
   name: "mirror",
@@ -13,7 +13,7 @@ export const mirror: Verb = {
   read: ([first, second, third, ...rest]) =>
     Result.gen(function* () {
       const session = yield* nameWord(first, "a session's name")
-      const port = yield* portNumber(second)
+      const port = yield* portWord(second)
       let filter: string | undefined
       if (third !== undefined) {
         yield* exactly(third, "filter")

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { isArrow, nameWord, portNumber } from "../words.ts"
+import { isArrow, nameWord, portWord } from "../words.ts"
 
 /** ms within which an expected answer must come. */
 const patience = 10_000
@@ -27,7 +27,7 @@ export const request: Verb = {
       let wanted: string | undefined
       for (let word = left.shift(); word !== undefined; word = left.shift()) {
         const value = left.shift()
-        if (word === "port") port = yield* portNumber(value)
+        if (word === "port") port = yield* portWord(value)
         else if (word === "with") headers.push(yield* header(value))
         else if (isArrow(word)) wanted = yield* nameWord(value, "who answers")
         else return yield* Result.fail(`${JSON.stringify(word)} is none of port, with, →`)

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import type { ClientShape } from "../../world/sim-client.ts"
 import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { nameWord, oneOf, protocolVersion } from "../words.ts"
+import { nameWord, oneOf, versionWord } from "../words.ts"
 
 const shapes = ["exec", "port-forward", "dump"] as const satisfies ReadonlyArray<ClientShape>
 
@@ -27,7 +27,7 @@ export const session: Verb = {
           target = value.replaceAll("/", ".")
         } else if (word === "user") user = yield* nameWord(value, "a user's name")
         else if (word === "as") shape = yield* oneOf(value, shapes)
-        else if (word === "version") version = yield* protocolVersion(value)
+        else if (word === "version") version = yield* versionWord(value)
         else return yield* Result.fail(`${JSON.stringify(word)} is none of target, user, as, version`)
       }
       return (run) => {

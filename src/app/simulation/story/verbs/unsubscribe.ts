@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { nameWord, nothingMore, portNumber } from "../words.ts"
+import { nameWord, nothingMore, portWord } from "../words.ts"
 
 export const unsubscribe: Verb = {
   name: "unsubscribe",
@@ -12,7 +12,7 @@ export const unsubscribe: Verb = {
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
       const session = yield* nameWord(first, "a session's name")
-      const port = yield* portNumber(second)
+      const port = yield* portWord(second)
       yield* nothingMore(rest)
       return (run) => withSession(run, session, (client) => client.do({ _tag: "Unsubscribe", port }))
     }),
