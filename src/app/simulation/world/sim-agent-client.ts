@@ -12,7 +12,7 @@ import { clientMessage, type ClientMessage } from "../../../domain/protocol/clie
 import { daemonMessage, type DaemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import type { HttpFilter } from "../../../domain/protocol/http-filter-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../../domain/protocol/incoming-messages.ts"
-import { atLeast, minVersion, versionWord, unannouncedVersion } from "../../../domain/protocol/version.ts"
+import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../domain/protocol/version.ts"
 import { clientPath, clientTable, filterSince } from "../../../domain/routing/table.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
@@ -140,7 +140,7 @@ export class SimAgentClient implements ClientOutput {
     this.id = id
     this.#channel = channel
     this.#agent = agent
-    this.#current = atLeast(agent.version, versionWord)
+    this.#current = atLeast(agent.version, protocolVersion)
     this.incoming = new IncomingClient(id, this)
     this.#files = new SimAgentFiles(agent.cluster)
     const lane = (): Lane => new Lane(this, agent.process, agent.delay)
