@@ -1,4 +1,5 @@
 import * as fs from "node:fs"
+import { fatalPath } from "../../domain/agent/file-path.ts"
 import { agentError, errno } from "../../domain/agent/io-errors.ts"
 import type { FileRequest, FileResponse, Metadata, OpenOptions } from "../../domain/protocol/file-messages.ts"
 import type { ResponseError } from "../../domain/protocol/response-error.ts"
@@ -98,12 +99,8 @@ export class AgentFiles {
   }
 
   handle(request: FileRequest): FileAnswer {
-    // Upstream strips the leading slash before anything else and gives up on the whole connection if there is none.
-    const path =
-      request._tag === "Open" ? request.value.path : request._tag === "Access" ? request.value.pathname : undefined
-    if (path !== undefined && !path.startsWith("/")) {
-      return { _tag: "EndConnection", reason: "Path failed with `prefix not found`" }
-    }
+    const problem = fatalPath(request)
+    if (problem !== undefined) return { _tag: "EndConnection", reason: problem }
     const response = this.#answer(request)
     return response === undefined ? { _tag: "None" } : { _tag: "Answer", response }
   }

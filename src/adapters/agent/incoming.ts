@@ -1,5 +1,4 @@
 import { Result } from "effect"
-import { compileFilter, type RequestMatcher } from "../../domain/agent/http-filter.ts"
 import {
   dropClient,
   mirror,
@@ -12,7 +11,8 @@ import {
   subscribedPorts,
   type Subscriptions
 } from "../../domain/agent/subscriptions.ts"
-import type { HttpFilter, StealType } from "../../domain/protocol/http-filter-messages.ts"
+import { stealFilter, subscriptionMatcher } from "../../domain/agent/steal-filter.ts"
+import type { HttpFilter } from "../../domain/protocol/http-filter-messages.ts"
 import type { ChunkedResponse } from "../../domain/protocol/http-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../domain/protocol/incoming-messages.ts"
 import type { AgentTarget, RedirectedConnection } from "../../ports/agent-target.ts"
@@ -40,21 +40,6 @@ export interface IncomingOptions {
   readonly after: After
   readonly httpDetectionTimeoutMs: number
 }
-
-/** Port and filter of a steal subscription; the old form is a header filter. */
-const stealFilter = (type: StealType): { readonly port: number; readonly filter: HttpFilter | undefined } => {
-  switch (type._tag) {
-    case "All":
-      return { port: type.value, filter: undefined }
-    case "FilteredHttp":
-      return { port: type.port, filter: { _tag: "Header", value: type.filter } }
-    case "FilteredHttpEx":
-      return { port: type.port, filter: type.filter }
-  }
-}
-
-const compile = (filter: HttpFilter | undefined): Result.Result<RequestMatcher | undefined, string> =>
-  filter === undefined ? Result.succeed(undefined) : compileFilter(filter)
 
 /**
  * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1,
@@ -110,7 +95,7 @@ export class AgentIncoming {
   }
 
   #mirror(client: IncomingClient, port: number, filter: HttpFilter | undefined): IncomingOutcome {
-    const compiled = compile(filter)
+    const compiled = subscriptionMatcher(filter)
     if (Result.isFailure(compiled)) return { _tag: "EndConnection", reason: `Invalid HTTP filter: ${compiled.failure}` }
     const failed = this.#subscribe(mirror(this.#subscriptions, port, client.id, compiled.success))
     if (failed !== undefined) return { _tag: "EndConnection", reason: failed }
@@ -124,7 +109,7 @@ export class AgentIncoming {
     switch (message._tag) {
       case "PortSubscribe": {
         const { port, filter } = stealFilter(message.value)
-        const compiled = compile(filter)
+        const compiled = subscriptionMatcher(filter)
         if (Result.isFailure(compiled)) return { _tag: "Close", reason: `Invalid HTTP filter: ${compiled.failure}` }
         const failed = this.#subscribe(steal(this.#subscriptions, port, id, compiled.success))
         if (failed !== undefined) return { _tag: "EndConnection", reason: failed }

@@ -1,5 +1,6 @@
 import type { Dial, Peer, PeerEvents } from "../../../adapters/agent/outgoing-connection.ts"
 import { dnsError, families, noData, noSuchName, question } from "../../../domain/agent/dns-names.ts"
+import { fatalPath } from "../../../domain/agent/file-path.ts"
 import { agentError, errno, systemError } from "../../../domain/agent/io-errors.ts"
 import { answerOf } from "../../../domain/client/file-requests.ts"
 import type { AddressFamily } from "../../../domain/protocol/client-message.ts"
@@ -158,11 +159,8 @@ export class SimAgentFiles {
   }
 
   handle(request: FileRequest): SimFileAnswer {
-    const path =
-      request._tag === "Open" ? request.value.path : request._tag === "Access" ? request.value.pathname : undefined
-    if (path !== undefined && !path.startsWith("/")) {
-      return { _tag: "EndConnection", reason: "Path failed with `prefix not found`" }
-    }
+    const problem = fatalPath(request)
+    if (problem !== undefined) return { _tag: "EndConnection", reason: problem }
     const response = this.#answer(request)
     return response === undefined ? { _tag: "None" } : { _tag: "Answer", response }
   }

@@ -2,7 +2,6 @@ import { Result } from "effect"
 import type { ResponsePart } from "../../../adapters/agent/incoming-client.ts"
 import { MirrorCopy } from "../../../adapters/agent/mirror-copy.ts"
 import { dropped } from "../../../adapters/agent/stolen-request.ts"
-import { compileFilter, type RequestMatcher } from "../../../domain/agent/http-filter.ts"
 import {
   type IncomingRequest,
   type RequestForm,
@@ -22,7 +21,8 @@ import {
   subscribedPorts,
   type Subscriptions
 } from "../../../domain/agent/subscriptions.ts"
-import type { HttpFilter, StealType } from "../../../domain/protocol/http-filter-messages.ts"
+import { stealFilter, subscriptionMatcher } from "../../../domain/agent/steal-filter.ts"
+import type { HttpFilter } from "../../../domain/protocol/http-filter-messages.ts"
 import type { BodyFrame, ChunkedResponse } from "../../../domain/protocol/http-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../../domain/protocol/incoming-messages.ts"
 import { checkText, headerName, isHeaderValue } from "../../../domain/protocol/text-rules.ts"
@@ -102,21 +102,6 @@ const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
     destination: { ip: podIp, port: request.port }
   }
 }
-
-/** The old form is a header filter. */
-const stealFilter = (type: StealType): { readonly port: number; readonly filter: HttpFilter | undefined } => {
-  switch (type._tag) {
-    case "All":
-      return { port: type.value, filter: undefined }
-    case "FilteredHttp":
-      return { port: type.port, filter: { _tag: "Header", value: type.filter } }
-    case "FilteredHttpEx":
-      return { port: type.port, filter: type.filter }
-  }
-}
-
-const compile = (filter: HttpFilter | undefined): Result.Result<RequestMatcher | undefined, string> =>
-  filter === undefined ? Result.succeed(undefined) : compileFilter(filter)
 
 /**
  * A mirrord agent in virtual time, plain callbacks only (wire-protocol §7, agent-and-targets §3.5, §9). What it
@@ -307,7 +292,7 @@ export class SimAgent {
   }
 
   #mirror(client: SimAgentClient, port: number, filter: HttpFilter | undefined): void {
-    const compiled = compile(filter)
+    const compiled = subscriptionMatcher(filter)
     if (Result.isFailure(compiled)) {
       client.send({ _tag: "Close", value: `Invalid HTTP filter: ${compiled.failure}` })
       return client.close()
@@ -321,7 +306,7 @@ export class SimAgent {
     switch (message._tag) {
       case "PortSubscribe": {
         const { port, filter } = stealFilter(message.value)
-        const compiled = compile(filter)
+        const compiled = subscriptionMatcher(filter)
         if (Result.isFailure(compiled)) {
           // The client is told to go, but the connection stays (wire-protocol §7.4).
           client.send({ _tag: "Close", value: `Invalid HTTP filter: ${compiled.failure}` })
