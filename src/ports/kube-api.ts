@@ -30,12 +30,16 @@ export type KubeErrorReason =
   | "Unreachable"
   | "Other"
 
-/** What an API server answered instead of the wanted thing. `code` is the HTTP status, absent when nothing was answered. */
+/**
+ * What an API server answered instead of the wanted thing. `code` is the HTTP status, absent when nothing was answered;
+ * `retryAfterMs`: so long the server wants to be left alone (its header Retry-After).
+ */
 export class KubeError extends Data.TaggedError("KubeError")<{
   readonly cluster: string
   readonly operation: string
   readonly reason: KubeErrorReason
   readonly code?: number
+  readonly retryAfterMs?: number
   readonly detail: string
 }> {
   override get message(): string {

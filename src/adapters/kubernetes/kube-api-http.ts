@@ -45,6 +45,10 @@ export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
   return typeof reason === "string" && reasons.has(reason) ? (reason as KubeErrorReason) : (byCode[code] ?? "Other")
 }
 
+/** Kubernetes gives whole seconds; the header's other form, a date, is not used there. */
+const retryAfter = (header: string | ReadonlyArray<string> | undefined): number | undefined =>
+  typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined
+
 export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: string, subresource?: string): string =>
   [
     ref.group === "" ? `/api/${ref.version}` : `/apis/${ref.group}/${ref.version}`,
@@ -91,8 +95,15 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
       return { agent: pool.agent, headers: authorization === undefined ? {} : { authorization } }
     }
 
-    const failure = (operation: string, reason: KubeErrorReason, detail: string, code?: number): KubeError =>
-      new KubeError({ cluster, operation, reason, detail, ...(code === undefined ? {} : { code }) })
+    const failure = (operation: string, reason: KubeErrorReason, detail: string, code?: number, retryAfterMs?: number): KubeError =>
+      new KubeError({
+        cluster,
+        operation,
+        reason,
+        detail,
+        ...(code === undefined ? {} : { code }),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs })
+      })
 
     const unreachable = (operation: string, cause: unknown): KubeError => {
       if (cause instanceof KubeError) return cause
@@ -124,13 +135,14 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
     const refused = async (operation: string, response: Dispatcher.ResponseData): Promise<KubeError> => {
       const text = await response.body.text()
       const code = response.statusCode
+      const pause = retryAfter(response.headers["retry-after"])
       try {
         const status: unknown = JSON.parse(text)
-        if (isRecord(status)) return failure(operation, reasonOf(code, status["reason"]), String(status["message"] ?? text), code)
+        if (isRecord(status)) return failure(operation, reasonOf(code, status["reason"]), String(status["message"] ?? text), code, pause)
       } catch {
         // Not every proxy in front of an API server answers with a Status.
       }
-      return failure(operation, reasonOf(code, undefined), text.slice(0, 500) || `HTTP ${code}`, code)
+      return failure(operation, reasonOf(code, undefined), text.slice(0, 500) || `HTTP ${code}`, code, pause)
     }
 
     const call = (

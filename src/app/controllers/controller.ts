@@ -16,6 +16,9 @@ const afterFailure: Backoff = { first: 200, longest: 30_000 }
 /** The newer object is on its way by the watch, unless that watch is silent (failures.md class 7). */
 const afterConflict: Backoff = { first: 100, longest: 5_000 }
 
+const isPatient = (error: unknown): error is { readonly retryAfterMs: number } =>
+  typeof error === "object" && error !== null && "retryAfterMs" in error && typeof error.retryAfterMs === "number"
+
 export interface Controller {
   /** Something about this key changed. Keys that are being reconciled are reconciled once more afterwards. */
   readonly enqueue: (key: string) => void
@@ -43,6 +46,10 @@ export const makeController = <E, R>(options: {
     const backoff = ({ first, longest }: Backoff, times: number) =>
       Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
 
+    /** How long a server has asked to be left alone. */
+    const wanted = (cause: Cause.Cause<unknown>): number =>
+      Math.max(0, ...cause.reasons.map((reason) => (reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0)))
+
     const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
       let failures = 0
       let conflicts = 0
@@ -52,6 +59,7 @@ export const makeController = <E, R>(options: {
         const started = yield* Clock.currentTimeMillis
         const exit = yield* Effect.exit(options.reconcile(key))
         let delay: number | undefined
+        let pause = 0
         if (Exit.isSuccess(exit)) {
           failures = 0
           if (exit.value === "Conflict") delay = yield* backoff(afterConflict, conflicts++)
@@ -62,6 +70,7 @@ export const makeController = <E, R>(options: {
         } else {
           // Also when something inside was interrupted: a key whose loop just ended would never be reconciled again.
           delay = yield* backoff(afterFailure, failures++)
+          pause = wanted(exit.cause)
           yield* logWarning("reconcile failed", {
             controller: options.name,
             key,
@@ -70,6 +79,8 @@ export const makeController = <E, R>(options: {
             cause: Cause.pretty(exit.cause)
           })
         }
+        // Not even news shortens what a server asked for.
+        if (pause > 0) yield* Effect.sleep(pause)
         if (entry.dirty) continue
         if (delay === undefined) {
           entries.delete(key)

@@ -177,7 +177,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(late) }),
             Effect.catch((error) =>
               logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
-                Effect.andThen(Effect.sleep(afterFailure)),
+                Effect.andThen(Effect.sleep(Math.max(afterFailure, error.retryAfterMs ?? 0))),
                 Effect.as("PlanAgain" as const)
               )
             ),

@@ -114,6 +114,7 @@ export const makeReflector = (
           const jitter = yield* Random.nextBetween(0.8, 1.2)
           yield* Queue.clear(wake)
           const pause = Math.min(longestPause, firstPause * 2 ** Math.min(failures++, 20)) * jitter
+          if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
           yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(wake))
         })
       )

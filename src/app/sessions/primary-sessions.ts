@@ -232,7 +232,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
               Effect.flatMap((end) =>
                 // The client was told that it is over: the session must not linger for a reconnect that never comes.
                 end._tag === "SessionEnded"
-                  ? Effect.ignore(local.delete(mirrordMultiClusterSessions, name))
+                  ? Effect.ignore(local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }))
                   : Effect.void
               )
             )

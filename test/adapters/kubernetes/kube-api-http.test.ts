@@ -151,6 +151,7 @@ describe("answers that are not an API server's", () => {
   it.each([
     ["text of a proxy", (res: http.ServerResponse) => void res.writeHead(502).end("Bad Gateway"), { reason: "Other", code: 502, detail: "Bad Gateway" }],
     ["nothing with 429", (res: http.ServerResponse) => void res.writeHead(429).end(), { reason: "TooManyRequests", code: 429, detail: "HTTP 429" }],
+    ["429 that says how long to wait", (res: http.ServerResponse) => void res.writeHead(429, { "retry-after": "7" }).end(), { reason: "TooManyRequests", retryAfterMs: 7_000 }],
     ["JSON without Status", (res: http.ServerResponse) => void res.writeHead(404).end('{"error":"x"}'), { reason: "NotFound", code: 404 }],
     ["a number", (res: http.ServerResponse) => void res.writeHead(200).end("5"), { reason: "Other" }],
     ["no metadata", (res: http.ServerResponse) => void res.writeHead(200).end('{"kind":"ConfigMap"}'), { reason: "Other" }],

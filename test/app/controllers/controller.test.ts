@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { makeController, type Requeue } from "../../../src/app/controllers/controller.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
 
 /** A controller whose reconcile notes when it ran and does what `behave` says. */
 const noted = <E = never>(behave: (key: string, run: number) => Effect.Effect<Requeue, E>) =>
@@ -105,6 +106,20 @@ describe("the kernel of controllers", () => {
         expect(pause).toBeGreaterThanOrEqual(wanted * 0.8 - 1)
         expect(pause).toBeLessThanOrEqual(wanted * 1.2 + 1)
       }
+    })
+  )
+
+  it.effect("waits as long as a server has asked for, whatever happens meanwhile", () =>
+    Effect.gen(function* () {
+      const busy = new KubeError({ cluster: "c", operation: "patch", reason: "TooManyRequests", code: 429, detail: "busy", retryAfterMs: 20_000 })
+      const { enqueue, times } = yield* noted((_key, run) => (run === 1 ? Effect.fail(busy) : Effect.succeed(undefined)))
+      enqueue("a")
+      yield* TestClock.adjust("1 second")
+      enqueue("a")
+      yield* TestClock.adjust("18 seconds")
+      expect(times()).toHaveLength(1)
+      yield* TestClock.adjust("2 seconds")
+      expect(gaps(times())).toEqual([20_000])
     })
   )
 

@@ -89,6 +89,24 @@ describe("a reflector", () => {
     })
   )
 
+  it.effect("leaves a server alone for as long as it asks", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      let left = 1
+      api.before = () =>
+        left-- > 0
+          ? Effect.fail(new KubeError({ cluster: "test", operation: "list", reason: "TooManyRequests", code: 429, detail: "busy", retryAfterMs: 30_000 }))
+          : Effect.void
+      const { names, reflector } = yield* start(api)
+      reflector.retryNow()
+      yield* TestClock.adjust("29 seconds")
+      expect([listsOf(api), names()]).toEqual([1, []])
+      yield* TestClock.adjust("2 seconds")
+      expect(names()).toEqual(["a"])
+    })
+  )
+
   it.effect("keeps what it knows where a reread fails", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("test")

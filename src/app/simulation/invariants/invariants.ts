@@ -9,6 +9,7 @@ import { ledger } from "./ledger.ts"
 import { strictClient } from "./n1-strict-client.ts"
 import { oneAgentPerPod } from "./n10-one-agent-per-pod.ts"
 import { namesAreValid } from "./n11-names-are-valid.ts"
+import { retryAfter } from "./n12-retry-after.ts"
 import { noDefects } from "./n2-no-defects.ts"
 import { heartbeats } from "./n3-heartbeats.ts"
 import { restIsQuiet } from "./n4-rest-is-quiet.ts"
@@ -49,6 +50,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   ownFieldsOnly,
   oneAgentPerPod,
   namesAreValid,
+  retryAfter,
   // What must be so once all is well.
   clientsComeBack,
   desiredIsActual,

@@ -1,5 +1,6 @@
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
+import { waitsForEver } from "./waits-for-ever.ts"
 
 /** Ends that only a fault explains. */
 const losses: ReadonlySet<string> = new Set(["§6.6", "§5.3", "operator-api §5.4", "operator-api §5.5 attempts"])
@@ -19,12 +20,15 @@ export const clientsComeBack: Invariant = {
   sentence: "A client that keeps trying is connected again, or is told that its session is over.",
   begin: (world) => {
     let isFaulty = false
+    /** Connections died without a word. */
+    let isSilenced = false
     const refusals = new Map<string, number | undefined>()
     return {
       on: (event) => {
         switch (event._tag) {
           case "Fault":
             isFaulty = true
+            isSilenced ||= event.kind === "half-open"
             return undefined
           case "Operator":
             if (event.change !== "started") isFaulty = true
@@ -48,7 +52,7 @@ export const clientsComeBack: Invariant = {
         isFaulty = false
         if (moment === "left" || isMaimed(world())) return []
         return [...world().clients.values()].flatMap((client) =>
-          client.ended !== undefined || client.isServing
+          client.ended !== undefined || client.isServing || (isSilenced && waitsForEver(client))
             ? []
             : [`${client.name} is neither connected nor was it told that its session is over.`]
         )

@@ -38,6 +38,8 @@ export const noFlipFlop: Invariant = {
     const meant = new Map<string, string>()
     return {
       on: (event) => {
+        // A new process finds out everything anew, and so does what it writes.
+        if (event._tag === "Operator") histories.clear()
         if (event._tag === "Called") {
           const { body, name, subresource } = event.call
           const phase = subresource === "status" ? (body as { readonly status?: { readonly phase?: string } }).status?.phase : undefined

@@ -3,6 +3,7 @@ import { answerOf } from "../../../domain/client/file-requests.ts"
 import type { Invariant } from "./invariant.ts"
 import { statefulTraffic } from "./stateful-traffic.ts"
 import type { SimClient } from "../world/sim-client.ts"
+import { waitsForEver } from "./waits-for-ever.ts"
 
 /** Kinds of requests whose answers are matched by their order alone. */
 type Kind = "ping" | "version switch" | "file request" | "environment" | "lookup" | "port subscription"
@@ -49,9 +50,7 @@ interface Count {
   open: boolean
 }
 
-/** A client notices a dead connection by its pings: `dump` sends none, and no client does in its very first exchange. */
-const waitsForEver = (client: SimClient | undefined): boolean =>
-  client !== undefined && (client.state.options.kind === "dump" || client.state.phase !== "main")
+const isStuck = (client: SimClient | undefined): boolean => client !== undefined && waitsForEver(client)
 
 /**
  * Failures.md S4, class 31. The order is checked at its source: the stateful answers that a client hears are, byte for byte, the
@@ -114,7 +113,7 @@ export const oneAnswerInOrder: Invariant = {
         if (moment === "left") return []
         const due = world().now - patience
         return [...counts.values()].flatMap(({ client, open, owed }) =>
-          open && !waitsForEver(world().clients.get(client))
+          open && !isStuck(world().clients.get(client))
             ? [...owed].flatMap(([kind, { count, since }]) => (count > 0 && since < due ? [`${client} still waits for ${count} answers to a ${kind}.`] : []))
             : []
         )

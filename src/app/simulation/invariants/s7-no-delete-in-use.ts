@@ -72,6 +72,9 @@ export const noDeleteInUse: Invariant = {
             const parent = world().primary.server.objects.peek(mirrordMultiClusterSessions, call.name)
             if (use === undefined || !use.connected || unwanted.has(use.client) || parent === undefined) return undefined
             if (isLeaving(parent) || parentStatus(parent).phase === "Failed") return undefined
+            // The server refuses what is meant for its predecessor.
+            const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
+            if (uid !== undefined && uid !== parent.metadata.uid) return undefined
             if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 1000 - 1_000) return undefined
             const text = `${process} deletes ${call.name} while ${use.client} is connected and heard it ${event.at - use.heardAt} ms ago.`
             suspicions.set(use, { text, due: event.at + farewell })

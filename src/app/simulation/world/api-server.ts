@@ -4,6 +4,7 @@ import { subjectAccessReviews } from "../../../domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { type KubeApi, KubeError, type KubeObject, type ResourceRef, type WatchEvent } from "../../../ports/kube-api.ts"
 import type { Kernel } from "../kernel/kernel.ts"
+import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { Flow, type Network, type Place } from "./network.ts"
 import type { CallFault } from "./port-calls.ts"
@@ -47,11 +48,16 @@ export class ApiServer {
   readonly place: Place
   readonly #options: ApiServerOptions
   #down = false
+  #watchDelay: { readonly ms: number; readonly reordered: boolean } = { ms: 0, reordered: false }
+  /** By uid, where each object's events are late by a time of their own, ms. */
+  readonly #delays = new Map<string, number>()
+  readonly #random: RandomStream
 
   constructor(options: ApiServerOptions) {
     this.#options = options
     this.place = options.cluster
     this.objects = new MemoryObjects(options.cluster)
+    this.#random = options.kernel.random.split(`api server ${options.cluster}`)
     this.objects.committed = (commit) => options.emit({ _tag: "Committed", cluster: options.cluster, commit })
     this.#bookmarks()
   }
@@ -85,7 +91,7 @@ export class ApiServer {
           if (isOver) return
           isOver = true
           cancelTimer()
-          emit({ _tag: "Answered", call: numbered, outcome: Result.isSuccess(result) ? "ok" : result.failure.reason })
+          emit({ _tag: "Answered", call: numbered, ...outcomeOf(result) })
           resume(Effect.fromResult(result))
         }
         const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
@@ -134,11 +140,14 @@ export class ApiServer {
           const stop = yield* request<() => void>(plain("watch", ref, ""), (answer) => {
             const started = objects.watch(ref, resourceVersion, selection, {
               event: (event) =>
-                flow.send(0, () => {
-                  heard()
-                  Queue.offerUnsafe(queue, event)
-                }),
-              ended: (error) => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
+                this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
+                  flow.send(0, () => {
+                    heard()
+                    Queue.offerUnsafe(queue, event)
+                  })
+                ),
+              ended: (error) =>
+                this.#late(undefined, () => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error))))
             })
             if (Result.isSuccess(started)) {
               // Whoever gave up, or died, before the answer came, stops nothing.
@@ -172,6 +181,21 @@ export class ApiServer {
     }
   }
 
+  /** Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened before. */
+  #late(uid: string | undefined, send: () => void): void {
+    const { ms, reordered } = this.#watchDelay
+    if (ms === 0) return send()
+    const delay = reordered && uid !== undefined ? (this.#delays.get(uid) ?? this.#random.int(0, ms)) : ms
+    if (uid !== undefined) this.#delays.set(uid, delay)
+    this.#options.kernel.after(delay, send)
+  }
+
+  /** From now on watches lag by `ms`, and with `reordered` each object's events by a time of their own up to that. */
+  delayWatches(ms: number, reordered: boolean): void {
+    this.#watchDelay = { ms, reordered }
+    this.#delays.clear()
+  }
+
   #serve<A>(verb: string, fault: CallFault | undefined, serve: Serve<A>, back: (result: Answer<A>) => void, crash: () => void): void {
     if (this.#down) return back(Result.fail(this.#unreachable(verb, "connection refused")))
     switch (fault?._tag) {
@@ -185,9 +209,9 @@ export class ApiServer {
         // The answer finds nobody.
         return serve(crash, 0)
       case "Fail": {
-        const code = fault.code === undefined ? {} : { code: fault.code }
-        const error = new KubeError({ cluster: this.place, operation: verb, reason: fault.reason, detail: `injected ${fault.reason}`, ...code })
-        if (fault.when === "before") return back(Result.fail(error))
+        const { _tag, when, ...given } = fault
+        const error = new KubeError({ cluster: this.place, operation: verb, detail: `injected ${fault.reason}`, ...given })
+        if (when === "before") return back(Result.fail(error))
         return serve(() => back(Result.fail(error)), 0)
       }
     }
@@ -226,6 +250,12 @@ export class ApiServer {
   #unreachable(operation: string, detail: string): KubeError {
     return this.objects.error(operation, "Unreachable", detail)
   }
+}
+
+const outcomeOf = (result: Answer<unknown>): Pick<Extract<WorldEvent, { readonly _tag: "Answered" }>, "outcome" | "retryAfterMs"> => {
+  if (Result.isSuccess(result)) return { outcome: "ok" }
+  const { reason, retryAfterMs } = result.failure
+  return { outcome: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
 const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void => void Effect.runSync(Queue.fail(queue, error))

@@ -4,7 +4,7 @@ import type { PortCall } from "./world-event.ts"
 /** How a call goes wrong. `before`: nothing happened; `after`: it was carried out, only the answer is missing. */
 export type CallFault =
   | { readonly _tag: "Crash"; readonly when: "before" | "after" }
-  | { readonly _tag: "Fail"; readonly when: "before" | "after"; readonly reason: KubeErrorReason; readonly code?: number }
+  | { readonly _tag: "Fail"; readonly when: "before" | "after"; readonly reason: KubeErrorReason; readonly code?: number; readonly retryAfterMs?: number }
   | { readonly _tag: "Slow"; readonly ms: number }
   /** Lists and gets only: answers as things were so many writes ago. */
   | { readonly _tag: "Stale"; readonly by: number }
@@ -14,7 +14,7 @@ export const errorKinds: Readonly<Record<string, CallFault>> = {
   unreachable: { _tag: "Fail", when: "before", reason: "Unreachable" },
   "answer-lost": { _tag: "Fail", when: "after", reason: "Unreachable" },
   conflict: { _tag: "Fail", when: "before", reason: "Conflict", code: 409 },
-  "too-many-requests": { _tag: "Fail", when: "before", reason: "TooManyRequests", code: 429 },
+  "too-many-requests": { _tag: "Fail", when: "before", reason: "TooManyRequests", code: 429, retryAfterMs: 5_000 },
   "server-error": { _tag: "Fail", when: "before", reason: "Other", code: 500 },
   unavailable: { _tag: "Fail", when: "before", reason: "Other", code: 503 },
   gone: { _tag: "Fail", when: "before", reason: "Gone", code: 410 },

@@ -20,7 +20,7 @@ export interface PortCall {
 /** Everything that happens in a simulated world, as invariants, traces and reports see it. */
 export type WorldEvent =
   | { readonly _tag: "Called"; readonly call: PortCall; readonly process: string }
-  | { readonly _tag: "Answered"; readonly call: PortCall; readonly outcome: "ok" | KubeErrorReason }
+  | { readonly _tag: "Answered"; readonly call: PortCall; readonly outcome: "ok" | KubeErrorReason; readonly retryAfterMs?: number }
   /** The operator process of a cluster. */
   | { readonly _tag: "Operator"; readonly cluster: string; readonly process: string; readonly change: "started" | "crashed" | "paused" | "resumed" | "ended"; readonly detail?: string }
   | { readonly _tag: "Committed"; readonly cluster: string; readonly commit: Commit }

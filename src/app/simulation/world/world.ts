@@ -162,6 +162,7 @@ export class World {
     for (const { host, kubelet, server } of this.clusters.values()) {
       server.start()
       server.objects.setMuted(false)
+      server.delayWatches(0, false)
       kubelet.heal()
       host.setSkew(0)
       host.resume()

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { noDefects } from "../../../../src/app/simulation/invariants/n2-no-defects.ts"
 import { heartbeats } from "../../../../src/app/simulation/invariants/n3-heartbeats.ts"
 import { oneAgentPerPod } from "../../../../src/app/simulation/invariants/n10-one-agent-per-pod.ts"
+import { retryAfter } from "../../../../src/app/simulation/invariants/n12-retry-after.ts"
 import { namesAreValid } from "../../../../src/app/simulation/invariants/n11-names-are-valid.ts"
 import { readyIsComplete } from "../../../../src/app/simulation/invariants/n5-ready-is-complete.ts"
 import { noFlipFlop } from "../../../../src/app/simulation/invariants/n6-no-flip-flop.ts"
@@ -19,6 +20,17 @@ import { asked, at, called, childObject, children, committed, find, makeWorld, m
 
 const child = `${parent}-a`
 const names = { clusterSessions: { a: { sessionName: child, ready: false } } }
+
+describe("N12", () => {
+  const write = { verb: "patch", subresource: "status" } as const
+  const told = asked(0, write, "TooManyRequests").map((event) => (event._tag === "Answered" ? { ...event, retryAfterMs: 5_000 } : event))
+  it("finds what is tried again before it is time", () => expect(find(retryAfter, [...told, called(4_000, write)])).toContain("1000 ms too soon"))
+  it("holds for what is tried in time, for other things and where nothing was said", () => {
+    expect(find(retryAfter, [...told, called(5_000, write)])).toBeUndefined()
+    expect(find(retryAfter, [...told, called(1_000, { ...write, name: "mc-other" })])).toBeUndefined()
+    expect(find(retryAfter, [...asked(0, write, "TooManyRequests"), called(1, write)])).toBeUndefined()
+  })
+})
 
 describe("S5", () => {
   const recorded = committed("primary", mirrordMultiClusterSessions, parentObject(names))

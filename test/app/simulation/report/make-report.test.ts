@@ -61,7 +61,7 @@ describe("the contents of the page", () => {
   })
 
   it("lists the story's steps among the events, in order", () => {
-    expect(cut.events.filter(({ kind }) => kind === "step").map(({ text }) => text)).toEqual(cut.story.filter((line) => !line.startsWith("cluster")))
+    expect(cut.events.filter(({ kind }) => kind === "step").map(({ text }) => text)).toEqual([...cut.story.filter((line) => !line.startsWith("cluster")), "(settle)"])
     expect(cut.events.map(({ at }) => at)).toEqual(cut.events.map(({ at }) => at).toSorted((a, b) => a - b))
     expect(cut).toMatchObject({ passed: true, verdict: "passed", seed: "report" })
   })

@@ -1,23 +1,33 @@
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { nameWord, nothingMore, oneOf } from "../words.ts"
+import { duration, nameWord, nothingMore, oneOf } from "../words.ts"
 
-const deeds = ["drop", "restore", "end", "forget", "bookmark"] as const
+const deeds = ["drop", "restore", "end", "forget", "bookmark", "delay", "reorder"] as const
+/** By so many ms events are late in random stories. */
+const delays = [50, 400, 2_500]
 
 export const watch: Verb = {
   name: "watch",
-  usage: "watch <cluster> drop|restore|end|forget|bookmark",
-  summary: "What a cluster's watches suffer: events are lost until restored, all end, history is forgotten (410), a bookmark comes.",
+  usage: "watch <cluster> drop|restore|end|forget|bookmark | watch <cluster> delay|reorder <duration>",
+  summary: "What a cluster's watches suffer: events are lost until restored, late, or overtake those of other objects; all end; history is forgotten (410); a bookmark comes.",
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
       const cluster = yield* nameWord(first, "a cluster's name")
       const deed = yield* oneOf(second, deeds)
-      yield* nothingMore(rest)
+      const [time, ...more] = rest
+      const isTimed = deed === "delay" || deed === "reorder"
+      const ms = isTimed ? yield* duration(time) : 0
+      yield* nothingMore(isTimed ? more : rest)
       return (run) =>
-        withCluster(run, cluster, ({ server: { objects } }) => {
+        withCluster(run, cluster, ({ server }) => {
+          const { objects } = server
           switch (deed) {
+            case "delay":
+            case "reorder":
+              run.fault(`${deed}ed watches`, `watches of ${cluster} are ${ms} ms late${deed === "delay" ? "" : ", each object's events by a time of its own up to that"}`)
+              return server.delayWatches(ms, deed === "reorder")
             case "drop":
               run.fault("lost events", `watches of ${cluster} lose what happens`)
               return objects.setMuted(true)
@@ -34,5 +44,11 @@ export const watch: Verb = {
           }
         })
     }),
-  random: { weight: 3, line: ({ places, random }) => `watch ${random.pick(places)} ${random.pick(deeds)}` }
+  random: {
+    weight: 3,
+    line: ({ places, random }) => {
+      const deed = random.pick(deeds)
+      return `watch ${random.pick(places)} ${deed}${deed === "delay" || deed === "reorder" ? ` ${random.pick(delays)}ms` : ""}`
+    }
+  }
 }

@@ -1,0 +1,31 @@
+import type { Invariant } from "./invariant.ts"
+
+const sessionKinds: ReadonlySet<string> = new Set(["mirrordmulticlustersessions", "mirrordclustersessions"])
+const writes: ReadonlySet<string> = new Set(["create", "patch", "delete"])
+
+/**
+ * Writes only: several readers of one process may want the same list. A primary that is a workload cluster too has two writers of its own
+ * cluster's children, who do not know of each other.
+ */
+export const retryAfter: Invariant = {
+  id: "N12",
+  sentence: "What a server has asked to wait for is not tried again sooner.",
+  begin: () => {
+    const until = new Map<string, number>()
+    return {
+      on: (event) => {
+        if (event._tag === "Operator") until.clear()
+        if (event._tag !== "Called" && event._tag !== "Answered") return undefined
+        const { name, operator, resource, subresource, to, verb } = event.call
+        if (!writes.has(verb) || !sessionKinds.has(resource) || (operator === to && resource === "mirrordclustersessions")) return undefined
+        const key = `${operator} ${verb} ${resource} ${name} ${subresource} ${to}`
+        if (event._tag === "Answered") {
+          if (event.retryAfterMs !== undefined) until.set(key, event.at + event.retryAfterMs)
+          return undefined
+        }
+        const left = (until.get(key) ?? 0) - event.at
+        return left > 0 ? `The operator of ${operator} tries to ${verb} ${name} in ${to} again ${left} ms too soon.` : undefined
+      }
+    }
+  }
+}
