@@ -61,6 +61,10 @@ const isChildOf = ({ metadata }: KubeObject, child: KubeObject): boolean => {
   return owner === undefined ? named === metadata.name : owner === metadata.uid
 }
 
+/** Whether all children of a parent are to go, whichever of them was seen. */
+const isEnding = ({ metadata, status }: KubeObject): boolean =>
+  (metadata.deletionTimestamp ?? undefined) !== undefined || (status as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
+
 /** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
 const refusal = (error: KubeError): SessionFailure | undefined => {
   if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
@@ -240,7 +244,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           const key = childKey(action.cluster, action.childName)
           const answers = answersFor(name, parent.metadata.uid ?? "")
           // A name alone may mean a successor by now: what is deleted is told by its uid.
-          const isMeant = (child: KubeObject): boolean => (action.uid === undefined ? isChildOf(parent, child) : child.metadata.uid === action.uid)
+          const isMeant = (child: KubeObject): boolean =>
+            child.metadata.uid === action.uid || ((action.uid === undefined || isEnding(parent)) && isChildOf(parent, child))
           const gone = (): "PlanAgain" => {
             answers.set(key, { _tag: "Gone" })
             return "PlanAgain"

@@ -6,7 +6,7 @@ import { parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { conditionsOf, isLeaving, parentNameOf, parentStatus } from "./session-objects.ts"
+import { conditionsOf, isLeaving, parentNameOf, parentStatus, recordedChildren } from "./session-objects.ts"
 
 /** Ms that a session may outlive its client in a world that is well: a watch that is silent, a leader's grace, TTL, retries. */
 const latest = 390_000
@@ -30,6 +30,8 @@ const deadParents = (world: World, living: ReadonlySet<string>): ReadonlyArray<s
     if (living.has(name)) return []
     const failed = conditionsOf(parent).find(({ status, type }) => type === "Failed" && status === "True")
     const stays = parentStatus(parent).phase === "Failed" && !isLeaving(parent)
+    // A cluster that a person wrote into it does not exist: what is there is owed after a while, and then the parent goes.
+    if (isLeaving(parent) && recordedChildren(parent).some(([cluster]) => !world.clusters.has(cluster))) return []
     // A hand-written status may say Failed without a time.
     const failedAt = timeOf(failed?.lastTransitionTime) ?? timeOf(parent.metadata.creationTimestamp) ?? 0
     if (stays && world.now < failedAt + failedRetention + slack) return []

@@ -4,7 +4,7 @@ import { configMaps } from "../../../domain/resources/core-kinds.ts"
 import { parentFinalizer } from "../../../domain/session/names.ts"
 import { debtsOf, isAway, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
-import { isLeaving, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
+import { isLeaving, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
 
 /** Ms after which a debt in a cluster that is there is paid. */
 const payment = 120_000
@@ -40,7 +40,7 @@ export const leftoversAreOwed: Invariant = {
           const child = world().clusters.get(cluster)?.server.objects.peek(mirrordClusterSessions, sessionName)
           if (child === undefined || isLeaving(child) || debts.has(sessionName)) continue
           const uid = parentUidOf(child)
-          if (uid !== undefined && uid !== before.metadata.uid) continue
+          if (uid === undefined ? parentNameOf(child) !== before.metadata.name : uid !== before.metadata.uid) continue
           return `${before.metadata.name} goes, its child in ${cluster} does not, and the ledger does not name it.`
         }
         return undefined

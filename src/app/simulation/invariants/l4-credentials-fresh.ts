@@ -15,6 +15,7 @@ export const credentialsFresh: Invariant = {
     const refusedSince = new Map<string, number>()
     return {
       on: (event) => {
+        if (event._tag === "Step" && event.text === "(settle)") refusedSince.clear()
         // While it stands still, nothing is refused.
         if (event._tag === "Operator" && event.change === "resumed") {
           for (const key of refusedSince.keys()) if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)

@@ -7,11 +7,12 @@ const losses: ReadonlySet<string> = new Set(["§6.6", "§5.3", "operator-api §5
 /** Answers to a first connect that tell the user what is wrong with the request itself. */
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
-/** Whether somebody is gone for ever whom clients need. */
+/** Whether somebody is gone for ever whom clients need, or their target has no pods. */
 const isMaimed = (world: World): boolean => {
   const { clusters, defaultCluster, primary, sessionStart } = world.plan
   const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
-  return needed.some((name) => world.cluster(name).host.isGone)
+  const isGone = needed.some((name) => world.cluster(name).host.isGone)
+  return isGone || needed.some((name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0)
 }
 
 /** Failures.md L5. What is a fault: whatever the story did to the world, until it is settled; and operators that are gone. */

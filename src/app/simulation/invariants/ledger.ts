@@ -12,7 +12,7 @@ const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ met
 
 /**
  * Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so. `isMeddled`: a person
- * took the finalizer from a parent, whose children nobody but their members can end then.
+ * changed a parent, or a list showed an old one, and so a child may be left that nobody but its member can end.
  */
 const children = (world: World, { host, server }: SimCluster, isMeddled: boolean): ReadonlyArray<KubeObject> => {
   const debts = debtsOf(world)
@@ -63,7 +63,7 @@ export const ledger: Invariant = {
     }
     return {
       on: (event) => {
-        if (event._tag === "Fault" && event.text.includes("drop-finalizers to parent")) isMeddled = true
+        if (event._tag === "Fault") isMeddled ||= event.kind === "stale lists" || /^somebody does kubectl \S+ to parent/.test(event.text)
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
           return undefined

@@ -7,7 +7,7 @@ const within = 10_000
 const mostCalls = 60
 const mostPodLists = 400
 const callsPerSession = 6
-const mostConflicts = 30
+const mostConflicts = 50
 
 /** Counts events within a sliding window. */
 class Window {

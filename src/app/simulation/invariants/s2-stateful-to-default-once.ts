@@ -1,4 +1,5 @@
 import type { Invariant } from "./invariant.ts"
+import { waitsForEver } from "./waits-for-ever.ts"
 import { type AgentConnection, type ClientConnection, statefulTraffic } from "./stateful-traffic.ts"
 
 /** Ms after which a frame has arrived where nothing is broken. */
@@ -54,6 +55,8 @@ export const statefulToDefaultOnce: Invariant = {
         const due = world().now - arrival
         return [...traffic.clients.values()].flatMap((client) => {
           if (!client.open || client.said.length === 0 || client.said.last > due) return []
+          const user = world().clients.get(client.client)
+          if (user !== undefined && waitsForEver(user)) return []
           const most = Math.max(0, ...[...(traffic.servers.get(client.connection) ?? [])].map(({ heard: { length } }) => length))
           return most === client.said.length ? [] : [`Of ${client.said.length} stateful frames of ${client.client} only ${most} reached the default agent.`]
         })

@@ -59,6 +59,8 @@ export const noDeleteInUse: Invariant = {
           case "Step": {
             const asked = /^delete session (\S+)/.exec(event.text)?.[1]
             if (asked !== undefined) unwanted.add(asked)
+            const session = asked === undefined ? undefined : world().clients.get(asked)?.sessionId
+            for (const client of world().clients.values()) if (client.sessionId === session) unwanted.add(client.name)
             return undefined
           }
           case "Called": {
@@ -76,6 +78,9 @@ export const noDeleteInUse: Invariant = {
             const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
             if (uid !== undefined && uid !== parent.metadata.uid) return undefined
             if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 1000 - 1_000) return undefined
+            // What its operator says cannot reach it now.
+            const { clients, network, plan } = world()
+            if (!network.isOpen(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
             const text = `${process} deletes ${call.name} while ${use.client} is connected and heard it ${event.at - use.heardAt} ms ago.`
             suspicions.set(use, { text, due: event.at + farewell })
             return undefined
