@@ -17,6 +17,8 @@ import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 export interface AgentUser {
   /** The session's name in this cluster. */
   readonly session: string
+  /** Later links have higher numbers. */
+  readonly link: number
   readonly policy: ConcurrentSteal
 }
 
@@ -37,10 +39,29 @@ const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
     : { _tag: "LogMessage", value: { message: `${message}; this session gets nothing from it any more`, level: { _tag: "Warn" } } }
 }
 
+const hasPort = (port: number): DaemonMessage => ({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } } })
+
 export const makeAgentLockTable = (): AgentLockTable => {
   const agents = new Map<string, AgentLocks>()
   const listeners = new Map<ConnectionName, (message: DaemonMessage) => void>()
   let connections = 0
+
+  /**
+   * By agent and port: requests that wait until the agent has answered the one before. It answers its clients in no order, and what it
+   * does last is what holds.
+   */
+  const asked = new Map<string, Array<() => void>>()
+  const inTurn = (key: string, ask: () => void): void => {
+    const waiting = asked.get(key)
+    if (waiting !== undefined) return void waiting.push(ask)
+    asked.set(key, [])
+    ask()
+  }
+  const answered = (key: string): void => {
+    const next = asked.get(key)?.shift()
+    if (next === undefined) asked.delete(key)
+    else next()
+  }
 
   const set = (agent: string, locks: AgentLocks): void => {
     if (locks.size === 0) agents.delete(agent)
@@ -65,8 +86,26 @@ export const makeAgentLockTable = (): AgentLockTable => {
         if (handlers === undefined) early.push(message)
         else handlers.message(daemonMessage.encode(message))
       }
+      /** Requests of this connection that the agent has not answered, in order. */
+      const owed: Array<string> = []
+      /** What it wants of each port; a request that waited may be out of date when its turn comes. */
+      const wanted = new Map<number, object>()
+      const ask = (port: number, bytes: Uint8Array): void => {
+        const key = `${agent} ${port}`
+        const wish = {}
+        wanted.set(port, wish)
+        inTurn(key, () => {
+          if (listeners.has(self) && wanted.get(port) === wish) {
+            owed.push(key)
+            return channel.send(bytes)
+          }
+          say(hasPort(port))
+          answered(key)
+        })
+      }
       const leave = (): void => {
         listeners.delete(self)
+        for (const key of owed.splice(0)) answered(key)
         set(agent, leaveAgent(locksOf(agent), self))
       }
       listeners.set(self, say)
@@ -79,6 +118,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
           if (steal === undefined || !listeners.has(self)) return channel.send(bytes)
           const { claim, port } = steal
           if (claim === undefined) {
+            wanted.delete(port)
             set(agent, releaseOnAgent(locksOf(agent), self, port))
             return channel.send(bytes)
           }
@@ -90,7 +130,8 @@ export const makeAgentLockTable = (): AgentLockTable => {
             set(agent, rest)
             return say(alreadyStolen(port))
           }
-          channel.send(bytes)
+          if (claimed._tag === "Superseded") return say(hasPort(port))
+          ask(port, bytes)
           for (const evicted of claimed.evicted) listeners.get(evicted)?.(takenAway(port, user.policy))
         },
         close: () => {
@@ -100,6 +141,12 @@ export const makeAgentLockTable = (): AgentLockTable => {
         open: (given) => {
           channel.open({
             ...given,
+            message: (bytes) => {
+              // TcpSteal, SubscribeResult (wire-protocol §9.2): an agent answers the requests of one client in their order.
+              const key = bytes[0] === 2 && bytes[1] === 3 ? owed.shift() : undefined
+              given.message(bytes)
+              if (key !== undefined) answered(key)
+            },
             ended: (reason) => {
               leave()
               given.ended(reason)

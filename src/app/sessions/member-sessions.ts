@@ -85,6 +85,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
     const agents = yield* Agents
     const sessionLocks = makeSessionLockTable()
     const agentLocks = makeAgentLockTable()
+    let links = 0
 
     const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
       Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
@@ -124,7 +125,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
         if (usable._tag === "Over") return yield* usable.error
         const [representative] = usable.agents
         if (representative === undefined) return yield* late(what)
-        const user: AgentUser = { session: usable.name, policy: client.policy }
+        const user: AgentUser = { session: usable.name, link: ++links, policy: client.policy }
         const first = yield* connectAgent(representative, user).pipe(
           Effect.mapError((error) => internalError(`${error.message}.`)),
           // A client that leaves before its upgrade is never served.

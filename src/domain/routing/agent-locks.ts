@@ -6,7 +6,8 @@ import type { Claim, ConnectionName } from "./port-locks.ts"
  * (agent-and-targets §9.1). What excludes what is the agent's own rule: a port is stolen whole by one, or with filters by any number.
  *
  * Within a session nothing is refused here: who may steal was arbitrated where the session's clients connect (`port-locks.ts`), and after a
- * reconnect the new connection may be here before the old one has ended. The later one wins, as in the agent.
+ * reconnect the new link may be here before the old one has ended. What comes through the session's latest link wins; a dead one that still
+ * does what it was told, such as subscribing with an agent that is new, takes nothing from it.
  */
 
 /** What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api §1.8.2). */
@@ -16,11 +17,13 @@ export type ConcurrentSteal = "abort" | "override" | "continue"
 export interface AgentClient {
   readonly connection: ConnectionName
   readonly session: string
+  /** Which of all clients' links this one serves: later links have higher numbers. */
+  readonly link: number
   readonly policy: ConcurrentSteal
 }
 
 interface PortState {
-  readonly holders: ReadonlyMap<ConnectionName, { readonly session: string; readonly claim: Claim }>
+  readonly holders: ReadonlyMap<ConnectionName, { readonly session: string; readonly link: number; readonly claim: Claim }>
   /** Sessions that were closed for the port by `override`. They may not take it back the same way, or two of them would do so for ever. */
   readonly losers: ReadonlySet<string>
 }
@@ -32,6 +35,8 @@ export const noAgentLocks: AgentLocks = new Map()
 
 export type AgentClaimed =
   | { readonly _tag: "Refused" }
+  /** A later link of the session has it. The agent must not be asked; the client may think that it has the port. */
+  | { readonly _tag: "Superseded" }
   /** The agent may be asked. It silently gives nothing of this port any more to the `evicted` connections of other sessions. */
   | { readonly _tag: "Granted"; readonly evicted: ReadonlyArray<ConnectionName> }
 
@@ -39,19 +44,20 @@ const nothing: PortState = { holders: new Map(), losers: new Set() }
 
 export const claimOnAgent = (
   locks: AgentLocks,
-  { connection, policy, session }: AgentClient,
+  { connection, link, policy, session }: AgentClient,
   port: number,
   claim: Claim
 ): readonly [AgentLocks, AgentClaimed] => {
   const { holders, losers } = locks.get(port) ?? nothing
   const inTheWay = [...holders].filter(([holder, held]) => holder !== connection && (claim === "whole" || held.claim === "whole"))
   const others = inTheWay.filter(([, held]) => held.session !== session)
+  if (inTheWay.some(([, held]) => held.session === session && held.link > link)) return [locks, { _tag: "Superseded" }]
   const isRefused = policy === "abort" || (policy === "override" && losers.has(session))
   if (others.length > 0 && isRefused) return [locks, { _tag: "Refused" }]
   const left = new Map(holders)
   for (const [holder] of inTheWay) left.delete(holder)
   const lost = policy === "override" ? [...losers, ...others.map(([, held]) => held.session)] : losers
-  const next: PortState = { holders: left.set(connection, { session, claim }), losers: new Set(lost) }
+  const next: PortState = { holders: left.set(connection, { session, link, claim }), losers: new Set(lost) }
   return [new Map(locks).set(port, next), { _tag: "Granted", evicted: others.map(([holder]) => holder) }]
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { type AgentUser, makeAgentLockTable } from "../../../src/app/sessions/agent-lock-table.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { readSteal } from "../../../src/domain/routing/port-locks.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
 
 const steal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: port } } })
@@ -11,14 +12,23 @@ const filtered = (port: number): ClientMessage => ({
 })
 const unsteal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } })
 const mirror: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } }
+const has = (port: number): Uint8Array => daemonMessage.encode({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } } })
 const refused = "SubscribeResult Err PortAlreadyStolen"
 
 /** Connections of several sessions to agents of one cluster. */
 const start = () => {
   const table = makeAgentLockTable()
-  const connect = (session: string, policy: AgentUser["policy"] = "abort", agent = "agent-1", opened = true) => {
+  const connect = (session: string, policy: AgentUser["policy"] = "abort", agent = "agent-1", opened = true, link = 1, answers = true) => {
     const agentEnd = fakeChannel()
-    const channel = table.guard(agent, agentEnd, { session, policy })
+    const answering = {
+      ...agentEnd,
+      send: (bytes: Uint8Array) => {
+        agentEnd.send(bytes)
+        const steals = readSteal(bytes)
+        if (answers && steals?.claim !== undefined) agentEnd.receive(has(steals.port))
+      }
+    }
+    const channel = table.guard(agent, answering, { session, link, policy })
     const heard: Array<string> = []
     const open = (): void =>
       channel.open({
@@ -28,6 +38,8 @@ const start = () => {
           const { value: message } = decoded
           if (message._tag === "TcpSteal" && message.value._tag === "SubscribeResult" && message.value.value._tag === "Err") {
             heard.push(`SubscribeResult Err ${message.value.value.error._tag}`)
+          } else if (message._tag === "TcpSteal" && message.value._tag === "SubscribeResult" && message.value.value._tag === "Ok") {
+            if (!answers) heard.push(`SubscribeResult Ok ${message.value.value.value}`)
           } else if (message._tag === "Close") heard.push(`Close ${message.value}`)
           else if (message._tag === "LogMessage") heard.push(`${message.value.level._tag} ${message.value.message}`)
           else heard.push(message._tag)
@@ -66,6 +78,41 @@ describe("the ports of an agent that sessions share", () => {
     elsewhere.say(steal(80))
     expect(two.agentEnd.sent).toHaveLength(2)
     expect([two.heard.length, elsewhere.asked(), elsewhere.heard, one.heard]).toEqual([2, ["PortSubscribe"], [], []])
+  })
+
+  it("are asked for one after the other, as an agent answers its clients in no order", () => {
+    const { connect } = start()
+    const silent = (link: number) => connect("s1", "abort", "agent-1", true, link, false)
+    const [one, two, three] = [silent(1), silent(2), silent(3)]
+    one.say(steal(80))
+    two.say(steal(80))
+    three.say(steal(80))
+    two.say(steal(81))
+    expect([one.asked(), two.asked(), three.asked()]).toEqual([["PortSubscribe"], ["PortSubscribe"], []])
+    one.agentEnd.receive(has(80))
+    expect([two.asked().length, three.asked().length]).toEqual([2, 0])
+    // One that is gone holds up nobody.
+    two.channel.close()
+    expect(three.asked()).toEqual(["PortSubscribe"])
+  })
+
+  it("are not asked for any more where the wish is out of date when its turn comes", () => {
+    const { connect } = start()
+    const silent = (link: number) => connect("s1", "abort", "agent-1", true, link, false)
+    const [one, two] = [silent(1), silent(2)]
+    one.say(steal(80))
+    two.say(steal(80))
+    two.say(unsteal(80))
+    one.agentEnd.receive(has(80))
+    expect([two.asked(), two.heard]).toEqual([["PortUnsubscribe"], ["SubscribeResult Ok 80"]])
+  })
+
+  it("are answered in the agent's place where a later link of the session has them", () => {
+    const { connect } = start()
+    const [dead, alive] = [connect("s1", "abort", "agent-1", true, 1, false), connect("s1", "abort", "agent-1", true, 2)]
+    alive.say(steal(80))
+    dead.say(steal(80))
+    expect([dead.asked(), dead.heard]).toEqual([[], ["SubscribeResult Ok 80"]])
   })
 
   it("are shared by filters", () => {

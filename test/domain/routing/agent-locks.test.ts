@@ -13,9 +13,10 @@ import {
 } from "../../../src/domain/routing/agent-locks.ts"
 import { type Claim, connectionName } from "../../../src/domain/routing/port-locks.ts"
 
-const client = (connection: string, session: string, policy: ConcurrentSteal = "abort"): AgentClient => ({
+const client = (connection: string, session: string, policy: ConcurrentSteal = "abort", link = 1): AgentClient => ({
   connection: connectionName(connection),
   session,
+  link,
   policy
 })
 const [one, two] = [client("1", "s1"), client("2", "s2")]
@@ -25,6 +26,15 @@ const holders = (locks: AgentLocks, port = 80): Readonly<Record<string, Claim>> 
   Object.fromEntries([...(locks.get(port)?.holders ?? [])].map(([name, { claim }]) => [name, claim]))
 
 describe("ports of one agent over all sessions", () => {
+  it("stay with the session's latest link, though an earlier one asks after it", () => {
+    const [dead, alive] = [client("1", "s1", "abort", 1), client("2", "s1", "abort", 2)]
+    const taken = holding([dead, "whole"], [alive, "whole"])
+    expect(holders(taken)).toEqual({ 2: "whole" })
+    const again = { ...dead, connection: connectionName("3") }
+    expect(claimOnAgent(taken, again, 80, "whole")).toEqual([taken, { _tag: "Superseded" }])
+    expect(claimOnAgent(leaveAgent(taken, alive.connection), again, 80, "whole")[1]._tag).toBe("Granted")
+  })
+
   it.each([
     ["whole", "whole", "Refused"],
     ["whole", "filtered", "Refused"],

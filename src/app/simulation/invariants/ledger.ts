@@ -63,7 +63,7 @@ export const ledger: Invariant = {
     }
     return {
       on: (event) => {
-        if (event._tag === "Fault") isMeddled ||= event.kind === "stale lists" || /^somebody does kubectl \S+ to parent/.test(event.text)
+        if (event._tag === "Fault") isMeddled ||= event.kind === "stale lists" || /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
           return undefined
