@@ -142,10 +142,12 @@ export const makeAgentLockTable = (): AgentLockTable => {
           channel.open({
             ...given,
             message: (bytes) => {
-              // TcpSteal, SubscribeResult (wire-protocol §9.2): an agent answers the requests of one client in their order.
-              const key = bytes[0] === 2 && bytes[1] === 3 ? owed.shift() : undefined
+              // TcpSteal, SubscribeResult, or Close (wire-protocol §9.2): an agent answers the requests of one client in their order, and
+              // refuses what it cannot do at all by Close.
+              const isResult = bytes[0] === 2 && bytes[1] === 3
+              const over = isResult ? owed.splice(0, 1) : bytes[0] === 0 ? owed.splice(0) : []
               given.message(bytes)
-              if (key !== undefined) answered(key)
+              for (const key of over) answered(key)
             },
             ended: (reason) => {
               leave()

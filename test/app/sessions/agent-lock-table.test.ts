@@ -96,6 +96,15 @@ describe("the ports of an agent that sessions share", () => {
     expect(three.asked()).toEqual(["PortSubscribe"])
   })
 
+  it("are asked for again after an agent has refused them by Close", () => {
+    const { connect } = start()
+    const one = connect("s1", "abort", "agent-1", true, 1, false)
+    one.say(steal(80))
+    one.agentEnd.receive(daemonMessage.encode({ _tag: "Close", value: "no target" }))
+    one.say(steal(80))
+    expect(one.asked()).toEqual(["PortSubscribe", "PortSubscribe"])
+  })
+
   it("are not asked for any more where the wish is out of date when its turn comes", () => {
     const { connect } = start()
     const silent = (link: number) => connect("s1", "abort", "agent-1", true, link, false)

@@ -17,10 +17,14 @@ export const leftoversAreOwed: Invariant = {
     /** UIDs of parents from which an operator, not a person, took the finalizer. */
     const released = new Set<string>()
     const owedSince = new Map<string, number>()
+    /** Creates that nobody has heard the answer of, by cluster and name. */
+    const pending = new Set<string>()
     return {
       on: (event) => {
+        if (event._tag === "Answered" && event.call.verb === "create") pending.delete(`${event.call.to} ${event.call.name}`)
         if (event._tag === "Called") {
-          const { body, name, resource, verb } = event.call
+          const { body, name, resource, to, verb } = event.call
+          if (verb === "create" && resource === mirrordClusterSessions.plural) pending.add(`${to} ${name}`)
           if (verb !== "patch" || resource !== mirrordMultiClusterSessions.plural) return undefined
           const { metadata } = body as { readonly metadata?: { readonly uid?: string; readonly finalizers?: ReadonlyArray<string> } }
           if (metadata?.finalizers?.includes(parentFinalizer) === false) released.add(metadata.uid ?? name)
@@ -39,6 +43,8 @@ export const leftoversAreOwed: Invariant = {
         for (const [cluster, { sessionName }] of recordedChildren(before)) {
           const child = world().clusters.get(cluster)?.server.objects.peek(mirrordClusterSessions, sessionName)
           if (child === undefined || isLeaving(child) || debts.has(sessionName)) continue
+          // A create whose answer was given up may have been carried out at any time: such a child its member ends.
+          if (pending.has(`${cluster} ${sessionName}`) && world().clusters.get(cluster)?.host.isGone === false) continue
           const uid = parentUidOf(child)
           if (uid === undefined ? parentNameOf(child) !== before.metadata.name : uid !== before.metadata.uid) continue
           return `${before.metadata.name} goes, its child in ${cluster} does not, and the ledger does not name it.`
