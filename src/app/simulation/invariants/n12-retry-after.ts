@@ -18,8 +18,8 @@ export const retryAfter: Invariant = {
         if (event._tag !== "Called" && event._tag !== "Answered") return undefined
         const { name, operator, resource, subresource, to, verb } = event.call
         if (!writes.has(verb) || !sessionKinds.has(resource) || (operator === to && resource === "mirrordclustersessions")) return undefined
-        // A user's wish to end a session is not a repetition.
-        if (verb === "delete" && resource === "mirrordmulticlustersessions") return undefined
+        // A user's wish to begin or to end a session is not a repetition.
+        if (verb !== "patch" && resource === "mirrordmulticlustersessions") return undefined
         const key = `${operator} ${verb} ${resource} ${name} ${subresource} ${to}`
         if (event._tag === "Answered") {
           if (event.retryAfterMs !== undefined) until.set(key, event.at + event.retryAfterMs)
