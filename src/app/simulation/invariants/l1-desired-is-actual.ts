@@ -22,7 +22,7 @@ const isAble = (cluster: SimCluster, alias: string): boolean =>
 const confirmedPorts = ({ state }: SimClient): ReadonlyArray<number> =>
   [...state.subscriptions].flatMap(([port, { confirmed }]) => (confirmed ? [port] : []))
 
-/** Which clients ever were told that they have a port. */
+/** Which clients ever asked for a port, by port. */
 type Rivals = ReadonlyMap<number, ReadonlySet<string>>
 
 /** Whether the user was told that some agent is too old for what is asked of it. */
@@ -65,7 +65,7 @@ const sessionProblems = (world: World, client: SimClient, parent: KubeObject, ri
 /**
  * Failures.md L1. What a user wants is each well cluster's part of the session, and the traffic that the client was promised from every
  * pod of it. A port that several sessions
- * ask for is left out, for its agents give it to one of them and tell nobody.
+ * ask for is left out: in each cluster the first has it, and the others are told.
  */
 export const desiredIsActual: Invariant = {
   id: "L1",
@@ -74,7 +74,7 @@ export const desiredIsActual: Invariant = {
     const rivals = new Map<number, Set<string>>()
     return {
       on: (event) => {
-        if (event._tag !== "ClientEvent" || event.event._tag !== "Subscribed" || event.event.result._tag !== "Ok") return undefined
+        if (event._tag !== "ClientEvent" || event.event._tag !== "Subscribed") return undefined
         const { port } = event.event
         rivals.set(port, (rivals.get(port) ?? new Set()).add(event.client))
         return undefined
