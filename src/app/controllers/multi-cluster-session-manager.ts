@@ -246,18 +246,20 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           // A name alone may mean a successor by now: what is deleted is told by its uid.
           const isMeant = (child: KubeObject): boolean =>
             child.metadata.uid === action.uid || ((action.uid === undefined || isEnding(parent)) && isChildOf(parent, child))
-          const gone = (): "PlanAgain" => {
+          // The cache may show for long what is not there any more.
+          const gone = Effect.suspend(() => {
             answers.set(key, { _tag: "Gone" })
-            return "PlanAgain"
-          }
+            const reread = fleet.clusters.get(action.cluster)?.children()?.reread(action.childName) ?? Effect.void
+            return Effect.as(reread, "PlanAgain" as const)
+          })
           return onCluster(name, action.cluster, action.childName, (api) => {
             const remove = (uid: string) => Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
             const look = Effect.flatMap(api.get(mirrordClusterSessions, action.childName), (child) =>
-              isMeant(child) ? remove(child.metadata.uid ?? "") : Effect.sync(gone)
+              isMeant(child) ? remove(child.metadata.uid ?? "") : gone
             )
             return (action.uid === undefined ? look : remove(action.uid)).pipe(
               Effect.catch((error) => (error.reason === "Conflict" ? look : Effect.fail(error))),
-              Effect.catch((error) => (error.reason === "NotFound" ? Effect.sync(gone) : Effect.fail(error)))
+              Effect.catch((error) => (error.reason === "NotFound" ? gone : Effect.fail(error)))
             )
           })
         }
