@@ -185,11 +185,13 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       unreadableSince = isReadable() ? undefined : (unreadableSince ?? now)
       if (wasReadable !== isReadable()) events.reachChanged(cluster.name)
       if (result._tag === "Success") {
+        const wasWell = reachable === true && failures === 0
         failures = 0
         // The API server and the operator answer: what is left of the reflector's pause would only keep sessions waiting.
         if (engaged.children.problem() !== undefined) engaged.children.retryNow()
-        // A cluster that has just come back gets the usual time for the list: its silence until now says nothing any more.
-        if (reachable !== true && !isReadable()) unreadableSince = now
+        // A cluster that has just come back, be it from one failed check, gets the usual time for the list: its silence until now says
+        // nothing any more.
+        if (!wasWell && !isReadable()) unreadableSince = now
         health = { checkedAt: now, health: result.success }
         setReachable(true)
       } else {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
@@ -172,6 +172,24 @@ describe("the fleet", () => {
       yield* pass(12)
       expect(cluster().unreadableSince()).toBeUndefined()
       expect(events.slice(before)).toContain("reach cluster-a true")
+    })
+  )
+
+  it.effect("gives a cluster that is back the usual time for its list, also where only one check had failed", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const member = workloadCluster("cluster-a")
+      const { cluster } = yield* start(configurationOf(["cluster-a"]), primary, member)
+      yield* pass(2)
+      member.setReachable(false)
+      yield* pass(5)
+      const early = yield* Clock.currentTimeMillis
+      member.before = ({ plural, verb }) => (plural === mirrordClusterSessions.plural && verb === "list" ? Effect.sleep(20_000) : Effect.void)
+      member.setReachable(true)
+      yield* pass(4)
+      expect(cluster().reach().reachable).toBe(true)
+      expect(cluster().unreadableSince()).toBeGreaterThan(early)
     })
   )
 
