@@ -77,7 +77,8 @@ export const noDeleteInUse: Invariant = {
             // The server refuses what is meant for its predecessor.
             const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
             if (uid !== undefined && uid !== parent.metadata.uid) return undefined
-            if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 1000 - 1_000) return undefined
+            // The TTL runs from a heartbeat, which is older than the last word by up to its interval.
+            if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 800) return undefined
             // What its operator says cannot reach it now.
             const { clients, network, plan } = world()
             if (!network.isOpen(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
