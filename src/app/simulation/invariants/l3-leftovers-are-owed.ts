@@ -21,7 +21,7 @@ export const leftoversAreOwed: Invariant = {
     const pending = new Set<string>()
     return {
       on: (event) => {
-        if (event._tag === "Answered" && event.call.verb === "create") pending.delete(`${event.call.to} ${event.call.name}`)
+        if (event._tag === "Answered" && event.call.verb === "create" && event.outcome !== "Unreachable") pending.delete(`${event.call.to} ${event.call.name}`)
         if (event._tag === "Called") {
           const { body, name, resource, to, verb } = event.call
           if (verb === "create" && resource === mirrordClusterSessions.plural) pending.add(`${to} ${name}`)
