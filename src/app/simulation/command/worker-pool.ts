@@ -18,10 +18,14 @@ class Worker {
   #child: ChildProcess | undefined
 
   #living(): ChildProcess {
-    if (this.#child?.connected === true) return this.#child
+    if (this.#child !== undefined) return this.#child
     const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
-    // While it has nothing to do, an error of it is told by its exit; unheard it would end this process.
-    child.on("error", () => undefined)
+    // Its end may be told before, with or after the closing of its channel: the first of them is its last use.
+    const forget = (): void => {
+      if (this.#child === child) this.end()
+    }
+    // An error that nobody hears would end this process.
+    child.on("exit", forget).on("disconnect", forget).on("error", forget)
     this.#child = child
     return child
   }
