@@ -321,15 +321,13 @@ export const makeClusterSessionController = (
 
     yield* Effect.addFinalizer(() => Effect.sync(() => locals.forEach(release)))
     const { enqueue } = yield* makeController({ name: "ClusterSession", reconcile })
-    let hasList = false
     const sessions = yield* makeReflector(api, mirrordClusterSessions, (object, deleted, before) => {
       const now = clock.currentTimeMillisUnsafe()
-      if (!deleted) times.saw(object, !hasList, now)
+      if (!deleted) times.saw(object, !sessions.synced(), now)
       if (deleted || !isHeartbeatOnly(before, object)) return changed(object.metadata.name, object)
       const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
       times.heartbeatSeen(object.metadata.name, connectedTimestamp, now)
     })
-    yield* Effect.forkScoped(Effect.andThen(sessions.awaitSynced, () => Effect.sync(() => { hasList = true })))
     return {
       enqueue,
       sessions,

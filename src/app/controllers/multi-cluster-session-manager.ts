@@ -8,6 +8,7 @@ import {
 } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
 import { type ChildObservation, observeChild } from "../../domain/session/child-observation.ts"
+import { childOwner } from "../../domain/session/child-owner.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
 import type { ObservedSession, SessionSettings } from "../../domain/session/observed-session.ts"
 import { childAnnotations } from "../../domain/session/names.ts"
@@ -30,7 +31,6 @@ import { logInfo, logWarning } from "../log.ts"
 const callTimeout = 10_000
 /** Before a call to a cluster that failed is thought about again, in ms. */
 const afterFailure = 1_000
-/** After a conflict the newer object is on its way by the watch, in ms. */
 
 export interface SessionManagerOptions {
   readonly local: KubeApi
@@ -54,11 +54,10 @@ export interface SessionManager extends Controller {
 /** What an API server said itself about a child that it does not have. */
 type ChildAnswer = { readonly _tag: "Gone" } | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
 
-/** Whether a parent made a child; people may have removed the annotation that says so. */
-const isChildOf = ({ metadata }: KubeObject, child: KubeObject): boolean => {
-  const owner = child.metadata.annotations?.[childAnnotations.parentUid]
-  const named = (child["spec"] as { readonly multiClusterParentName?: unknown } | null | undefined)?.multiClusterParentName
-  return owner === undefined ? named === metadata.name : owner === metadata.uid
+/** Whether a parent made a child, be the rest of the child unreadable. */
+const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObject): boolean => {
+  const parentName = (child["spec"] as { readonly multiClusterParentName?: string } | null | undefined)?.multiClusterParentName
+  return childOwner({ parentName, parentUid: child.metadata.annotations?.[childAnnotations.parentUid] }, { name, uid }) === "This"
 }
 
 /** Whether all children of a parent are to go, whichever of them was seen. */
@@ -334,10 +333,9 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
 
     const { enqueue } = yield* makeController({ name: "MultiClusterSessionManager", reconcile })
     const clock = yield* Clock.Clock
-    let hasList = false
     const parents = yield* makeReflector(local, mirrordMultiClusterSessions, (object, deleted, before) => {
       const now = clock.currentTimeMillisUnsafe()
-      if (!deleted) times.saw(object, !hasList, now)
+      if (!deleted) times.saw(object, !parents.synced(), now)
       if (!deleted && isHeartbeatOnly(before, object)) {
         const { connectedTimestamp } = object["status"] as { readonly connectedTimestamp?: string | null }
         times.heartbeatSeen(object.metadata.name, connectedTimestamp, now)
@@ -346,7 +344,6 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       enqueue(object.metadata.name)
       changes.notify(object.metadata.name)
     })
-    yield* Effect.forkScoped(Effect.andThen(parents.awaitSynced, () => Effect.sync(() => { hasList = true })))
     return {
       parents,
       enqueue,

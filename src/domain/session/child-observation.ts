@@ -1,5 +1,6 @@
 import { findCondition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
+import type { ChildMarks } from "./child-owner.ts"
 import { childAnnotations } from "./names.ts"
 import { isFailureReason, type SessionFailure } from "./session-failure.ts"
 
@@ -14,19 +15,15 @@ export type ChildObservation =
   | { readonly _tag: "Absent"; readonly confirmed: boolean }
   /** There is none, and the API server refused to create it for good (4xx other than 409 and 429). `at`: epoch ms. */
   | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
-  | {
+  | (ChildMarks & {
       readonly _tag: "Present"
       readonly uid: string
-      /** `spec.multiClusterParentName`. */
-      readonly parentName: string | undefined
-      /** UID of the parent that made it, where the annotation says so. */
-      readonly parentUid: string | undefined
       readonly deleting: boolean
       /** The cluster's agents are usable. */
       readonly ready: boolean
       /** The member says that it does not work; it may still become ready. */
       readonly failure: SessionFailure | undefined
-    }
+    })
 
 /** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
 export const startingReason = "Starting"

@@ -1,6 +1,7 @@
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
 import type { ChildObservation } from "./child-observation.ts"
+import { childOwner } from "./child-owner.ts"
 import type { ClusterReach } from "./observed-session.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
@@ -74,13 +75,13 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
     }
     case "Present": {
       const found = { ...base, uid: child.uid }
-      const isOurs = child.parentUid === parent.uid
-      if (child.parentName !== parent.name && !isOurs) {
+      const owner = childOwner(child, parent)
+      if (owner === "Other") {
         const message = `another object there already has the name ${recorded.sessionName}`
         return { ...found, verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
       }
       // An earlier parent's, or ours with somebody's edits: members know their sessions by the parent's name.
-      const isToBeMadeAnew = child.parentName !== parent.name || (child.parentUid !== undefined && !isOurs)
+      const isToBeMadeAnew = owner === "Earlier" || child.parentName !== parent.name
       if (isToBeMadeAnew) return { ...found, verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
       if (child.deleting) return { ...found, verdict: starting }
       if (child.ready) return { ...found, verdict: { _tag: "Ready" } }

@@ -1,5 +1,6 @@
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ChildObservation } from "./child-observation.ts"
+import { childOwner } from "./child-owner.ts"
 import { refusedRetry } from "./cluster-verdict.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import type { ParentView } from "./parent-view.ts"
@@ -20,8 +21,7 @@ const isGone = (child: ChildObservation | undefined, parent: ParentView): boolea
     case "Absent":
       return child.confirmed
     case "Present":
-      // Somebody else's object of that name is none of our children; what carries our UID is, whatever was done to it.
-      return child.parentName !== parent.name && child.parentUid !== parent.uid
+      return childOwner(child, parent) === "Other"
     case "Refused":
       // Refused means never made, but an earlier create may have got through unseen: only an answer to DELETE settles
       // it.

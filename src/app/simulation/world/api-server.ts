@@ -18,11 +18,10 @@ const watchSilence = 300_000
 const watchEnds = 290_000
 const bookmarkEvery = 60_000
 
-/** Who calls: a process of an operator, where it runs, as whom. */
+/** Who calls: a process of an operator, where it runs. */
 export interface ApiCaller {
   readonly process: SimProcess
   readonly place: Place
-  readonly user: string
   /** Numbers a call and says what goes wrong with it; nothing is answered if the caller dies of it. */
   readonly call: (call: Omit<PortCall, "index" | "operator">) => { readonly call: PortCall; readonly fault: CallFault | undefined }
   /** The caller dies of a fault. */

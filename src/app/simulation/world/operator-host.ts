@@ -106,7 +106,7 @@ export class OperatorHost {
     emit({ _tag: "Operator", cluster: this.place, process: name, change: "started" })
     process.whenDead(() => this.#died(process))
     const operator = Effect.gen({ self: this }, function* () {
-      const local = this.#access(process, server, "system:serviceaccount:mirrord:mirrord-operator")
+      const local = this.#access(process, server)
       const made = makeOperator({ namespace: operatorNamespace, version: "simulated", fleet: this.#options.fleet }).pipe(
         Effect.provideService(ClusterConnector, {
           local,
@@ -114,7 +114,7 @@ export class OperatorHost {
             Effect.sync(() => {
               const member = this.#options.member(cluster)
               if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
-              return this.#access(process, member.server, envoy)
+              return this.#access(process, member.server)
             })
         }),
         Effect.provideService(Agents, podAgents(local.api, agentSettings, (host, port) => this.#dial(process, host, port)))
@@ -268,8 +268,8 @@ export class OperatorHost {
     return abandon
   }
 
-  #access(process: SimProcess, server: ApiServer, user: string): ClusterAccess {
-    const caller: ApiCaller = { process, place: this.place, user, call: (call) => this.#call(process, call), crash: (detail) => this.crash(detail) }
+  #access(process: SimProcess, server: ApiServer): ClusterAccess {
+    const caller: ApiCaller = { process, place: this.place, call: (call) => this.#call(process, call), crash: (detail) => this.crash(detail) }
     return {
       api: server.access(caller),
       link: (request) =>
