@@ -17,6 +17,7 @@ import { isHeartbeatOnly } from "./heartbeat-only.ts"
 import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
+import { held } from "../holdings.ts"
 import { logError, logInfo, logWarning } from "../log.ts"
 
 /** Beside the task of a session's start. No session has a space in its name. */
@@ -90,6 +91,8 @@ export const makeClusterSessionController = (
     const run = yield* FiberMap.runtime(tasks)<never>()
 
     const clock = yield* Clock.Clock
+    yield* held("followed sessions", () => Math.max(times.size, locals.size))
+    yield* held("connections that keep agents", () => [...locals.values()].reduce((sum, local) => sum + local.agents.length, 0))
 
     /** A session that was made anew under its name has other agents: theirs go with their owner. */
     const localOf = (name: string, uid: string | undefined): Effect.Effect<Local> =>

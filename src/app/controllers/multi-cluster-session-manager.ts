@@ -25,6 +25,7 @@ import { isHeartbeatOnly } from "./heartbeat-only.ts"
 import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
+import { held } from "../holdings.ts"
 import { logInfo, logWarning } from "../log.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
@@ -86,6 +87,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     /** UIDs of parents whose children were recorded by this process. */
     const recorded = new Set<string>()
 
+    yield* held("followed parents", () => Math.max(times.size, answered.size, unreadable.size, recorded.size))
+
     const childKey = (cluster: ClusterName, name: string): string => `${cluster}/${name}`
 
     /** The answers for one parent; a parent that was made anew under the name starts without any. */
@@ -107,7 +110,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         return { _tag: "Unknown", since: since ?? leaderSince }
       }
       const object = children.get(name)
-      if (object !== undefined && known?._tag !== "Gone") {
+      if (object !== undefined) {
         const child = readCached(mirrordClusterSessions, object)
         if (Result.isSuccess(child)) return observeChild(child.success)
         return { _tag: "Refused", at: leaderSince, failure: { reason: "Error", message: child.failure.message } }
@@ -152,6 +155,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     const call = yield* FiberSet.makeRuntime<never>()
     /** Children about which a call is under way; `again`: something more was to be done meanwhile. */
     const calls = new Map<string, { again: boolean }>()
+    yield* held("calls about children", () => calls.size)
 
     /**
      * A call about one child. The session goes on meanwhile: a cluster that is slow or silent holds up no other. One call per child

@@ -43,6 +43,8 @@ export const makeReflector = (
     const synced = yield* Latch.make(false)
     const problem = yield* Ref.make<KubeError | undefined>(undefined)
     let isSynced = false
+    /** The newest version that list and watch have told of. */
+    let told = ""
 
     const put = (object: KubeObject): void => {
       const key = keyOf(object.metadata.name, object.metadata.namespace)
@@ -53,9 +55,13 @@ export const makeReflector = (
       cache.set(key, object)
       changed(object, false, before)
     }
-    /** What was reread is ahead of the watch. */
     const putNewer = (object: KubeObject): void => {
       if (!isOlder(object, cache.get(keyOf(object.metadata.name, object.metadata.namespace)))) put(object)
+    }
+    /** What was reread may be ahead of the watch. It is behind where the watch has got further and the cache has no such object: it was deleted meanwhile. */
+    const putReread = (object: KubeObject): void => {
+      const { name, namespace, resourceVersion } = object.metadata
+      if (cache.has(keyOf(name, namespace)) || !(Number(resourceVersion) <= Number(told))) putNewer(object)
     }
     const remove = (object: KubeObject): void => {
       const key = keyOf(object.metadata.name, object.metadata.namespace)
@@ -71,6 +77,7 @@ export const makeReflector = (
       for (const [key, object] of cache) if (!present.has(key)) remove(object)
       // A list is the truth, be it older than what was known: a server may have been restored from a backup.
       for (const object of items) put(object)
+      told = resourceVersion
       isSynced = true
       synced.openUnsafe()
       return resourceVersion
@@ -90,6 +97,7 @@ export const makeReflector = (
                 return
               }
               version = event.object.metadata.resourceVersion ?? version
+              told = version
               if (event._tag === "Changed") putNewer(event.object)
               else remove(event.object)
             })
@@ -128,7 +136,7 @@ export const makeReflector = (
       problem: () => Ref.getUnsafe(problem),
       reread: (name, namespace) =>
         api.get(ref, name, namespace).pipe(
-          Effect.map(putNewer),
+          Effect.map(putReread),
           Effect.catch((error) =>
             Effect.sync(() => {
               const object = cache.get(keyOf(name, namespace))

@@ -23,6 +23,11 @@ export class SessionClock {
     this.#since = since
   }
 
+  /** How many sessions it knows something of. */
+  get size(): number {
+    return Math.max(this.#sessions.size, this.#heartbeats.size, this.#written.size)
+  }
+
   /** Takes note of a session's object. `wasThere`: it came with the first list, so it is older than this process. */
   saw(object: KubeObject, wasThere: boolean, now: number): void {
     const { metadata } = object

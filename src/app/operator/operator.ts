@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -22,10 +22,12 @@ import { makeFleet } from "../fleet/fleet.ts"
 import { Changes } from "../sessions/changes.ts"
 import { makeMemberSessions } from "../sessions/member-sessions.ts"
 import { makePrimarySessions } from "../sessions/primary-sessions.ts"
+import { makeSessionLockTable } from "../sessions/session-locks.ts"
 import { makeSocketRegistry } from "../sessions/socket-registry.ts"
 import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
 import { steadyClock } from "./steady-clock.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
+import { CurrentHoldings, held } from "../holdings.ts"
 import { logWarning } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
@@ -46,6 +48,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
     // The manager is made after the fleet that it observes; until then there is nobody to tell.
     let onChange: (session?: string) => void = () => {}
     const sockets = makeSocketRegistry((session) => onChange(session))
+    yield* held("sockets of sessions", sockets.size)
     const own = { _tag: "Connected", operatorVersion: operatorVersion(options.version), fingerprint, parametersInHeader: true } as const
     const fleet = yield* makeFleet(configuration, options.namespace, sha256Hex, own, {
       childChanged: (_cluster, child) => {
@@ -85,6 +88,8 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
         changes.notify(session)
       }
     }
+    const locks = makeSessionLockTable()
+    yield* held("session locks", locks.size)
     const sessions = makePrimarySessions({
       local: local.api,
       clusterName: configuration.clusterName,
@@ -92,6 +97,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
       manager,
       fleet,
       sockets,
+      locks,
       changes,
       remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
     })
@@ -106,14 +112,15 @@ export const makeOperator = (
   options: OperatorOptions
 ): Effect.Effect<OperatorFacade["Service"], KubeError, Agents | ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
-    const steady = steadyClock(yield* Clock.Clock)
-    const { connect, ...facade } = yield* Effect.provideService(make(options, yield* Clock.Clock), Clock.Clock, steady)
+    const wall = yield* Clock.Clock
+    const ours = Context.make(Clock.Clock, steadyClock(wall)).pipe(Context.add(CurrentHoldings, yield* CurrentHoldings))
+    const { connect, ...facade } = yield* Effect.provideContext(make(options, wall), ours)
     return {
       ...facade,
       connect: (request) =>
         connect(request).pipe(
-          Effect.map(({ serve }) => ({ serve: (client) => Effect.provideService(serve(client), Clock.Clock, steady) }) satisfies AcceptedConnection),
-          Effect.provideService(Clock.Clock, steady)
+          Effect.map(({ serve }) => ({ serve: (client) => Effect.provideContext(serve(client), ours) }) satisfies AcceptedConnection),
+          Effect.provideContext(ours)
         )
     }
   })
@@ -131,6 +138,8 @@ const make = (
 
     let onSocket: (session: string) => void = () => {}
     const sockets = makeSocketRegistry((session) => onSocket(session))
+    yield* held("sockets of sessions", sockets.size)
+    yield* held("sessions waited for", () => changes.size)
     const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, defaults: times })
     onSocket = controller.enqueue
     const members = yield* makeMemberSessions({

@@ -29,6 +29,8 @@ export interface AgentLockTable {
    * in its place, as an agent with locks would. Who loses a port to another session hears of it on its own channel.
    */
   readonly guard: (agent: string, channel: FrameChannel, user: AgentUser) => FrameChannel
+  /** How many connections it guards, agents have locks, and agents' ports have requests. */
+  readonly size: () => number
 }
 
 const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
@@ -76,6 +78,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
   }
 
   return {
+    size: () => listeners.size + agents.size + asked.size,
     guard: (agent, channel, user) => {
       const self = connectionName(`connection ${++connections}`)
       const client: AgentClient = { ...user, connection: self }

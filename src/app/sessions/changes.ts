@@ -4,6 +4,11 @@ import { Effect } from "effect"
 export class Changes {
   readonly #listeners = new Map<string, Set<() => void>>()
 
+  /** How many sessions are listened to. */
+  get size(): number {
+    return this.#listeners.size
+  }
+
   /** Something about this session may have changed. */
   readonly notify = (session: string): void => {
     for (const listener of this.#listeners.get(session) ?? []) listener()

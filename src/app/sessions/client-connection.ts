@@ -3,9 +3,11 @@ import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { excuse, heard, isGone, mayBeReplaced, newPulse } from "../../domain/routing/client-pulse.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
+import { openIds } from "../../domain/routing/ids.ts"
 import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, step } from "../../domain/routing/router.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { SessionLocks } from "./session-locks.ts"
+import { held } from "../holdings.ts"
 import { logWarning } from "../log.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
@@ -85,6 +87,8 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     const channels = new Map<MemberName, FrameChannel>()
     const self = connectionName(`${label} ${yield* Random.nextInt}`)
     let state = makeRouter({ ...router, mergeBound })
+    yield* held("served connections", () => 1)
+    yield* held("mapped ids", () => openIds(state.ids))
     let over = false
     /** When each member said something last: one that leaves the router's own pings unanswered is lost. */
     const heardAt = new Map<MemberName, number>()

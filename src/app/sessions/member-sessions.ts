@@ -24,6 +24,7 @@ import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
 import { makeSessionLocks, makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
+import { held } from "../holdings.ts"
 import { logInfo } from "../log.ts"
 
 /** Agents need no pings to live, but a dead one is noticed by them (issue "a session", §5), in ms. */
@@ -79,13 +80,15 @@ type Standing =
   | { readonly _tag: "Usable"; readonly name: string; readonly agents: ReadonlyArray<SessionAgent> }
   | { readonly _tag: "Over"; readonly error: ApiError }
 
-export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effect<MemberSessions, never, Agents> =>
+export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effect<MemberSessions, never, Agents | Scope.Scope> =>
   Effect.gen(function* () {
     const { api, changes, controller, sockets } = options
     const agents = yield* Agents
     const sessionLocks = makeSessionLockTable()
     const agentLocks = makeAgentLockTable()
     let links = 0
+    yield* held("session locks", sessionLocks.size)
+    yield* held("agent locks", agentLocks.size)
 
     const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
       Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))

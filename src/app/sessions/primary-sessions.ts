@@ -25,7 +25,7 @@ import type { SessionManager } from "../controllers/multi-cluster-session-manage
 import type { Fleet } from "../fleet/fleet.ts"
 import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
-import { makeSessionLockTable } from "./session-locks.ts"
+import type { SessionLockTable } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
 import { logInfo, logWarning } from "../log.ts"
 
@@ -41,6 +41,7 @@ export interface PrimarySessionsOptions {
   readonly manager: SessionManager
   readonly fleet: Fleet
   readonly sockets: SocketRegistry
+  readonly locks: SessionLockTable
   readonly changes: Changes
   readonly remoteSessionTimeoutSecs: number
 }
@@ -81,8 +82,7 @@ const standing = (name: string, parent: MirrordMultiClusterSession | undefined):
 }
 
 export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySessions => {
-  const { changes, fleet, local, manager, sockets } = options
-  const locks = makeSessionLockTable()
+  const { changes, fleet, local, locks, manager, sockets } = options
 
   const specOf = (request: ConnectRequest, owner: SessionOwner, params: ConnectParams): MirrordMultiClusterSessionSpec | ApiError => {
     const target = parseTargetName(request.target, params.values.label_target)

@@ -21,11 +21,14 @@ export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, holders
 /** Locks of every session that has a connection; they go with its last one, which held them. */
 export interface SessionLockTable {
   readonly use: (session: string) => Effect.Effect<SessionLocks, never, Scope.Scope>
+  /** How many sessions have locks. */
+  readonly size: () => number
 }
 
 export const makeSessionLockTable = (): SessionLockTable => {
   const sessions = new Map<string, { readonly locks: SessionLocks; users: number }>()
   return {
+    size: () => sessions.size,
     use: (session) =>
       Effect.acquireRelease(
         Effect.sync(() => {

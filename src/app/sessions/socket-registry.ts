@@ -8,6 +8,8 @@ export interface SocketRegistry {
   readonly track: (session: string) => Effect.Effect<void, never, Scope.Scope>
   /** Forgets a session that is over. */
   readonly forget: (session: string) => void
+  /** How many sessions have, or had, sockets. */
+  readonly size: () => number
 }
 
 export const makeSocketRegistry = (changed: (session: string) => void): SocketRegistry => {
@@ -24,6 +26,7 @@ export const makeSocketRegistry = (changed: (session: string) => void): SocketRe
     track: (session) => Effect.acquireRelease(count(session, 1), () => count(session, -1)),
     forget: (session) => {
       if (presence(session).open === 0) sessions.delete(session)
-    }
+    },
+    size: () => sessions.size
   }
 }

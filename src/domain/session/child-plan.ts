@@ -3,7 +3,7 @@ import { withCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import { startingReason } from "./child-observation.ts"
-import { graceAfterStart, type SocketPresence } from "./liveness.ts"
+import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
 import type { MergePatch } from "./merge-patch.ts"
 import type { Precondition } from "./session-action.ts"
@@ -101,8 +101,8 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
   if (lastSeen === 0) {
     const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
-    // A parent whose client is away lives for its TTL; what ended before that would be made anew until then.
-    const wait = Math.max(timeout, ttl)
+    // A parent whose client is away lives for its TTL, with a new leader longer; what ended before that would be made anew until then.
+    const wait = Math.max(timeout, ttl + (fromParent ? leaderGrace : 0))
     return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
   }
   return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }

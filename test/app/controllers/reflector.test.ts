@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeReflector } from "../../../src/app/controllers/reflector.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 
 const failing = (reason: "Unreachable" | "Forbidden") => new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })
 
-const start = (api: MemoryKubeApi, namespace?: string) =>
+const start = (api: KubeApi, namespace?: string) =>
   Effect.gen(function* () {
     const events: Array<string> = []
     const reflector = yield* makeReflector(
@@ -86,6 +86,28 @@ describe("a reflector", () => {
       expect(before?.["data"]).toEqual({ value: "2" })
       expect(reflector.get("a", "default")?.["data"]).toEqual({ value: "4" })
       expect(events).toHaveLength(told)
+    })
+  )
+
+  it.effect("does not bring back what was deleted while it was being reread", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      // The server has answered, and the answer is under way for long.
+      const late: KubeApi = { ...api, get: (...of) => Effect.tap(api.get(...of), () => Effect.sleep("5 seconds")) }
+      const { events, names, reflector } = yield* start(late)
+      const rereading = yield* Effect.forkScoped(reflector.reread("a", "default"))
+      yield* TestClock.adjust("1 second")
+      api.erase(configMaps, "a", "default")
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(rereading)
+      expect([names(), events]).toEqual([[], ["+a", "-a"]])
+      // What the watch cannot have told of is taken.
+      api.setMuted(true)
+      write(api, "b")
+      yield* Effect.forkScoped(reflector.reread("b", "default"))
+      yield* TestClock.adjust("10 seconds")
+      expect(names()).toEqual(["b"])
     })
   )
 

@@ -97,14 +97,14 @@ describe("childPlan", () => {
     expect(tags({}, created + 299_999)).not.toContain("DeleteChild")
     expect(tags({}, created + 300_000)).toEqual(["DeleteChild"])
     const short = read({ metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "20" } } })
-    // Not before the parent could be gone: what ends sooner is made anew.
-    expect(tags({ child: short }, created + 74_999)).not.toContain("DeleteChild")
-    expect(tags({ child: short }, created + 75_000)).toEqual(["DeleteChild"])
+    // Not before the parent could be gone, be it one that a restarted primary keeps: what ends sooner is made anew.
+    expect(tags({ child: short }, created + 224_999)).not.toContain("DeleteChild")
+    expect(tags({ child: short }, created + 225_000)).toEqual(["DeleteChild"])
     const both = read({
-      metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "40", "operator.metalbear.co/session-ttl-secs": "5" } }
+      metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "180", "operator.metalbear.co/session-ttl-secs": "5" } }
     })
-    expect(tags({ child: both }, created + 39_999)).not.toContain("DeleteChild")
-    expect(tags({ child: both }, created + 40_000)).toEqual(["DeleteChild"])
+    expect(tags({ child: both }, created + 179_999)).not.toContain("DeleteChild")
+    expect(tags({ child: both }, created + 180_000)).toEqual(["DeleteChild"])
   })
 
   it("ends sessionTtlSecs + 15 s after the last socket, by heartbeat or by what it saw itself", () => {

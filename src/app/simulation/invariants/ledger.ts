@@ -48,6 +48,25 @@ const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<strin
 }
 
 /**
+ * What living operators hold in memory although there is no session in their cluster any more. `sleepers`: the fewest fibers of each process
+ * that slept at a time, as some sleep for a moment only.
+ */
+const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
+  [...world.clusters.values()].flatMap(({ host, name, server }) => {
+    const { process } = host
+    const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions].some((kind) => server.objects.peekAll(kind).length > 0)
+    if (process === undefined || hasSessions) return []
+    const held = [...host.holdings].map(([kind, count]) => `${kind}: ${count}`)
+    // What never ends: the primary pays debts, and looks after each cluster, of which one that is away is moreover listed again and again.
+    const usual = name === world.primary.name ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length : 0
+    const sleeping = sleepers.get(process.name) ?? 0
+    return [
+      ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
+      ...(sleeping > usual ? [`timers of ${process.name}: ${sleeping}, of which it needs ${usual}`] : [])
+    ]
+  }).map((text) => `Left over: ${text}.`)
+
+/**
  * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections, watches, debts. What may
  * stay is what is owed by a cluster whose operator is gone for ever, and that the primary's ledger, or a parent that waits for it, says so.
  */
@@ -58,12 +77,20 @@ export const ledger: Invariant = {
     /** What each living operator process watches in each cluster: `<process> <resource>`. */
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
+    /** Of each operator process since the world was well; undefined before. */
+    let fewestSleepers: Map<string, number> | undefined
+    const countSleepers = (): void => {
+      for (const { host: { process } } of world().clusters.values()) {
+        if (process !== undefined) fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
+      }
+    }
     const forget = (process: string): void => {
       for (const set of watched.values()) for (const key of set) if (key.startsWith(`${process} `)) set.delete(key)
     }
     return {
       on: (event) => {
         if (event._tag === "Fault") isMeddled ||= event.kind === "stale lists" || /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
+        if (fewestSleepers !== undefined) countSleepers()
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
           return undefined
@@ -79,11 +106,13 @@ export const ledger: Invariant = {
         return undefined
       },
       atRest: (moment) => {
+        if (moment === "healed") fewestSleepers = new Map()
         if (moment !== "left") return []
         const it = world()
         const connections = it.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
         return [
           ...[...it.clusters.values()].flatMap((cluster) => ofCluster(it, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)),
+          ...inMemory(it, fewestSleepers ?? new Map()),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
           ...[...debtsOf(it)].flatMap(([child, cluster]) =>
             isAway(it, cluster) || it.primary.host.isGone ? [] : [`Left over: a debt of ${child} in ${cluster}, which is there.`]

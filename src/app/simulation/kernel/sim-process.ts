@@ -18,6 +18,7 @@ export class SimProcess implements Owner {
   readonly #kernel: Kernel
   #state: Owner["state"] = "running"
   #held: Array<() => void> = []
+  #sleeping = 0
   readonly #mourners = new Set<() => void>()
   /** How far its clock is ahead of the true time, ms. */
   skew = 0
@@ -52,6 +53,11 @@ export class SimProcess implements Owner {
 
   get state(): Owner["state"] {
     return this.#state
+  }
+
+  /** How many of its fibers sleep. */
+  get sleeping(): number {
+    return this.#sleeping
   }
 
   readonly hold = (run: () => void): void => {
@@ -117,8 +123,15 @@ export class SimProcess implements Owner {
         const ms = Duration.toMillis(duration)
         if (!Number.isFinite(ms)) return Effect.never
         return Effect.callback<void>((resume) => {
-          const cancel = this.after(ms, () => resume(Effect.void))
-          return Effect.sync(cancel)
+          this.#sleeping++
+          const cancel = this.after(ms, () => {
+            this.#sleeping--
+            resume(Effect.void)
+          })
+          return Effect.sync(() => {
+            this.#sleeping--
+            cancel()
+          })
         })
       }
     }

@@ -50,6 +50,9 @@ export class ApiServer {
   #watchDelay: { readonly ms: number; readonly reordered: boolean } = { ms: 0, reordered: false }
   /** By uid, where each object's events are late by a time of their own, ms. */
   readonly #delays = new Map<string, number>()
+  /** By uid, when its last event arrives that was late, and when the last of all does, epoch ms. */
+  readonly #due = new Map<string, number>()
+  #lastDue = -Infinity
   readonly #random: RandomStream
 
   constructor(options: ApiServerOptions) {
@@ -182,11 +185,17 @@ export class ApiServer {
 
   /** Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened before. */
   #late(uid: string | undefined, send: () => void): void {
+    const { kernel } = this.#options
     const { ms, reordered } = this.#watchDelay
-    if (ms === 0) return send()
     const delay = reordered && uid !== undefined ? (this.#delays.get(uid) ?? this.#random.int(0, ms)) : ms
     if (uid !== undefined) this.#delays.set(uid, delay)
-    this.#options.kernel.after(delay, send)
+    // What was late before the lag became less is not overtaken.
+    const before = (uid === undefined ? this.#lastDue : this.#due.get(uid)) ?? -Infinity
+    const due = Math.max(kernel.now + delay, before)
+    if (due <= kernel.now && before < kernel.now) return send()
+    if (uid !== undefined) this.#due.set(uid, due)
+    this.#lastDue = Math.max(this.#lastDue, due)
+    kernel.after(due - kernel.now, send)
   }
 
   /** From now on watches lag by `ms`, and with `reordered` each object's events by a time of their own up to that. */

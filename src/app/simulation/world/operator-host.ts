@@ -10,6 +10,7 @@ import { LinkRefused } from "../../../ports/member-link.ts"
 import { acceptConnection } from "../../api/accept-connection.ts"
 import type { ConnectRequest, OperatorFacade } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
+import { CurrentHoldings, Holdings } from "../../holdings.ts"
 import { makeOperator } from "../../operator/operator.ts"
 import { untilStarted } from "../../operator/starting.ts"
 import type { Answer } from "../../../adapters/memory/memory-objects.ts"
@@ -65,6 +66,7 @@ export class OperatorHost {
   readonly #options: OperatorHostOptions
   #process: SimProcess | undefined
   #facade: OperatorFacade["Service"] | undefined
+  #holdings = new Holdings()
   #starts = 0
   #calls = 0
   #restarts = true
@@ -86,6 +88,11 @@ export class OperatorHost {
     return this.#facade !== undefined && this.#process?.state === "running"
   }
 
+  /** What the present process holds in memory for sessions. */
+  get holdings(): ReadonlyMap<string, number> {
+    return this.#holdings.now()
+  }
+
   /** Whether nobody starts it again. */
   get isGone(): boolean {
     return !this.#restarts
@@ -100,6 +107,7 @@ export class OperatorHost {
     if (this.#process !== undefined) return
     const { emit, server } = this.#options
     const name = `operator-${this.place}-${++this.#starts}`
+    this.#holdings = new Holdings()
     const process = new SimProcess(this.#options.kernel, name, (line) => emit({ _tag: "Log", process: name, line }))
     process.skew = this.skew
     this.#process = process
@@ -117,6 +125,7 @@ export class OperatorHost {
               return this.#access(process, member.server)
             })
         }),
+        Effect.provideService(CurrentHoldings, this.#holdings),
         Effect.provideService(Agents, podAgents(local.api, agentSettings, (host, port) => this.#dial(process, host, port)))
       )
       this.#facade = yield* untilStarted(made)

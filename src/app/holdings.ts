@@ -1,0 +1,32 @@
+import { Context, Effect, type Scope } from "effect"
+
+/**
+ * What a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any session there is nothing of
+ * any kind; what remains then is leaked.
+ */
+export class Holdings {
+  readonly #counts = new Map<string, Set<() => number>>()
+
+  /** Counts a kind in one more place, until the returned function is called. */
+  readonly add = (kind: string, count: () => number): (() => void) => {
+    const counts = this.#counts.get(kind) ?? new Set()
+    this.#counts.set(kind, counts.add(count))
+    return () => {
+      counts.delete(count)
+      if (counts.size === 0) this.#counts.delete(kind)
+    }
+  }
+
+  /** How many there are now; only kinds of which there are some. */
+  readonly now = (): ReadonlyMap<string, number> => {
+    const sums = [...this.#counts].map(([kind, counts]) => [kind, [...counts].reduce((sum, count) => sum + count(), 0)] as const)
+    return new Map(sums.filter(([, sum]) => sum > 0))
+  }
+}
+
+/** Those of this process, unless others are provided. */
+export const CurrentHoldings = Context.Reference("braid/app/CurrentHoldings", { defaultValue: () => new Holdings() })
+
+/** Counts a kind among the current holdings for as long as the scope lives. */
+export const held = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.flatMap(CurrentHoldings, ({ add }) => Effect.asVoid(Effect.acquireRelease(Effect.sync(() => add(kind, count)), (remove) => Effect.sync(remove))))
