@@ -1,10 +1,9 @@
-import { readFile } from "node:fs/promises"
 import type http from "node:http"
 import https from "node:https"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Exit, Redacted, Scope, Stream } from "effect"
+import { Effect, Redacted, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
 import { makeKubeApi, pathOf, reasonOf } from "../../../src/adapters/kubernetes/kube-api-http.ts"
@@ -13,78 +12,37 @@ import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeError } from "../../../src/ports/kube-api.ts"
-import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { type RunningCluster, runCluster } from "../embedded/running-cluster.ts"
+import { connectKubeApi } from "./kube-api-server.ts"
 import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
 
-const rbac = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: { name: reader, namespace: default }
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: { name: reader, namespace: default }
-rules: [{ apiGroups: [""], resources: [configmaps], verbs: [get, list, watch] }]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: { name: reader, namespace: default }
-roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader }
-subjects: [{ kind: ServiceAccount, name: reader, namespace: default }]
-`
-
 describe("KubeApi over HTTP, against the embedded cluster", () => {
-  const scope = Effect.runSync(Scope.make())
   let running: RunningCluster
   let server: KubeApiServer
+  let close: () => Promise<void>
 
   beforeAll(async () => {
     running = await runCluster({ historyLimit: 50, bookmarkIntervalMs: 200 })
     const { cluster } = running
-    for (const file of ["mirrordclustersessions", "mirrordmulticlustersessions"]) {
-      cluster.apply(await readFile(new URL(`../../../crds/${file}.yaml`, import.meta.url), "utf8"))
-    }
-    cluster.apply(rbac)
-    const local = new KubeConfig()
-    local.loadFromFile(cluster.kubeconfigPath)
-    const connector = await Effect.runPromise(
-      makeClusterConnector(local, "local", (_config, { cluster: name }) => Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))).pipe(
-        Scope.provide(scope)
-      )
-    )
-    const member = (token: string) =>
-      Effect.runPromise(
-        connector
-          .member(
-            {
-              name: clusterName("member"),
-              server: cluster.server,
-              namespace: undefined,
-              certificateAuthority: cluster.caPem,
-              auth: { _tag: "BearerToken" },
-              problems: []
-            },
-            { _tag: "BearerToken", token: Redacted.make(token) }
-          )
-          .pipe(Scope.provide(scope))
-      )
-    const admin = connector.local.api
-    server = {
-      admin,
-      unknown: (await member("nobody-issued-this")).api,
-      reader: (await member(cluster.serviceAccountToken("default", "reader", 600))).api,
+    const connected = await connectKubeApi({
+      server: cluster.server,
+      caPem: cluster.caPem,
+      kubeconfigPath: cluster.kubeconfigPath,
+      apply: async (yaml) => cluster.apply(yaml),
+      tokenOf: async (namespace, name) => cluster.serviceAccountToken(namespace, name, 600),
       stop: () => Effect.runPromise(cluster.stop()),
       restart: () => Effect.runPromise(cluster.restart()),
-      forget: async () => {
+      forget: async (admin) => {
         for (let i = 0; i < 60; i++) {
           await Effect.runPromise(admin.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `forget-${i}` } }, "default"))
         }
       }
-    }
+    })
+    server = connected.server
+    close = connected.close
   })
   afterAll(async () => {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await close()
     await running.close()
   })
 

@@ -1,0 +1,153 @@
+// @ts-check
+/**
+ * `npm run kubernetes`: the programs of a real control plane, for tests. Built from Go modules once per version; what
+ * KUBEBUILDER_ASSETS or PATH have already is used as it is.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs"
+import { homedir } from "node:os"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+
+const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
+const helmModule = "helm"
+const versions = readdirSync(modules).filter((name) => name !== helmModule).sort()
+const defaultVersion = "1.36.3"
+
+const help = `npm run kubernetes [-- --version V]
+
+Puts kube-apiserver, kube-controller-manager, etcd, kubectl and helm into a folder and prints that folder as the last line; does
+nothing if they are there. What KUBEBUILDER_ASSETS or PATH have in this version is linked, the rest is built with Go.
+
+  --version V  ${versions.join(" or ")}; default ${defaultVersion}
+  --help       this text
+
+The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless set. To test against it:
+  KUBEBUILDER_ASSETS=$(npm run --silent kubernetes | tail -n 1) npm test`
+
+/**
+ * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must fit.
+ * @typedef {{ readonly name: string, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
+ */
+
+/** @param {string} version @returns {ReadonlyArray<Program>} */
+const programsOf = (version) => [
+  { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: version, ask: undefined },
+  { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver", module: version, ask: ["--version"] },
+  { name: "kube-controller-manager", package: "k8s.io/kubernetes/cmd/kube-controller-manager", module: version, ask: ["--version"] },
+  { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: version, ask: ["version", "--client"] },
+  { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: helmModule, ask: undefined }
+]
+
+/** @param {string} message @returns {never} */
+const fail = (message) => {
+  console.error(`npm run kubernetes: ${message}`)
+  process.exit(1)
+}
+
+/** @param {string} file */
+const isProgram = (file) => {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** @param {Program} program @param {string} version @returns {string | undefined} */
+const findInstalled = (program, version) => {
+  const folders = [process.env["KUBEBUILDER_ASSETS"], ...(process.env["PATH"] ?? "").split(delimiter)]
+  const files = folders.flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, program.name)]))
+  return files.filter(isProgram).find((file) => {
+    if (program.ask === undefined) return true
+    return spawnSync(file, program.ask, { encoding: "utf8" }).stdout.includes(`v${version}`)
+  })
+}
+
+/** Says how far a build is: one line that is written over on a terminal, a line at every tenth elsewhere. @param {string} what @param {number} total */
+const makeProgress = (what, total) => {
+  const began = Date.now()
+  let done = 0
+  let told = -1
+  return {
+    step: () => {
+      done++
+      const text = `${what}: ${Math.min(done, total)} of ${total} packages, ${Math.round((Date.now() - began) / 1000)} s`
+      const tenth = Math.floor((10 * done) / total)
+      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
+      else if (tenth > told) console.error(text)
+      told = tenth
+    },
+    end: () => {
+      if (process.stderr.isTTY) process.stderr.write("\r\u001b[K")
+      console.error(`${what}: built in ${Math.round((Date.now() - began) / 1000)} s`)
+    }
+  }
+}
+
+/** @param {Program} program @param {string} version @param {string} target @returns {Promise<void>} */
+const build = (program, version, target) => {
+  const cwd = join(modules, program.module)
+  const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly -buildvcs=false" }
+  const listed = spawnSync("go", ["list", "-deps", program.package], { cwd, env, encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "inherit"] })
+  if (listed.status !== 0) fail(`the packages of ${program.name} cannot be read; what Go says about it stands above`)
+  const progress = makeProgress(program.name, listed.stdout.trim().split("\n").length)
+  // Without it the server calls itself v0.0.0, which clients dislike.
+  const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
+  const temporary = `${target}.${process.pid}`
+  return new Promise((resolve) => {
+    const go = spawn("go", ["build", "-v", "-trimpath", "-ldflags", ldflags, "-o", temporary, program.package], { cwd, env, stdio: ["ignore", "inherit", "pipe"] })
+    let rest = ""
+    /** @type {Array<string>} */
+    const said = []
+    go.stderr.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      const lines = `${rest}${text}`.split("\n")
+      rest = lines.pop() ?? ""
+      for (const line of lines) {
+        if (/^[\w.~-]+(\/[\w.~-]+)*$/u.test(line)) progress.step()
+        else said.push(line)
+      }
+    })
+    go.on("error", (error) => fail(`go cannot be started: ${error.message}`))
+    go.on("close", (code) => {
+      if (code !== 0) {
+        rmSync(temporary, { force: true })
+        fail(`${program.name} cannot be built:\n${[...said, rest].join("\n")}`)
+      }
+      renameSync(temporary, target)
+      progress.end()
+      resolve()
+    })
+  })
+}
+
+const main = async () => {
+  const { values } = parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } })
+  if (values.help) return console.log(help)
+  const { version } = values
+  if (!versions.includes(version)) fail(`--version ${version} is not one that tests know: ${versions.join(", ")}`)
+  const folder = join(process.env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "kubernetes", version)
+  mkdirSync(folder, { recursive: true })
+  for (const program of programsOf(version)) {
+    const target = join(folder, program.name)
+    if (isProgram(target)) continue
+    // A link to something that is gone.
+    rmSync(target, { force: true })
+    const installed = findInstalled(program, version)
+    if (installed !== undefined && installed !== target) {
+      symlinkSync(installed, target)
+      console.error(`${program.name}: ${installed}`)
+      continue
+    }
+    if (spawnSync("go", ["version"]).status !== 0) {
+      fail(`${program.name} ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)`)
+    }
+    await build(program, version, target)
+  }
+  if (!existsSync(folder)) fail(`${folder} is gone`)
+  console.log(folder)
+}
+
+await main()

@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import type { KubeApiServer } from "./kube-api-suite.ts"
+
+const rbac = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: reader, namespace: default }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: reader, namespace: default }
+rules: [{ apiGroups: [""], resources: [configmaps], verbs: [get, list, watch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: reader, namespace: default }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader }
+subjects: [{ kind: ServiceAccount, name: reader, namespace: default }]
+`
+
+/** What is needed of a cluster to be a {@link KubeApiServer}. */
+export interface ServedCluster extends Pick<KubeApiServer, "stop" | "restart"> {
+  readonly server: string
+  readonly caPem: string
+  readonly kubeconfigPath: string
+  /** Creates or updates the objects of many YAML documents; definitions among them are served afterwards. */
+  readonly apply: (yaml: string) => Promise<void>
+  readonly tokenOf: (namespace: string, serviceAccount: string) => Promise<string>
+  readonly forget: (api: KubeApiServer["admin"]) => Promise<void>
+}
+
+/** Installs what the suite needs, and connects as production does. */
+export const connectKubeApi = async (cluster: ServedCluster): Promise<{ readonly server: KubeApiServer; readonly close: () => Promise<void> }> => {
+  const scope = Effect.runSync(Scope.make())
+  for (const file of ["mirrordclustersessions", "mirrordmulticlustersessions"]) {
+    await cluster.apply(await readFile(new URL(`../../../crds/${file}.yaml`, import.meta.url), "utf8"))
+  }
+  await cluster.apply(rbac)
+  const local = new KubeConfig()
+  local.loadFromFile(cluster.kubeconfigPath)
+  const connector = await Effect.runPromise(
+    makeClusterConnector(local, "local", (_config, { cluster: name }) => Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))).pipe(
+      Scope.provide(scope)
+    )
+  )
+  const member = (token: string) =>
+    Effect.runPromise(
+      connector
+        .member(
+          {
+            name: clusterName("member"),
+            server: cluster.server,
+            namespace: undefined,
+            certificateAuthority: cluster.caPem,
+            auth: { _tag: "BearerToken" },
+            problems: []
+          },
+          { _tag: "BearerToken", token: Redacted.make(token) }
+        )
+        .pipe(Scope.provide(scope))
+    )
+  const admin = connector.local.api
+  return {
+    server: {
+      admin,
+      unknown: (await member("nobody-issued-this")).api,
+      reader: (await member(await cluster.tokenOf("default", "reader"))).api,
+      stop: cluster.stop,
+      restart: cluster.restart,
+      forget: () => cluster.forget(admin)
+    },
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
