@@ -56,7 +56,7 @@ const runTests = (rest, long) => {
   const folder = mkdtempSync(join(tmpdir(), "braid-test-"))
   const path = join(folder, "report.json")
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
-  const passed = run("vitest", ["run", ...reporters, ...rest], long ? { BRAID_TEST_LONG: "true" } : {})
+  const passed = run("vitest", ["run", ...reporters, ...rest], { BRAID_TEST_LONG: String(long) })
   const report = readReport(path)
   rmSync(folder, { recursive: true, force: true })
   return { passed, report }

@@ -7,6 +7,7 @@ import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { KubeResourceTarget, SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
+import { lossGrace, unreadable } from "../../domain/session/cluster-verdict.ts"
 import { sessionIdOfParent } from "../../domain/session/names.ts"
 import { sessionIdHex } from "../../domain/session/session-id.ts"
 import { fromKubeTarget } from "../../domain/target/target.ts"
@@ -74,6 +75,8 @@ const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCl
     if (seen === undefined) return { ...base, error: { message: "it has not been checked yet" } }
     const { health } = seen
     if (health._tag === "Error") return { ...base, error: { message: health.message } }
+    // Its operator answers, but sessions are refused all the same.
+    if (now >= (cluster.unreadableSince() ?? now) + lossGrace) return { ...base, error: { message: unreadable } }
     const { fingerprint, operatorVersion: version } = health
     return {
       ...base,

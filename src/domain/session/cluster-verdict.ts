@@ -11,6 +11,9 @@ export const lossGrace = 5_000
 /** Milliseconds until a create that was refused is tried again. */
 export const refusedRetry = 15_000
 
+/** What is said of a cluster that was silent for so long about its sessions, but not about itself. */
+export const unreadable = "its sessions cannot be read"
+
 /** How one cluster's part of a session stands. */
 export type ClusterVerdict =
   | { readonly _tag: "Ready" }
@@ -63,7 +66,7 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
   switch (child._tag) {
     case "Unknown": {
       const knownLostAt = child.since + lossGrace
-      if (now >= knownLostAt) return { ...base, verdict: lost("its sessions cannot be read") }
+      if (now >= knownLostAt) return { ...base, verdict: lost(unreadable) }
       return { ...base, verdict: recorded.ready ? { _tag: "Ready" } : starting, changesAt: knownLostAt }
     }
     case "Absent":

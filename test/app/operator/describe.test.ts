@@ -9,12 +9,12 @@ import { readResource } from "../../../src/domain/resources/resource-descriptor.
 const now = Date.UTC(2026, 10, 21, 12)
 const owner = { userId: "u", username: "ann", hostname: "laptop", k8sUsername: "ann@example" }
 
-const cluster = (name: string, health: ReturnType<FleetCluster["health"]>): FleetCluster => ({
+const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unreadableSince?: number): FleetCluster => ({
   name: clusterName(name),
   isDefault: false,
   access: () => undefined,
   children: () => undefined,
-  unreadableSince: () => undefined,
+  unreadableSince: () => unreadableSince,
   health: () => health,
   reach: () => ({ reachable: true, error: undefined })
 })
@@ -30,6 +30,8 @@ const single: Description = {
   now
 }
 
+const connected = { checkedAt: now, health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true } } as const
+
 const primary: Description = {
   ...single,
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
@@ -43,9 +45,10 @@ const primary: Description = {
     fleet: {
       checked: Effect.void,
       clusters: new Map([
-        [clusterName("a"), cluster("a", { checkedAt: now, health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true } })],
+        [clusterName("a"), cluster("a", connected, now - 4_999)],
         [clusterName("b"), cluster("b", { checkedAt: now, health: { _tag: "Error", message: "no answer" } })],
-        [clusterName("c"), cluster("c", undefined)]
+        [clusterName("c"), cluster("c", undefined)],
+        [clusterName("d"), cluster("d", connected, now - 5_000)]
       ])
     },
     parents: [
@@ -88,7 +91,9 @@ describe("the MirrordOperator object", () => {
     expect(describeOperator(primary).status?.connected_clusters).toEqual([
       { name: "a", lastCheck: "2026-11-21T12:00:00.000Z", connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" } },
       { name: "b", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "no answer" } },
-      { name: "c", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "it has not been checked yet" } }
+      { name: "c", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "it has not been checked yet" } },
+      // Its operator answers, but the API server does not let its sessions be read: they are refused.
+      { name: "d", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "its sessions cannot be read" } }
     ])
   })
 
