@@ -74,7 +74,10 @@ export interface KubeApi {
   /** Changes after `resourceVersion`. Ends without error when the server ends it; fails with `Gone` when the version is too old. */
   readonly watch: (ref: ResourceRef, resourceVersion: string, selection?: Selection) => Stream.Stream<WatchEvent, KubeError>
   readonly create: (ref: ResourceRef, object: object, namespace?: string) => Effect.Effect<KubeObject, KubeError>
-  /** A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. */
+  /**
+   * A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. A `metadata.uid` of another
+   * object conflicts too, but not in a patch of the status: there only the version counts.
+   */
   readonly mergePatch: (ref: ResourceRef, name: string, patch: object, options?: PatchOptions) => Effect.Effect<KubeObject, KubeError>
   readonly delete: (
     ref: ResourceRef,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, it } from "vitest"
-import { conformanceCases, runCase } from "../adapters/embedded/api-conformance.ts"
+import { conformanceCases } from "./conformance/conformance-cases.ts"
+import { runCase } from "./conformance/context.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

@@ -240,7 +240,8 @@ export const startControlPlane = async ({ assets, name, serviceRange = "127.96.0
         if (!answer.ok) throw new Error(`etcd ${path}: ${answer.status} ${await answer.text()}`)
         return answer.json()
       }
-      const { header } = (await call("/v3/kv/range", { key: "AA==" })) as { readonly header: { readonly revision: string } }
+      // A revision of its own, so that also the newest one before is too old.
+      const { header } = (await call("/v3/kv/put", { key: "Zm9yZ2V0", value: "" })) as { readonly header: { readonly revision: string } }
       await call("/v3/kv/compaction", { revision: header.revision, physical: true })
       await restart()
     },

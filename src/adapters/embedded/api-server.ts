@@ -102,7 +102,7 @@ export const createApiServer = (options: ApiServerOptions): Server => {
 
   const admit = (req: IncomingMessage, learned: (identity: Identity) => void): Admitted => {
     const info = parseRequest(req.method ?? "GET", req.url ?? "/")
-    const caller = authenticate(req, info.path, context.tokens)
+    const caller = authenticate(req, context.tokens)
     learned(caller)
     const identity = impersonate(store, req, caller)
     if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)

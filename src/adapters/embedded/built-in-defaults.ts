@@ -1,6 +1,6 @@
-import { asArray, asObject, asObjects, at, isObject, type JsonObject } from "./json.ts"
+import { asArray, asObject, asObjects, at, isObject, type JsonObject, jsonEqual } from "./json.ts"
 import type { KubeObject } from "./kube-object.ts"
-import { type FieldError, invalidValue, required } from "./status-error.ts"
+import { type FieldError, forbiddenField, invalidValue, required } from "./status-error.ts"
 
 const specOf = (object: KubeObject): JsonObject => {
   if (!isObject(object["spec"])) object["spec"] = {}
@@ -108,6 +108,7 @@ const workload = (object: KubeObject): ReadonlyArray<FieldError> => {
 }
 
 const checks: Record<string, (object: KubeObject) => ReadonlyArray<FieldError>> = {
+  "/configmaps": (object) => checkConfigKeys(object),
   "/pods": (object) => containersRequired(object, "spec", "containers"),
   "/secrets": (object) =>
     Object.entries(asObject(object["data"])).flatMap(([key, value]) =>
@@ -118,6 +119,32 @@ const checks: Record<string, (object: KubeObject) => ReadonlyArray<FieldError>> 
   "apps/statefulsets": workload,
   "apps/daemonsets": workload,
   "batch/jobs": (object) => containersRequired(object, "spec", "template", "spec", "containers")
+}
+
+const configKey = /^[-._a-zA-Z0-9]+$/
+
+const checkConfigKeys = (object: KubeObject): ReadonlyArray<FieldError> =>
+  ["data", "binaryData"].flatMap((field) =>
+    Object.keys(asObject(object[field])).flatMap((key) =>
+      configKey.test(key)
+        ? []
+        : [
+            invalidValue(
+              `${field}[${key}]`,
+              key,
+              "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', " +
+                "regex used for validation is '[-._a-zA-Z0-9]+')"
+            )
+          ]
+    )
+  )
+
+/** What cannot be changed any more in a ConfigMap or Secret that says so; `key` is `group/resource`. */
+export const checkImmutable = (key: string, after: KubeObject, before: KubeObject): ReadonlyArray<FieldError> => {
+  if (!["/configmaps", "/secrets"].includes(key) || before["immutable"] !== true) return []
+  return ["data", "binaryData", "immutable"]
+    .filter((field) => !jsonEqual(after[field], before[field]))
+    .map((field) => forbiddenField(field, "field is immutable when `immutable` is set"))
 }
 
 /** The few rules of built-in kinds whose breach would otherwise surface far away. */

@@ -250,6 +250,12 @@ export const startEmbeddedCluster = (
         podLogs = hook
       },
       stop: () => stop,
-      restart: () => Effect.suspend(() => (running === undefined ? Effect.asVoid(failed("restart")(start(port))) : Effect.void))
+      restart: () =>
+        Effect.suspend(() => {
+          if (running !== undefined) return Effect.void
+          // A new process remembers nothing from before.
+          store.compactHistory()
+          return Effect.asVoid(failed("restart")(start(port)))
+        })
     }
   })

@@ -27,13 +27,14 @@ export const mediaType = (req: IncomingMessage): string => (req.headers["content
 
 const bodyTypes = ["application/json", "application/yaml"]
 
-/** Parses a JSON or YAML body; 400 if it is neither. */
-export const parseText = (text: string, yaml: boolean): unknown => {
+/** Parses a JSON or YAML body; 400, which begins with `problem`, if it is neither. */
+export const parseText = (text: string, yaml: boolean, problem?: string): unknown => {
   try {
-    return yaml ? parse(text) : JSON.parse(text)
+    // A real server's YAML is that of Go's libraries: `y` and `on` are booleans.
+    return yaml ? parse(text, { version: "1.1" }) : JSON.parse(text)
   } catch (cause) {
     const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
-    throw badRequest(`the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"}): ${message}`)
+    throw badRequest(`${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`)
   }
 }
 

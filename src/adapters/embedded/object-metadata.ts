@@ -45,6 +45,45 @@ const nameProblem = (rule: ResourceInfo["nameRule"], name: string): string | und
   }
 }
 
+const qualifiedPart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
+const qualifiedPartRule =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
+  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+
+/** What is wrong with a key such as `example.com/name` (k8s.io/apimachinery `util/validation` IsQualifiedName). */
+const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
+  const parts = key.split("/")
+  const [prefix, name = ""] = parts.length > 1 ? [parts.slice(0, -1).join("/"), parts.at(-1)] : [undefined, key]
+  const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "prefix part must be non-empty" : nameProblem("subdomain", prefix)
+  return [
+    ...(prefixProblem === undefined ? [] : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
+    ...(name === "" ? ["name part must be non-empty"] : name.length > 63 ? ["name part must be no more than 63 bytes"] : []),
+    ...(qualifiedPart.test(name) ? [] : [qualifiedPartRule])
+  ]
+}
+
+const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
+  keys.flatMap((key) => qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)))
+
+/** Finalizers without a domain that Kubernetes itself knows. */
+const standardFinalizers = ["orphan", "foregroundDeletion", "kubernetes"]
+
+const finalizerProblems = (info: ResourceInfo, finalizers: ReadonlyArray<string>): ReadonlyArray<FieldError> => [
+  ...badKeys("metadata.finalizers", finalizers),
+  ...finalizers.flatMap((one, index) =>
+    info.custom !== undefined || one.includes("/") || standardFinalizers.includes(one)
+      ? []
+      : [invalidValue(`metadata.finalizers[${index}]`, one, "name is neither a standard finalizer name nor is it fully qualified")]
+  )
+]
+
+const ownerProblems = (owners: NonNullable<ObjectMeta["ownerReferences"]>): ReadonlyArray<FieldError> =>
+  owners.flatMap((owner) =>
+    (["apiVersion", "kind", "name", "uid"] as const).flatMap((field) =>
+      owner[field] === "" ? [invalidValue(`metadata.ownerReferences.${field}`, "", "must not be empty")] : []
+    )
+  )
+
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 
 /** Checks name, labels and annotations; throws 422. */
@@ -56,6 +95,7 @@ export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
     const problem = nameProblem(info.nameRule, name)
     if (problem !== undefined) errors.push(invalidValue("metadata.name", name, problem))
   }
+  errors.push(...badKeys("metadata.labels", Object.keys(asObject(meta.labels))))
   for (const value of Object.values(asObject(meta.labels))) {
     if (typeof value !== "string" || value.length > 63 || !labelValue.test(value)) {
       errors.push(
@@ -72,5 +112,10 @@ export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
   for (const value of Object.values(asObject(meta.annotations))) {
     if (typeof value !== "string") errors.push(invalidValue("metadata.annotations", value, "must be a string"))
   }
+  // Keys of annotations may be in capitals; they are checked as if they were not.
+  for (const key of Object.keys(asObject(meta.annotations))) {
+    for (const problem of qualifiedNameProblems(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, problem))
+  }
+  errors.push(...finalizerProblems(info, meta.finalizers ?? []), ...ownerProblems(meta.ownerReferences ?? []))
   if (errors.length > 0) throw invalid(info, name, errors)
 }

@@ -1,4 +1,4 @@
-import { applyBuiltInDefaults, checkBuiltIn } from "./built-in-defaults.ts"
+import { applyBuiltInDefaults, checkBuiltIn, checkImmutable } from "./built-in-defaults.ts"
 import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
@@ -42,7 +42,12 @@ export interface DeleteOptions {
 export interface WriteOptions {
   /** Validates and answers, but keeps nothing. */
   readonly dryRun?: boolean | undefined
+  /** A patch that changes the uid is wrong, unless only the status counts; a replacement with another uid is meant for another object. */
+  readonly patch?: boolean | undefined
 }
+
+/** Namespaces that nobody can delete. */
+const immortal = ["default", "kube-system", "kube-public"]
 
 type StatusPart = "status" | undefined
 
@@ -132,7 +137,7 @@ export class ObjectStore {
     const name = meta.name ?? ""
     checkMetadata(info, meta)
     this.#checkNamespace(info, meta.namespace, name)
-    if (meta.resourceVersion) throw errors.badRequest("resourceVersion should not be set on objects to be created")
+    if (meta.resourceVersion) throw new errors.ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if (this.#collection(info).has(keyOf(draft))) throw errors.alreadyExists(info, name)
     meta.uid = randomUid(this.#random)
     meta.creationTimestamp = kubeTime(this.#now())
@@ -182,11 +187,12 @@ export class ObjectStore {
     const current = this.#collection(info).get(objectKey(info.namespaced ? namespace : undefined, name))
     if (current === undefined) throw errors.notFound(info, name)
     if (options.uid !== undefined && options.uid !== current.metadata.uid) {
-      throw errors.wrongUid(info, name, options.uid, current.metadata.uid ?? "")
+      throw errors.preconditionFailed(info, name, "UID", options.uid, current.metadata.uid ?? "")
     }
     if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
-      throw errors.staleVersion(info, name)
+      throw errors.preconditionFailed(info, name, "ResourceVersion", options.resourceVersion, current.metadata.resourceVersion ?? "")
     }
+    if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name)) throw errors.forbidden(info, name, "this namespace may not be deleted")
     if (options.dryRun === true) return asVersion(current, info)
     if (options.propagationPolicy === "Orphan") this.#orphanDependents(current)
     const draft = structuredClone(current)
@@ -247,12 +253,14 @@ export class ObjectStore {
     if (part === "status" && !hasStatus(info)) throw errors.noSuchResource()
     const current = this.#collection(info).get(objectKey(info.namespaced ? meta.namespace : undefined, name))
     if (current === undefined) throw errors.notFound(info, name)
-    if (meta.uid && meta.uid !== current.metadata.uid) throw errors.wrongUid(info, name, meta.uid, current.metadata.uid ?? "")
     if (!meta.resourceVersion && info.custom !== undefined) {
       throw errors.invalid(info, name, [errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
     }
     if (meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
-
+    if (meta.uid && meta.uid !== current.metadata.uid) {
+      if (options.patch !== true) throw errors.wrongUid(info, name, meta.uid, current.metadata.uid ?? "")
+      if (part !== "status") throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", meta.uid, "field is immutable")])
+    }
     const draft = structuredClone(part === "status" ? current : object)
     draft.apiVersion = apiVersionOf(info)
     draft.kind = info.kind
@@ -265,7 +273,12 @@ export class ObjectStore {
       if (current["status"] !== undefined) draft["status"] = structuredClone(current["status"])
     }
     this.#keepServerMetadata(draft, current)
-    if (part === undefined) this.#checkFinalizers(info, draft, current)
+    if (part === undefined) {
+      checkMetadata(info, draft.metadata)
+      this.#checkFinalizers(info, draft, current)
+      const wrong = checkImmutable(storageKey(info), draft, current)
+      if (wrong.length > 0) throw errors.invalid(info, name, wrong)
+    }
     this.#admit(info, draft)
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1

@@ -3,8 +3,7 @@ import { type JsonObject, asArray, isObject, jsonEqual, setField } from "./json.
 import { strategicMerge } from "./list-topology.ts"
 import { ApiError, badRequest } from "./status-error.ts"
 
-const unprocessable = (message: string): ApiError =>
-  new ApiError(422, "Invalid", `the server rejected our request due to an error in our request: ${message}`, {})
+const unprocessable = (): ApiError => new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 /** RFC 6902. Throws 400 for something that is no patch, 422 for one that does not fit the object. */
 export const applyJsonPatch = (object: JsonObject, patch: unknown): JsonObject => {
@@ -13,12 +12,11 @@ export const applyJsonPatch = (object: JsonObject, patch: unknown): JsonObject =
   }
   try {
     const result: unknown = fastJsonPatch.applyPatch(structuredClone(object), patch, true, true, true).newDocument
-    if (!isObject(result)) throw unprocessable("the patch leaves no object")
+    if (!isObject(result)) throw unprocessable()
     return result
   } catch (cause) {
     if (cause instanceof ApiError) throw cause
-    const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause)
-    throw unprocessable(message)
+    throw unprocessable()
   }
 }
 

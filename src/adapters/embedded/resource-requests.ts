@@ -6,8 +6,9 @@ import type { ResourceInfo } from "./resource-info.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
-import { badRequest, methodNotAllowed, noSuchResource, notFound } from "./status-error.ts"
+import { badRequest, invalid, methodNotAllowed, noSuchResource, notFound, unsupportedValue } from "./status-error.ts"
 import { partialMetadata, toTable } from "./tables.ts"
+import { checkListVersion, pageOf } from "./list-page.ts"
 import { serveWatch } from "./watch-request.ts"
 
 const listBody = (
@@ -50,14 +51,20 @@ const selection = ({ access, query }: ResourceRequest, info: ResourceInfo) => ({
   fieldSelector: query.get("fieldSelector") ?? undefined
 })
 
+const policies: ReadonlyArray<string> = ["Foreground", "Background", "Orphan"]
+
 const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOptions> => {
   const body = (await readObject(req)) ?? {}
   const orphan = body["orphanDependents"] === true || query.get("orphanDependents") === "true"
   const dryRun = query.get("dryRun") ?? (Array.isArray(body["dryRun"]) ? body["dryRun"][0] : undefined)
+  const policy = asString(body["propagationPolicy"]) ?? query.get("propagationPolicy") ?? undefined
+  if (policy !== undefined && !policies.includes(policy)) {
+    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [unsupportedValue("propagationPolicy", policy, [...policies, "nil"])])
+  }
   return {
     uid: asString(at(body, "preconditions", "uid")),
     resourceVersion: asString(at(body, "preconditions", "resourceVersion")),
-    propagationPolicy: asString(body["propagationPolicy"]) ?? query.get("propagationPolicy") ?? (orphan ? "Orphan" : undefined),
+    propagationPolicy: policy ?? (orphan ? "Orphan" : undefined),
     dryRun: dryRun === "All"
   }
 }
@@ -149,7 +156,7 @@ const serveSubresource = async (context: ServerContext, request: ResourceRequest
     case "status patch":
       return sendWritten(context, request, info, await patchObject(context, request, info))
     default:
-      throw methodNotAllowed(info, access.verb)
+      throw methodNotAllowed()
   }
 }
 
@@ -167,7 +174,7 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
   if (info.namespaced && access.namespace === "" && access.name !== "") throw noSuchResource()
   if (!info.namespaced && access.namespace !== "" && info.resource !== "namespaces") throw noSuchResource()
   if (access.subresource !== "") return serveSubresource(context, request, info)
-  if (!info.verbs.includes(access.verb)) throw methodNotAllowed(info, access.verb)
+  if (!info.verbs.includes(access.verb)) throw methodNotAllowed()
   switch (access.verb) {
     case "get":
       return serveObject(context, request, info)
@@ -175,11 +182,12 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
       return serveWatch(context, request, info)
     case "list": {
       const representation = negotiate(req.headers.accept)
-      const { items, resourceVersion } = context.store.list(info, selection(request, info))
-      return sendJson(res, 200, listBody(context, info, items, { resourceVersion }, representation, query.get("includeObject") ?? "Metadata"))
+      checkListVersion(query, context.store.resourceVersion)
+      const { items, metadata } = pageOf(context.store.list(info, selection(request, info)), query)
+      return sendJson(res, 200, listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata"))
     }
     case "create": {
-      if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed(info, access.verb)
+      if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
       if (info.verbs.length === 1) {
         const review = answerReview(context, info.resource, request.identity, access.namespace, (await readObject(req)) ?? {})
         if (review === undefined) throw noSuchResource()
@@ -196,7 +204,7 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
     case "deletecollection":
       return deleteCollection(context, request, info)
     default:
-      throw methodNotAllowed(info, access.verb)
+      throw methodNotAllowed()
   }
 }
 

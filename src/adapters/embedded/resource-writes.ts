@@ -1,13 +1,13 @@
 import type { ResourceInfo } from "./resource-info.ts"
 import { hasStatus } from "./resource-info.ts"
 import { mediaType, parseText, readBody, readObject } from "./http-io.ts"
-import { type JsonObject, asString, isObject } from "./json.ts"
+import { type JsonObject, asObject, asString, isObject } from "./json.ts"
 import { type KubeObject, apiVersionOf, isKubeObject } from "./kube-object.ts"
 import { applyListType } from "./list-topology.ts"
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch } from "./patches.ts"
 import { type Manager, serverSideApply, trackUpdate } from "./server-side-apply.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
-import { badRequest, invalid, notFound, required, unsupportedMediaType } from "./status-error.ts"
+import { badRequest, invalid, invalidValue, notFound, required, unsupportedMediaType, unsupportedValue } from "./status-error.ts"
 
 export interface Written {
   readonly code: 200 | 201
@@ -21,38 +21,48 @@ const managerOf = ({ req, query, access }: ResourceRequest, operation: Manager["
   ...(access.subresource === "" ? {} : { subresource: access.subresource })
 })
 
-const isDryRun = (query: URLSearchParams): boolean => {
+/** Kinds of the options that a request brings in its query, as refusals name them. */
+type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions"
+
+const isDryRun = (query: URLSearchParams, options: OptionsKind): boolean => {
   const value = query.get("dryRun")
   if (value === null || value === "") return false
-  if (value !== "All") throw badRequest(`Invalid value: ${JSON.stringify([value])}: dryRun: supported values: "All"`)
+  if (value !== "All") throw invalid({ group: "meta.k8s.io", kind: options }, "", [unsupportedValue("dryRun", [value], ["All"])])
   return true
 }
 
 const isStringMap = (value: unknown): boolean => isObject(value) && Object.values(value).every((item) => typeof item === "string")
 
 const metadataTypes: Record<string, { readonly wanted: string; readonly fits: (value: unknown) => boolean }> = {
-  name: { wanted: "a string", fits: (value) => typeof value === "string" },
-  generateName: { wanted: "a string", fits: (value) => typeof value === "string" },
-  namespace: { wanted: "a string", fits: (value) => typeof value === "string" },
-  resourceVersion: { wanted: "a string", fits: (value) => typeof value === "string" },
-  uid: { wanted: "a string", fits: (value) => typeof value === "string" },
-  labels: { wanted: "a map of strings", fits: isStringMap },
-  annotations: { wanted: "a map of strings", fits: isStringMap },
-  finalizers: { wanted: "a list of strings", fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string") },
+  name: { wanted: "string", fits: (value) => typeof value === "string" },
+  generateName: { wanted: "string", fits: (value) => typeof value === "string" },
+  namespace: { wanted: "string", fits: (value) => typeof value === "string" },
+  resourceVersion: { wanted: "string", fits: (value) => typeof value === "string" },
+  uid: { wanted: "string", fits: (value) => typeof value === "string" },
+  labels: { wanted: "map[string]string", fits: isStringMap },
+  annotations: { wanted: "map[string]string", fits: isStringMap },
+  finalizers: { wanted: "[]string", fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string") },
   ownerReferences: {
-    wanted: "a list of references with apiVersion, kind, name and uid",
+    wanted: "[]OwnerReference",
     fits: (value) =>
       Array.isArray(value) &&
       value.every((item) => isObject(item) && ["apiVersion", "kind", "name", "uid"].every((field) => typeof item[field] === "string"))
   },
-  managedFields: { wanted: "a list of entries", fits: (value) => Array.isArray(value) && value.every(isObject) }
+  managedFields: { wanted: "[]ManagedFieldsEntry", fits: (value) => Array.isArray(value) && value.every(isObject) }
 }
+
+/** A JSON value's type in the words of a real server. */
+const jsonType = (value: unknown): string => (Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
 
 /** Makes a decoded body an object of the resource of the request, or says what is wrong with it. */
 const conform = (body: JsonObject, info: ResourceInfo, access: ResourceRequest["access"]): KubeObject => {
   const expected = apiVersionOf(info)
   const object: JsonObject = { apiVersion: expected, kind: info.kind, ...body, metadata: body["metadata"] ?? {} }
   if (info.custom !== undefined && typeof body["kind"] !== "string") throw badRequest("Object 'Kind' is missing in the body of the request")
+  if (object["kind"] !== info.kind && info.custom !== undefined) {
+    const name = asString(asObject(object["metadata"])["name"]) ?? ""
+    throw invalid({ group: info.group, kind: String(object["kind"]) }, name, [invalidValue("kind", object["kind"], `must be ${info.kind}`)])
+  }
   if (object["kind"] !== info.kind) {
     throw badRequest(`the kind in the data (${String(object["kind"])}) does not match the expected kind (${info.kind})`)
   }
@@ -65,8 +75,8 @@ const conform = (body: JsonObject, info: ResourceInfo, access: ResourceRequest["
     if (value === null) delete object.metadata[field as keyof typeof metadata]
     else if (metadataTypes[field]?.fits(value) === false) {
       throw badRequest(
-        `${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: json: cannot unmarshal metadata.${field}: ` +
-          `it must be ${metadataTypes[field]?.wanted}`
+        `${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: json: cannot unmarshal ${jsonType(value)} into Go struct ` +
+          `field ObjectMeta.metadata.${field} of type ${metadataTypes[field]?.wanted}`
       )
     }
   }
@@ -83,9 +93,12 @@ const conform = (body: JsonObject, info: ResourceInfo, access: ResourceRequest["
   return object
 }
 
+const validations: ReadonlyArray<string> = ["", "Ignore", "Strict", "Warn"]
+
 /** `fieldValidation`: what to do about fields that the schema does not know. Returns warnings. */
-const unknownFields = (info: ResourceInfo, object: KubeObject, query: URLSearchParams): ReadonlyArray<string> => {
+const unknownFields = (info: ResourceInfo, object: KubeObject, query: URLSearchParams, options: OptionsKind): ReadonlyArray<string> => {
   const mode = query.get("fieldValidation") ?? "Warn"
+  if (!validations.includes(mode)) throw invalid({ group: "meta.k8s.io", kind: options }, "", [unsupportedValue("fieldValidation", mode, validations)])
   if (info.custom === undefined || mode === "Ignore") return []
   const warnings = info.custom.schema.prune(structuredClone(object)).map((path) => `unknown field ${JSON.stringify(path)}`)
   if (mode === "Strict" && warnings.length > 0) {
@@ -126,13 +139,14 @@ export const createObject = async (context: ServerContext, request: ResourceRequ
   const body = await readObject(request.req)
   if (body === undefined) throw badRequest("the body of the request was empty")
   const object = conform(body, info, request.access)
-  const warnings = unknownFields(info, object, request.query)
+  const warnings = unknownFields(info, object, request.query, "CreateOptions")
   const draft = managed(context, request, info, undefined, object)
-  return { code: 201, object: context.store.create(info, draft, { dryRun: isDryRun(request.query) }), warnings }
+  return { code: 201, object: context.store.create(info, draft, { dryRun: isDryRun(request.query, "CreateOptions") }), warnings }
 }
 
 const store = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, draft: KubeObject): KubeObject => {
-  const options = { dryRun: isDryRun(request.query) }
+  const patch = request.access.verb === "patch"
+  const options = { dryRun: isDryRun(request.query, patch ? "PatchOptions" : "UpdateOptions"), patch }
   return request.access.subresource === "status"
     ? context.store.updateStatus(info, draft, options)
     : context.store.update(info, draft, options)
@@ -143,7 +157,7 @@ export const replaceObject = async (context: ServerContext, request: ResourceReq
   if (body === undefined) throw badRequest("the body of the request was empty")
   const object = conform(body, info, request.access)
   const before = mustExist(context, info, request.access)
-  const warnings = unknownFields(info, object, request.query)
+  const warnings = unknownFields(info, object, request.query, "UpdateOptions")
   return { code: 200, object: store(context, request, info, managed(context, request, info, before, object)), warnings }
 }
 
@@ -168,21 +182,24 @@ const apply = (context: ServerContext, request: ResourceRequest, info: ResourceI
   const { status, spec: _, ...meta } = applied
   const wanted: KubeObject = onlyStatus ? { ...meta, ...(status === undefined ? {} : { status }) } : applied
   if (!onlyStatus && hasStatus(info)) delete wanted["status"]
-  const warnings = unknownFields(info, wanted, request.query)
+  const warnings = unknownFields(info, wanted, request.query, "PatchOptions")
   const merged = serverSideApply(live, wanted, managerOf(request, "Apply"), {
     force: request.query.get("force") === "true",
     now: context.now(),
     listType: applyListType(info)
   })
   if (live !== undefined) return { code: 200, object: store(context, request, info, merged), warnings }
-  return { code: 201, object: context.store.create(info, merged, { dryRun: isDryRun(request.query) }), warnings }
+  return { code: 201, object: context.store.create(info, merged, { dryRun: isDryRun(request.query, "PatchOptions") }), warnings }
 }
 
 export const patchObject = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<Written> => {
   const type = mediaType(request.req)
   const supported = [jsonPatch, mergePatch, ...(info.custom === undefined ? [strategicPatch] : []), applyPatch]
   if (!supported.includes(type)) throw unsupportedMediaType(type, supported)
-  const patch = parseText((await readBody(request.req)).toString("utf8"), type === applyPatch)
+  const patch = parseText((await readBody(request.req)).toString("utf8"), type === applyPatch, "error decoding patch")
+  if (type === mergePatch && !isObject(patch)) {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`)
+  }
   if (type === applyPatch) return apply(context, request, info, patch)
   const before = mustExist(context, info, request.access)
   const patched =
@@ -193,6 +210,6 @@ export const patchObject = async (context: ServerContext, request: ResourceReque
         : applyStrategicMergePatch(before, patch)
   if (!isObject(patched)) throw badRequest("the patch leaves no object")
   const object = conform(patched, info, request.access)
-  const warnings = unknownFields(info, object, request.query)
+  const warnings = unknownFields(info, object, request.query, "PatchOptions")
   return { code: 200, object: store(context, request, info, managed(context, request, info, before, object)), warnings }
 }

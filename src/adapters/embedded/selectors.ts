@@ -83,6 +83,14 @@ const selectableFields: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/events": ["involvedObject.kind", "involvedObject.name", "involvedObject.namespace", "involvedObject.uid", "reason", "type"]
 }
 
+/** Kinds of a real server's own groups differ in their words; custom resources are as the old core kinds. */
+const notSelectable = (field: string, key: string): string => {
+  if (key === "batch/jobs") return `field label ${JSON.stringify(field)} not supported for Job`
+  return key === "/configmaps" || key.startsWith("apps/")
+    ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+    : `field label not supported: ${field}`
+}
+
 /** Parses a field selector of a collection (`group/resource`); 400 for a field that it cannot be selected by. */
 export const parseFieldSelector = (text: string | undefined, key: string): ObjectPredicate => {
   if (text === undefined || text.trim() === "") return () => true
@@ -90,7 +98,7 @@ export const parseFieldSelector = (text: string | undefined, key: string): Objec
     const match = /^\s*([^\s=!]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(term)
     if (match === null) throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(term)}`)
     const [, field = "", operator, value = ""] = match
-    if (![...common, ...(selectableFields[key] ?? [])].includes(field)) throw badRequest(`field label not supported: ${field}`)
+    if (![...common, ...(selectableFields[key] ?? [])].includes(field)) throw badRequest(notSelectable(field, key))
     const path = field.split(".")
     return (object: KubeObject) => ((asString(at(object, ...path)) ?? "") === value) === (operator !== "!=")
   })

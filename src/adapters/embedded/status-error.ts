@@ -44,7 +44,7 @@ export class ApiError extends Error {
       metadata: {},
       status: "Failure",
       message,
-      reason,
+      ...(reason === "" ? {} : { reason }),
       ...(details === undefined ? {} : { details }),
       code
     }
@@ -79,8 +79,22 @@ export const conflict = (of: Named, name: string, why: string): ApiError =>
 export const staleVersion = (of: Named, name: string): ApiError =>
   conflict(of, name, "the object has been modified; please apply your changes to the latest version and try again")
 
+/** A replacement that is meant for another object of the name. */
 export const wrongUid = (of: Named, name: string, wanted: string, found: string): ApiError =>
   conflict(of, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`)
+
+/** A deletion that is meant for another object of the name, or for an older state of it. Such an answer names the kind, not the plural. */
+export const preconditionFailed = (
+  of: { readonly group: string; readonly kind: string },
+  name: string,
+  what: "UID" | "ResourceVersion",
+  wanted: string,
+  found: string
+): ApiError => {
+  const why = what === "UID" ? "deleted and then recreated" : "modified"
+  const differs = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found})`
+  return conflict({ group: of.group, resource: of.kind }, name, `${differs}. The object might have been ${why}`)
+}
 
 export const forbidden = (of: Named, name: string, why: string): ApiError =>
   new ApiError(403, "Forbidden", `${qualified(of)}${name === "" ? "" : ` "${name}"`} is forbidden: ${why}`, detailsOf(of, name))
@@ -92,8 +106,8 @@ export const unauthorized = (): ApiError => new ApiError(401, "Unauthorized", "U
 export const expired = (requested: number, oldest: number): ApiError =>
   new ApiError(410, "Expired", `too old resource version: ${requested} (${oldest})`)
 
-export const methodNotAllowed = (of: Named, verb: string): ApiError =>
-  new ApiError(405, "MethodNotAllowed", `${verb} is not supported on resources of kind "${qualified(of)}"`, detailsOf(of, ""))
+export const methodNotAllowed = (): ApiError =>
+  new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 export const unsupportedMediaType = (found: string, supported: ReadonlyArray<string>): ApiError =>
   new ApiError(
@@ -130,6 +144,14 @@ export const invalidValue = (field: string, value: unknown, detail: string): Fie
   message: `Invalid value: ${JSON.stringify(value) ?? "null"}: ${detail}`,
   field
 })
+
+export const unsupportedValue = (field: string, value: unknown, supported: ReadonlyArray<string>): FieldError => ({
+  reason: "FieldValueNotSupported",
+  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(", ")}`,
+  field
+})
+
+export const forbiddenField = (field: string, detail: string): FieldError => ({ reason: "FieldValueForbidden", message: `Forbidden: ${detail}`, field })
 
 /** 422. `of.kind` is the kind, not the plural, as in a real server's answer. */
 export const invalid = (

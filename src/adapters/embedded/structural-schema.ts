@@ -129,6 +129,29 @@ const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject |
   return current
 }
 
+/** Items that a list of type `set` or `map` has twice. */
+const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArray<FieldError> => {
+  if (!isObject(schema)) return []
+  if (Array.isArray(value)) {
+    const keys = asStrings(schema["x-kubernetes-list-map-keys"])
+    const type = schema["x-kubernetes-list-type"]
+    const identity = (item: unknown): unknown => (type === "map" ? Object.fromEntries(keys.map((key) => [key, asObject(item)[key]])) : item)
+    const inside = value.flatMap((item, index) => duplicates(item, schema["items"], `${path}[${index}]`))
+    if (type !== "map" && type !== "set") return inside
+    const seen = value.map((item) => JSON.stringify(identity(item)))
+    return [
+      ...inside,
+      ...seen.flatMap((text, index) =>
+        seen.indexOf(text) < index ? [{ reason: "FieldValueDuplicate", message: `Duplicate value: ${text}`, field: `${path}[${index}]` }] : []
+      )
+    ]
+  }
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, item]) =>
+    duplicates(item, own(propertiesOf(schema), key) ?? schema["additionalProperties"], path === "" ? key : `${path}.${key}`)
+  )
+}
+
 /** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern). */
 export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
@@ -142,7 +165,7 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
     },
     applyDefaults: (object) => defaultValue(object, root),
     validate: (object) => {
-      if (check(object)) return []
+      if (check(object)) return duplicates(object, root, "")
       const errors = check.errors ?? []
       const branches = errors.filter((error) => ["anyOf", "oneOf", "not"].includes(error.keyword)).map((error) => `${error.schemaPath}/`)
       return errors.filter((error) => !branches.some((branch) => error.schemaPath.startsWith(branch))).map(toFieldError)

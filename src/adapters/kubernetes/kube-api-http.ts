@@ -45,6 +45,13 @@ export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
   return typeof reason === "string" && reasons.has(reason) ? (reason as KubeErrorReason) : (byCode[code] ?? "Other")
 }
 
+/** A patch was meant for an object that has been made anew: its uid, a server says, cannot be changed. */
+const isOfAnother = (status: Readonly<Record<string, unknown>>): boolean => {
+  const details = isRecord(status["details"]) ? status["details"] : {}
+  const causes: ReadonlyArray<unknown> = Array.isArray(details["causes"]) ? details["causes"] : []
+  return status["reason"] === "Invalid" && causes.some((cause) => isRecord(cause) && cause["field"] === "metadata.uid")
+}
+
 /** Kubernetes gives whole seconds; the header's other form, a date, is not used there. */
 const retryAfter = (header: string | ReadonlyArray<string> | undefined): number | undefined =>
   typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined
@@ -138,7 +145,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
       const pause = retryAfter(response.headers["retry-after"])
       try {
         const status: unknown = JSON.parse(text)
-        if (isRecord(status)) return failure(operation, reasonOf(code, status["reason"]), String(status["message"] ?? text), code, pause)
+        if (isRecord(status)) return failure(operation, isOfAnother(status) ? "Conflict" : reasonOf(code, status["reason"]), String(status["message"] ?? text), code, pause)
       } catch {
         // Not every proxy in front of an API server answers with a Status.
       }

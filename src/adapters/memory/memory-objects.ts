@@ -214,7 +214,9 @@ export class MemoryObjects {
     const { metadata = {}, status, ...rest } = patch as { readonly metadata?: Json; readonly status?: unknown }
     const { resourceVersion, uid, ...metadataChange } = metadata
     const isStale = resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion
-    if (isStale || (uid !== undefined && uid !== known.metadata.uid)) {
+    // A patch of a status changes whatever has the name by now, unless it says the version.
+    const isOther = options?.subresource !== "status" && uid !== undefined && uid !== known.metadata.uid
+    if (isStale || isOther) {
       return Result.fail(this.error(`patch ${name}`, "Conflict", "the object has been modified", 409))
     }
     const change = options?.subresource === "status" ? { status } : { metadata: metadataChange, ...rest }

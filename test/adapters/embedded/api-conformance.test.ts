@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, it } from "vitest"
-import { conformanceCases, runCase } from "./api-conformance.ts"
+import { conformanceCases } from "../../kubernetes/conformance/conformance-cases.ts"
+import { runCase } from "../../kubernetes/conformance/context.ts"
 import { type RunningCluster, runCluster } from "./running-cluster.ts"
 
 describe("embedded API server", () => {

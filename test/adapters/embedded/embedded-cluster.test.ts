@@ -76,7 +76,7 @@ spec:
 
   it("refuses who has no credentials, but tells everybody that it is alive", async () => {
     const stranger = new ApiClient(running.cluster.server, running.cluster.caPem, {})
-    expect(await stranger.get("/api/v1/pods")).toMatchObject({ code: 401, body: { kind: "Status", reason: "Unauthorized", code: 401 } })
+    expect(await stranger.get("/api/v1/pods")).toMatchObject({ code: 403, body: { kind: "Status", reason: "Forbidden", message: expect.stringContaining("system:anonymous") as string } })
     expect((await stranger.get("/readyz")).text).toBe("ok")
     const other = await runCluster()
     const foreign = new ApiClient(running.cluster.server, running.cluster.caPem, other.adminCredentials)

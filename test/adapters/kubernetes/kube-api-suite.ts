@@ -70,7 +70,7 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       await run(admin.mergePatch(configMaps, "stale", { data: { a: "1" } }, { namespace: "default" }))
       const patch = (meta: object) => admin.mergePatch(configMaps, "stale", { metadata: meta, data: { a: "2" } }, { namespace: "default" })
       expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }))).toMatchObject({ reason: "Conflict", code: 409 })
-      expect(await failureOf(patch({ uid: "00000000-0000-0000-0000-000000000000" }))).toMatchObject({ reason: "Conflict", code: 409 })
+      expect(await failureOf(patch({ uid: "00000000-0000-0000-0000-000000000000" }))).toMatchObject({ reason: "Conflict" })
       expect((await run(admin.get(configMaps, "stale", "default")))["data"]).toEqual({ a: "1" })
     })
 
@@ -92,6 +92,16 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
       await run(admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-03T00:00:00Z" } }))
       expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
+    })
+
+    it("have a status whose patches are refused for a stale version, but not for another uid", async () => {
+      const { admin } = server()
+      const { metadata } = await run(admin.create(mirrordClusterSessions, session("status-of-another")))
+      const patch = (meta: object, connectedTimestamp: string) =>
+        admin.mergePatch(mirrordClusterSessions, "status-of-another", { metadata: meta, status: { connectedTimestamp } }, { subresource: "status" })
+      const uid = "00000000-0000-0000-0000-000000000000"
+      expect(await run(patch({ uid }, "2026-01-01T00:00:00Z"))).toMatchObject({ metadata: { uid: metadata.uid }, status: { connectedTimestamp: "2026-01-01T00:00:00Z" } })
+      expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }, "2026-01-02T00:00:00Z"))).toMatchObject({ reason: "Conflict", code: 409 })
     })
 
     it("that break their schema are Invalid, with the field's name", async () => {
@@ -167,7 +177,11 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       expect(error.code).toBeUndefined()
       await restart()
       expect((await run(admin.get(configMaps, "r1", "default"))).metadata.name).toBe("r1")
-      const second = follow(admin, resourceVersion, "restart")
+      // A server that was restarted remembers nothing from before.
+      expect(await run(Fiber.join(follow(admin, resourceVersion, "restart").fiber))).toMatchObject({ _tag: "Failure", failure: { reason: "Gone", code: 410 } })
+      const list = await run(admin.list(configMaps, { namespace: "default" }))
+      const second = follow(admin, list.resourceVersion, "restart")
+      await run(admin.mergePatch(configMaps, "r1", { data: { a: "1" } }, { namespace: "default" }))
       expect(await second.next()).toBe("Changed r1")
       await run(Fiber.interrupt(second.fiber))
     })

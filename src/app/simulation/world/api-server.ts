@@ -77,8 +77,10 @@ export class ApiServer {
     }
   }
 
+  /** Starts it again. A new process knows no older versions to watch from. */
   start(): void {
     this.#down = false
+    this.objects.forgetHistory()
   }
 
   /** The API as one caller sees it from where it runs. */

@@ -1,0 +1,79 @@
+import { expect } from "vitest"
+import { asNumber, asString, at } from "../../../src/adapters/embedded/json.ts"
+import { ApiClient, eventually } from "../../adapters/embedded/api-client.ts"
+import { type ConformanceCase, mapsOf, expectStatus } from "./context.ts"
+
+export const accessCases: ReadonlyArray<ConformanceCase> = [
+  {
+    name: "RBAC: refused in a real server's words, then allowed",
+    run: async ({ admin, namespace, as }) => {
+      const user = `ann-${namespace}`
+      const ann = await as(user)
+      const refused = await ann.get(`/api/v1/namespaces/${namespace}/pods`)
+      expectStatus(refused, 403, "Forbidden", `pods is forbidden: User "${user}" cannot list resource "pods" in API group "" in the namespace "${namespace}"`)
+      expect(refused.body["details"]).toEqual({ kind: "pods" })
+      expectStatus(await ann.get("/apis/apps/v1/deployments"), 403, "Forbidden", `deployments.apps is forbidden: User "${user}" cannot list resource "deployments" in API group "apps" at the cluster scope`)
+      expectStatus(await ann.get(`/api/v1/namespaces/${namespace}/pods/p`), 403, "Forbidden", `pods "p" is forbidden: User "${user}" cannot get resource "pods" in API group "" in the namespace "${namespace}"`)
+      expectStatus(await ann.get("/metrics"), 403, "Forbidden", `forbidden: User "${user}" cannot get path "/metrics"`)
+      const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+      await admin.post(`${rbac}/roles`, {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "Role",
+        metadata: { name: "reader" },
+        rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }, { apiGroups: [""], resources: ["configmaps"], resourceNames: ["one"], verbs: ["get"] }]
+      })
+      await admin.post(`${rbac}/rolebindings`, {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        metadata: { name: "reader" },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "reader" },
+        subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }]
+      })
+      await eventually(() => ann.get(`/api/v1/namespaces/${namespace}/pods`), (answer) => answer.code === 200)
+      expect((await ann.get(`/api/v1/namespaces/${namespace}/pods?watch=true`)).code).toBe(403)
+      expect((await ann.get(`${mapsOf(namespace)}/one`)).code).toBe(404)
+      expect((await ann.get(`${mapsOf(namespace)}/two`)).code).toBe(403)
+    }
+  },
+  {
+    name: "access reviews",
+    run: async ({ admin, namespace, as }) => {
+      const ann = await as("ann", ["team"])
+      const resourceAttributes = { namespace, verb: "list", resource: "pods", group: "" }
+      const self = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } }
+      const path = "/apis/authorization.k8s.io/v1"
+      expect(at((await ann.post(`${path}/selfsubjectaccessreviews`, self)).body, "status", "allowed")).toBe(false)
+      expect(at((await admin.post(`${path}/selfsubjectaccessreviews`, self)).body, "status", "allowed")).toBe(true)
+      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "bob", groups: ["system:masters"], resourceAttributes } }
+      const answer = await admin.post(`${path}/subjectaccessreviews`, review)
+      expect(answer.code).toBe(201)
+      expect(at(answer.body, "status", "allowed")).toBe(true)
+      expect((await ann.post(`${path}/subjectaccessreviews`, review)).code).toBe(403)
+    }
+  },
+  {
+    name: "service account tokens are requested, used and reviewed",
+    run: async ({ admin, namespace, cluster }) => {
+      await admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "bot" } })
+      const request = (expirationSeconds: number) =>
+        admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts/bot/token`, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds } })
+      expectStatus(await request(60), 422, "Invalid", /spec\.expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes/)
+      const issued = await request(600)
+      expect(issued.code).toBe(201)
+      const token = asString(at(issued.body, "status", "token")) ?? ""
+      const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
+      expect((asNumber(claims.exp) ?? 0) - (asNumber(claims.iat) ?? 0)).toBe(600)
+      expect(claims["kubernetes.io"]).toMatchObject({ namespace, serviceaccount: { name: "bot" } })
+      const bot = new ApiClient(cluster.server, cluster.caPem, { token })
+      const user = `system:serviceaccount:${namespace}:bot`
+      expectStatus(await bot.get(mapsOf(namespace)), 403, "Forbidden", `configmaps is forbidden: User "${user}" cannot list resource "configmaps" in API group "" in the namespace "${namespace}"`)
+      const review = await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } })
+      expect(review.body["status"]).toMatchObject({ authenticated: true, user: { username: user, groups: expect.arrayContaining(["system:serviceaccounts", `system:serviceaccounts:${namespace}`]) } })
+      const forged = await admin.post("/apis/authentication.k8s.io/v1/tokenreviews", { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: `${token.slice(0, -8)}AAAAAAAA` } })
+      expect(at(forged.body, "status", "authenticated")).toBeFalsy()
+      expectStatus(await new ApiClient(cluster.server, cluster.caPem, { token: "nonsense" }).get(mapsOf(namespace)), 401, "Unauthorized", "Unauthorized")
+      await admin.delete(`/api/v1/namespaces/${namespace}/serviceaccounts/bot`)
+      await eventually(() => bot.get(mapsOf(namespace)), (answer) => answer.code === 401)
+    }
+  }
+]

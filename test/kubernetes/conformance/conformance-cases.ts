@@ -1,0 +1,21 @@
+import { accessCases } from "./access.ts"
+import type { ConformanceCase } from "./context.ts"
+import { customResourcesCases } from "./custom-resources.ts"
+import { deletionCases } from "./deletion.ts"
+import { discoveryCases } from "./discovery.ts"
+import { objectsCases } from "./objects.ts"
+import { patchesCases } from "./patches.ts"
+import { refusalCases } from "./refusals.ts"
+import { watchesCases } from "./watches.ts"
+
+/** What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is wrong. */
+export const conformanceCases: ReadonlyArray<ConformanceCase> = [
+  ...discoveryCases,
+  ...objectsCases,
+  ...watchesCases,
+  ...deletionCases,
+  ...patchesCases,
+  ...customResourcesCases,
+  ...accessCases,
+  ...refusalCases
+]
