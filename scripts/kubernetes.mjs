@@ -4,7 +4,7 @@
  * KUBEBUILDER_ASSETS or PATH have already is used as it is.
  */
 import { spawn, spawnSync } from "node:child_process"
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs"
+import { accessSync, constants, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -123,8 +123,16 @@ const build = (program, version, target) => {
   })
 }
 
+const readArguments = () => {
+  try {
+    return parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } }).values
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
+  }
+}
+
 const main = async () => {
-  const { values } = parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } })
+  const values = readArguments()
   if (values.help) return console.log(help)
   const { version } = values
   if (!versions.includes(version)) fail(`--version ${version} is not one that tests know: ${versions.join(", ")}`)
@@ -142,11 +150,10 @@ const main = async () => {
       continue
     }
     if (spawnSync("go", ["version"]).status !== 0) {
-      fail(`${program.name} ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)`)
+      fail(`${program.name} for Kubernetes ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)`)
     }
     await build(program, version, target)
   }
-  if (!existsSync(folder)) fail(`${folder} is gone`)
   console.log(folder)
 }
 

@@ -139,8 +139,8 @@ export class ApiClient {
     this.call("PATCH", `${path}?fieldManager=${manager}${force ? "&force=true" : ""}`, { body, contentType: "application/apply-patch+yaml" })
 
   /** Opens a watch. An answer other than 200 is an error. */
-  async watch(path: string): Promise<LineReader> {
-    const req = this.open("GET", path)
+  async watch(path: string, headers: Record<string, string> = {}): Promise<LineReader> {
+    const req = this.open("GET", path, { headers })
     const answered = once(req, "response")
     req.end()
     const res: IncomingMessage = (await answered)[0]

@@ -1,7 +1,76 @@
 import { expect } from "vitest"
-import { asNumber, asString, at } from "../../../src/adapters/embedded/json.ts"
+import { asNumber, asString, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
 import { ApiClient, eventually } from "../../adapters/embedded/api-client.ts"
-import { type ConformanceCase, mapsOf, expectStatus } from "./context.ts"
+import { configMap, type ConformanceCase, expectStatus, mapsOf } from "./context.ts"
+
+/** Somebody who has a role with one rule: what that lets them do, and what it does not. */
+const granted = (
+  name: string,
+  rule: JsonObject,
+  outcomes: ReadonlyArray<readonly [path: (namespace: string) => string, method: "GET" | "POST" | "DELETE", code: number | "allowed"]>
+): ConformanceCase => ({
+  name: `RBAC: ${name}`,
+  run: async ({ admin, as, namespace }) => {
+    const user = `bob-${namespace}`
+    const rbac = "/apis/rbac.authorization.k8s.io/v1"
+    await admin.post(`${rbac}/clusterroles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: user }, rules: [rule] })
+    await admin.post(`${rbac}/clusterrolebindings`, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: user },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: user },
+      subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }]
+    })
+    const bob = await as(user)
+    const ask = (path: string, method: string) => bob.call(method, path, method === "POST" ? { body: configMap("made") } : {})
+    // Roles become known a moment later on a real server.
+    for (const [path, method, code] of outcomes) {
+      if (code === 403) expect((await ask(path(namespace), method)).code).toBe(403)
+      else await eventually(() => ask(path(namespace), method), (answer) => (code === "allowed" ? answer.code !== 403 : answer.code === code))
+    }
+  }
+})
+
+const grantedCases: ReadonlyArray<ConformanceCase> = [
+  granted("any name, but not the collection, for get alone", { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }, [
+    [(namespace) => `${mapsOf(namespace)}/none`, "GET", 404],
+    [mapsOf, "GET", 403]
+  ]),
+  granted("creation alone lets nothing be deleted", { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }, [
+    [mapsOf, "POST", 201],
+    [(namespace) => `${mapsOf(namespace)}/made`, "DELETE", 403],
+    [mapsOf, "DELETE", 403]
+  ]),
+  granted("a star for resources is no star for groups", { apiGroups: [""], resources: ["*"], verbs: ["list"] }, [
+    [mapsOf, "GET", 200],
+    [(namespace) => `/apis/apps/v1/namespaces/${namespace}/deployments`, "GET", 403]
+  ]),
+  granted("a star for groups", { apiGroups: ["*"], resources: ["deployments"], verbs: ["*"] }, [
+    [(namespace) => `/apis/apps/v1/namespaces/${namespace}/deployments`, "GET", 200],
+    [mapsOf, "GET", 403]
+  ]),
+  granted("a resource is not its subresource", { apiGroups: [""], resources: ["pods"], verbs: ["get"] }, [
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p`, "GET", 404],
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p/log`, "GET", 403]
+  ]),
+  granted("a subresource is not its resource", { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] }, [
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p/log`, "GET", 404],
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p`, "GET", 403]
+  ]),
+  granted("a subresource of everything", { apiGroups: [""], resources: ["*/log"], verbs: ["get"] }, [
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p/log`, "GET", 404],
+    [(namespace) => `/api/v1/namespaces/${namespace}/pods/p`, "GET", 403]
+  ]),
+  granted("names of objects restrict what they are named for", { apiGroups: [""], resources: ["configmaps"], resourceNames: ["one"], verbs: ["get", "delete"] }, [
+    [(namespace) => `${mapsOf(namespace)}/one`, "GET", 404],
+    [(namespace) => `${mapsOf(namespace)}/two`, "GET", 403],
+    [mapsOf, "DELETE", 403]
+  ]),
+  granted("paths that are no resources", { nonResourceURLs: ["/metrics", "/debug/*"], verbs: ["get"] }, [
+    [() => "/metrics", "GET", "allowed"],
+    [() => "/logs/", "GET", 403]
+  ])
+]
 
 export const accessCases: ReadonlyArray<ConformanceCase> = [
   {
@@ -75,5 +144,6 @@ export const accessCases: ReadonlyArray<ConformanceCase> = [
       await admin.delete(`/api/v1/namespaces/${namespace}/serviceaccounts/bot`)
       await eventually(() => bot.get(mapsOf(namespace)), (answer) => answer.code === 401)
     }
-  }
+  },
+  ...grantedCases
 ]

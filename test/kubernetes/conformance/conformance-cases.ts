@@ -4,6 +4,7 @@ import { customResourcesCases } from "./custom-resources.ts"
 import { deletionCases } from "./deletion.ts"
 import { discoveryCases } from "./discovery.ts"
 import { objectsCases } from "./objects.ts"
+import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
 import { refusalCases } from "./refusals.ts"
 import { watchesCases } from "./watches.ts"
@@ -12,6 +13,7 @@ import { watchesCases } from "./watches.ts"
 export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...discoveryCases,
   ...objectsCases,
+  ...pageCases,
   ...watchesCases,
   ...deletionCases,
   ...patchesCases,

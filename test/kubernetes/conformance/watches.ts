@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { at } from "../../../src/adapters/embedded/json.ts"
-import { type ConformanceCase, configMap, mapsOf, meta } from "./context.ts"
+import { asArray, at } from "../../../src/adapters/embedded/json.ts"
+import { configMap, type ConformanceCase, mapsOf, meta, tableHeader } from "./context.ts"
 
 export const watchesCases: ReadonlyArray<ConformanceCase> = [
   {
@@ -74,6 +74,55 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
       const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(version)}`)
       expect(await watch.next()).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })
       await expect(watch.next()).rejects.toThrow("the stream ended")
+    }
+  },
+  {
+    name: "a watch of one object by its name",
+    run: async ({ admin, namespace }) => {
+      await admin.post(mapsOf(namespace), configMap("one"))
+      await admin.post(mapsOf(namespace), configMap("two"))
+      const version = String(meta(await admin.get(mapsOf(namespace)), "resourceVersion"))
+      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&fieldSelector=metadata.name%3Done&resourceVersion=${version}`)
+      for (const name of ["two", "one"]) await admin.merge(`${mapsOf(namespace)}/${name}`, { data: { x: "1" } })
+      expect(await watch.nextShort()).toBe("MODIFIED one")
+      watch.close()
+    }
+  },
+  {
+    name: "a watch that shows tables sends the columns once",
+    run: async ({ admin, namespace }) => {
+      const version = String(meta(await admin.get(mapsOf(namespace)), "resourceVersion"))
+      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${version}`, tableHeader)
+      await admin.post(mapsOf(namespace), configMap("a"))
+      await admin.post(mapsOf(namespace), configMap("b"))
+      const columns = async () => asArray(at(await watch.next(), "object", "columnDefinitions")).length
+      expect(await columns()).toBeGreaterThan(0)
+      expect(await columns()).toBe(0)
+      watch.close()
+    }
+  },
+  {
+    name: "a watch is told of an object that is deleted as it was last, with the version of its deletion",
+    run: async ({ admin, namespace }) => {
+      const made = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
+      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`)
+      await admin.delete(`${mapsOf(namespace)}/a`)
+      const { object, type } = await watch.next()
+      expect(type).toBe("DELETED")
+      expect(at(object, "data")).toEqual({ x: "1" })
+      expect(Number(at(object, "metadata", "resourceVersion"))).toBeGreaterThan(Number(meta(made, "resourceVersion")))
+      watch.close()
+    }
+  },
+  {
+    name: "a change that changes nothing is not told",
+    run: async ({ admin, namespace }) => {
+      const made = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
+      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`)
+      await admin.merge(`${mapsOf(namespace)}/a`, { data: { x: "1" } })
+      await admin.post(mapsOf(namespace), configMap("b"))
+      expect(await watch.nextShort()).toBe("ADDED b")
+      watch.close()
     }
   }
 ]
