@@ -51,8 +51,8 @@ export const noDeleteInUse: Invariant = {
             const use = byClient.get(event.client)
             if (use !== undefined) {
               use.connected = false
-              // Its operator closed it, or it leaves: the session was ended for it.
-              if (event._tag === "ClientEnded") suspicions.delete(use)
+              // Its operator closed it, or it leaves: the session was ended for it. What it was told may be lost with its connection.
+              if (event._tag === "ClientEnded" || event.reason === "connection reset") suspicions.delete(use)
             }
             return undefined
           }
