@@ -25,9 +25,9 @@ const typeName = (value: unknown): string =>
 
 /**
  * Turns an error of ajv into the field error of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors` and
- * apiextensions-apiserver `pkg/apiserver/validation`).
+ * apiextensions-apiserver `pkg/apiserver/validation`). `passing`: of a `oneOf`, how many alternatives the value satisfies.
  */
-export const toFieldError = (error: ErrorObject): FieldError => {
+export const toFieldError = (error: ErrorObject, passing = 0): FieldError => {
   const field = fieldPath(error.instancePath)
   const value: unknown = error.data
   const text = JSON.stringify(value) ?? "null"
@@ -68,7 +68,9 @@ export const toFieldError = (error: ErrorObject): FieldError => {
     case "pattern":
       return wrong(`should match '${String(params["pattern"])}'`)
     case "format":
-      return wrong(`must be of type ${String(params["format"])}: ${text}`)
+      return params["format"] === "int32"
+        ? { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": Checked value must be of type integer with format int32 in ${field}` }
+        : wrong(`must be of type ${String(params["format"])}: ${text}`, "FieldValueTypeInvalid")
     case "minimum":
       return wrong(`should be greater than or equal to ${limit}`)
     case "maximum":
@@ -97,8 +99,10 @@ export const toFieldError = (error: ErrorObject): FieldError => {
       }
     case "maxProperties":
       return { reason: "FieldValueTooMany", field, message: `Too many: must have at most ${limit} items` }
-    case "oneOf":
-      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf)` }
+    case "oneOf": {
+      const found = passing === 0 ? "Found none valid" : `Found ${passing} valid alternatives`
+      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf). ${found}` }
+    }
     case "anyOf":
       return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)` }
     case "not":

@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from "ajv"
+import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
 import { toFieldError } from "./schema-errors.ts"
 import type { FieldError } from "./status-error.ts"
@@ -7,9 +7,10 @@ import type { FieldError } from "./status-error.ts"
 export interface StructuralSchema {
   /** Removes fields that the schema does not know, in place; returns their paths. */
   readonly prune: (object: JsonObject) => ReadonlyArray<string>
-  /** Fills in defaults, in place. */
+  /** Removes illegal nulls and fills in defaults, in place. */
   readonly applyDefaults: (object: JsonObject) => void
-  readonly validate: (object: JsonObject) => ReadonlyArray<FieldError>
+  /** Of an object; or of its status alone, as a real server does at a write to the subresource. */
+  readonly validate: (object: JsonObject, part?: "status") => ReadonlyArray<FieldError>
   /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
   readonly listType: (path: ReadonlyArray<string>) => ListType
 }
@@ -45,6 +46,22 @@ const pruneValue = (value: unknown, schema: unknown, path: string, isResource: b
       delete value[key]
       removed.push(child)
     }
+  }
+}
+
+/** Removes `null` where it is neither legal nor replaced by a default, as a real server does before it checks types. */
+const dropNulls = (value: unknown, schema: unknown): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const item of value) dropNulls(item, schema["items"])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [key, child] of Object.entries(value)) {
+    const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
+    if (!isObject(property)) continue
+    if (child === null && property["nullable"] !== true && property["default"] === undefined) delete value[key]
+    else dropNulls(child, property)
   }
 }
 
@@ -100,23 +117,58 @@ const toJsonSchema = (schema: unknown): unknown => {
     }
   }
   if (schema[intOrString] === true) result["type"] = ["integer", "string"]
-  if (schema["nullable"] === true) {
-    if (result["type"] !== undefined) result["type"] = [result["type"], "null"].flat()
-    if (Array.isArray(result["enum"])) result["enum"] = [...result["enum"], null]
+  // A real server never finds null in an enum, not even when the list has it.
+  if (Array.isArray(result["enum"])) result["enum"] = result["enum"].filter((item) => item !== null)
+  return schema["nullable"] === true ? orNull(result) : result
+}
+
+/** Of null a real server checks type and enum alone. */
+const orNull = (schema: JsonObject): JsonObject => {
+  const { type, enum: values, ...rest } = schema
+  return {
+    ...(type === undefined ? {} : { type: [type, "null"].flat() }),
+    ...(values === undefined ? {} : { enum: values }),
+    if: { type: "null" },
+    else: rest
   }
-  return result
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
-const compile = (schema: JsonObject): ValidateFunction => {
+const makeAjv = (): Ajv => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: true, unicodeRegExp: false })
-  for (const format of ["int32", "int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
+  for (const format of ["int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
     ajv.addFormat(format, true)
   }
+  ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 })
   ajv.addFormat("date-time", rfc3339)
   ajv.addFormat("date", /^\d{4}-\d\d-\d\d$/)
-  return ajv.compile(asObject(toJsonSchema(schema)))
+  return ajv
+}
+
+type Check = (value: unknown) => ReadonlyArray<FieldError>
+
+/** Checks values against a schema. Of alternatives that all fail, a real server also tells what the first one lacks. */
+const compile = (schema: JsonObject): Check => {
+  const ajv = makeAjv()
+  const check = ajv.compile(asObject(toJsonSchema(schema)))
+  return (value) => {
+    if (check(value)) return []
+    const errors = (check.errors ?? []).filter(({ keyword }) => keyword !== "if")
+    const alternatives = errors.filter(({ keyword }) => ["anyOf", "oneOf", "not"].includes(keyword))
+    const isInside = (error: ErrorObject, path: string): boolean => error.schemaPath.startsWith(`${path}/`)
+    const shown = errors.filter((error) =>
+      alternatives.every(
+        ({ keyword, params, schemaPath }) =>
+          !isInside(error, schemaPath) || (keyword === "oneOf" && params["passingSchemas"] === null && isInside(error, `${schemaPath}/0`))
+      )
+    )
+    return shown.map((error) => {
+      const schemas: unknown = error.schema
+      const passing = error.keyword === "oneOf" && Array.isArray(schemas) ? schemas.filter((one: object) => ajv.validate(one, error.data)) : []
+      return toFieldError(error, passing.length)
+    })
+  }
 }
 
 const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
@@ -134,18 +186,21 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
   for (const field of objectMetaFields) delete propertiesOf(root)[field]
   const check = compile(root)
+  const checkStatus = compile(asObject(propertiesOf(root)["status"]))
   return {
     prune: (object) => {
       const removed: Array<string> = []
       pruneValue(object, root, "", true, removed)
       return removed
     },
-    applyDefaults: (object) => defaultValue(object, root),
-    validate: (object) => {
-      if (check(object)) return []
-      const errors = check.errors ?? []
-      const branches = errors.filter((error) => ["anyOf", "oneOf", "not"].includes(error.keyword)).map((error) => `${error.schemaPath}/`)
-      return errors.filter((error) => !branches.some((branch) => error.schemaPath.startsWith(branch))).map(toFieldError)
+    applyDefaults: (object) => {
+      dropNulls(object, root)
+      defaultValue(object, root)
+    },
+    validate: (object, part) => {
+      if (part === undefined) return check(object)
+      const errors = object["status"] === undefined ? [] : checkStatus(object["status"])
+      return errors.map((error) => ({ ...error, field: error.field === "<nil>" ? "status" : `status.${error.field}` }))
     },
     listType: (path) => {
       const list = schemaAt(root, path)
