@@ -266,7 +266,7 @@ export class ObjectStore {
     }
     this.#keepServerMetadata(draft, current)
     if (part === undefined) this.#checkFinalizers(info, draft, current)
-    this.#admit(info, draft, part)
+    this.#admit(info, draft, current, part)
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1
     }
@@ -311,12 +311,12 @@ export class ObjectStore {
   }
 
   /** Defaults, pruning and validation of one kind. */
-  #admit(info: ResourceInfo, draft: KubeObject, part?: "status"): void {
+  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status"): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
       info.custom.schema.prune(draft)
       info.custom.schema.applyDefaults(draft)
-      const wrong = info.custom.schema.validate(draft, part)
+      const wrong = info.custom.schema.validate(draft, before, part)
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
       return
     }

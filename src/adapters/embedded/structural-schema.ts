@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
 import { toFieldError } from "./schema-errors.ts"
 import type { FieldError } from "./status-error.ts"
+import { validationRules } from "./validation-rules.ts"
 
 /** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
 export interface StructuralSchema {
@@ -9,8 +10,8 @@ export interface StructuralSchema {
   readonly prune: (object: JsonObject) => ReadonlyArray<string>
   /** Removes illegal nulls and fills in defaults, in place. */
   readonly applyDefaults: (object: JsonObject) => void
-  /** Of an object; or of its status alone, as a real server does at a write to the subresource. */
-  readonly validate: (object: JsonObject, part?: "status") => ReadonlyArray<FieldError>
+  /** Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is replaced. */
+  readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
   /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
   readonly listType: (path: ReadonlyArray<string>) => ListType
 }
@@ -90,7 +91,12 @@ const defaultValue = (value: unknown, schema: unknown): void => {
 const mapValues = (value: unknown, change: (item: unknown) => unknown): JsonObject =>
   Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, change(item)]))
 
-/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. */
+const checkedPattern = (pattern: unknown): string => {
+  const text = String(pattern)
+  return RegExp(text) instanceof RegExp ? text : ""
+}
+
+/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on a `pattern` that is none. */
 const toJsonSchema = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const result: JsonObject = {}
@@ -113,7 +119,7 @@ const toJsonSchema = (schema: unknown): unknown => {
       ) ||
       ["minProperties", "maxProperties"].includes(key)
     ) {
-      result[key] = value
+      result[key] = key === "pattern" ? checkedPattern(value) : value
     }
   }
   if (schema[intOrString] === true) result["type"] = ["integer", "string"]
@@ -146,13 +152,26 @@ const makeAjv = (): Ajv => {
   return ajv
 }
 
+const once = <A>(make: () => A): (() => A) => {
+  let made: { readonly value: A } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+const metaSchema = once(makeAjv)
+
 type Check = (value: unknown) => ReadonlyArray<FieldError>
 
 /** Checks values against a schema. Of alternatives that all fail, a real server also tells what the first one lacks. */
 const compile = (schema: JsonObject): Check => {
-  const ajv = makeAjv()
-  const check = ajv.compile(asObject(toJsonSchema(schema)))
+  const jsonSchema = asObject(toJsonSchema(schema))
+  metaSchema().validateSchema(jsonSchema, true)
+  // Most kinds of a cluster never see an object, and to compile one takes milliseconds.
+  const compiled = once(() => {
+    const ajv = makeAjv()
+    return { ajv, check: ajv.compile(jsonSchema) }
+  })
   return (value) => {
+    const { ajv, check } = compiled()
     if (check(value)) return []
     const errors = (check.errors ?? []).filter(({ keyword }) => keyword !== "if")
     const alternatives = errors.filter(({ keyword }) => ["anyOf", "oneOf", "not"].includes(keyword))
@@ -181,12 +200,18 @@ const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject |
   return current
 }
 
-/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern). */
+/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here. */
 export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
   for (const field of objectMetaFields) delete propertiesOf(root)[field]
   const check = compile(root)
   const checkStatus = compile(asObject(propertiesOf(root)["status"]))
+  const statusErrors: Check = (status) =>
+    (status === undefined ? [] : checkStatus(status)).map((error) => ({
+      ...error,
+      field: error.field === "<nil>" ? "status" : `status.${error.field}`
+    }))
+  const checkRules = validationRules(root)
   return {
     prune: (object) => {
       const removed: Array<string> = []
@@ -197,10 +222,9 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
       dropNulls(object, root)
       defaultValue(object, root)
     },
-    validate: (object, part) => {
-      if (part === undefined) return check(object)
-      const errors = object["status"] === undefined ? [] : checkStatus(object["status"])
-      return errors.map((error) => ({ ...error, field: error.field === "<nil>" ? "status" : `status.${error.field}` }))
+    validate: (object, before, part) => {
+      const errors = part === undefined ? check(object) : statusErrors(object["status"])
+      return errors.length > 0 ? errors : checkRules(object, before)
     },
     listType: (path) => {
       const list = schemaAt(root, path)

@@ -73,6 +73,8 @@ const optionBlocks = {
   )
 }
 
+const blocks = Object.keys(optionBlocks)
+
 /**
  * `spec` of a branch of any engine (helm-chart.md §6.4). The published schema lacks `profile`, which clients send
  * (§6.8).
@@ -110,5 +112,13 @@ export const branchDatabases: CustomResource<BranchDatabase> = {
   description: "A branch of a workload's database, of any engine.",
   installedWith: anyBranching,
   columns: branchColumns,
-  keepsUnknownFields: true
+  keepsUnknownFields: true,
+  // The published schema accepts both mistakes, and its operator refuses them later (helm-chart.md §6.8).
+  rules: [
+    {
+      rule: `[${blocks.map((block) => `has(self.${block})`).join(", ")}].exists_one(given, given)`,
+      message: `exactly one of these must be set: ${blocks.join(", ")}`
+    },
+    { rule: "!(has(self.version) && has(self.image))", message: "version and image must not both be set" }
+  ]
 }
