@@ -22,13 +22,10 @@ const expectCode = (answer: Answer, code: number): void => expect(`${answer.code
 const definitionOf = ({ plural }: PublishedKind): JsonObject =>
   asObject(parse(readFileSync(new URL(`../../crds/${plural}.yaml`, import.meta.url), "utf8")))
 
-const install = async (client: ApiClient, kind: PublishedKind): Promise<void> => {
-  const answer = await client.post(definitions, definitionOf(kind))
+const expectEstablished = async (client: ApiClient, kind: PublishedKind, answer: Answer | undefined): Promise<void> => {
+  if (answer === undefined) throw new Error(`${kind.plural} is not installed`)
   expectCode(answer, 201)
   expect(answer.headers["warning"]).toBeUndefined()
-}
-
-const expectEstablished = async (client: ApiClient, kind: PublishedKind): Promise<void> => {
   const conditions = async () => {
     const { body } = await client.get(`${definitions}/${kind.plural}.${kind.group}`)
     return Object.fromEntries(asObjects(at(body, "status", "conditions")).map(({ type, status }) => [type, status]))
@@ -80,13 +77,15 @@ const refused = async (client: ApiClient, kind: PublishedKind, sample: InvalidSa
  * the field. The samples are objects as clients, administrators and operators write them (helm-chart.md §6).
  */
 export const customResourcesSuite = (backend: "embedded" | "real", client: () => ApiClient): void => {
-  // Each alone: where one is not accepted, the others' tests still say something.
+  const installed = new Map<PublishedKind, Answer>()
+  beforeAll(async () => {
+    await Promise.all(publishedKinds.map(async (kind) => installed.set(kind, await client().post(definitions, definitionOf(kind)))))
+  })
+
   for (const kind of publishedKinds) {
+    // Where one is not accepted, the others' tests still say something.
     describe(`${kind.plural}.${kind.group}`, () => {
-      beforeAll(async () => {
-        await install(client(), kind)
-        await expectEstablished(client(), kind)
-      })
+      beforeAll(() => expectEstablished(client(), kind, installed.get(kind)))
 
       it("is served with the published names, scope and columns", () => expectServed(client(), kind))
 
@@ -124,4 +123,32 @@ export const customResourcesSuite = (backend: "embedded" | "real", client: () =>
       }
     })
   }
+  it("holds only new branches to the rules, so that older ones can still be changed and deleted", async () => {
+    const kind = publishedKinds.find(({ plural }) => plural === "branchdatabases")
+    const [sample] = kind?.valid ?? []
+    if (kind === undefined || sample === undefined) throw new Error("there is no sample")
+    const definition = `${definitions}/${kind.plural}.${kind.group}`
+    const rulesPath = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations"
+    const rules = fieldAt(definitionOf(kind), rulesPath.slice(1).replaceAll("/", "."))
+    const branch = (name: string) => objectOf(kind, name, { ...sample.spec, redisOptions: {} })
+    const url = `${collectionOf(kind)}/old`
+    let attempts = 0
+
+    expectCode(await client().jsonPatch(definition, [{ op: "remove", path: rulesPath }]), 200)
+    await eventually(
+      () => client().post(collectionOf(kind), branch("old")),
+      ({ code }) => code === 201
+    )
+    expectCode(await client().jsonPatch(definition, [{ op: "add", path: rulesPath, value: rules }]), 200)
+    await eventually(
+      () => client().post(collectionOf(kind), branch(`new-${++attempts}`)),
+      ({ code }) => code === 422
+    )
+
+    expectCode(await client().merge(url, { metadata: { finalizers: ["example.com/clean-up"] } }), 200)
+    expectCode(await client().merge(`${url}/status`, { status: { phase: "Failed", expireTime: "2026-01-02T03:04:05Z" } }), 200)
+    expectCode(await client().merge(url, { spec: { ttlSecs: 1 } }), 200)
+    expectCode(await client().merge(url, { metadata: { finalizers: null } }), 200)
+    expectCode(await client().delete(url), 200)
+  })
 }

@@ -108,6 +108,10 @@ class Parser {
         return value[field]
       }
     }
+    if (field === "hasValue") {
+      this.#demand(")")
+      return (bindings) => object(bindings) !== undefined
+    }
     const macro = macros[field]
     if (macro === undefined) throw new Error(`this server cannot evaluate ${field}()`)
     const name = this.#identifier()
@@ -167,7 +171,7 @@ class Parser {
 
 /**
  * An expression in the part of CEL that rules of custom resources here are written in: `has`, fields, `!`, `&&`, `||`,
- * lists, and the macros `all`, `exists` and `exists_one` (cel-spec, language definition). Throws at anything else, so
- * that no rule is taken for one that always holds.
+ * lists, the macros `all`, `exists` and `exists_one`, and `hasValue()` of an optional that is `undefined` here when it has
+ * none (cel-spec, language definition). Throws at anything else, so that no rule is taken for one that always holds.
  */
 export const celExpression = (text: string, names: ReadonlyArray<string>): CelExpression => new Parser(tokensOf(text), names).parse()

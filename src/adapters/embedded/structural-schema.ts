@@ -224,7 +224,7 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
     },
     validate: (object, before, part) => {
       const errors = part === undefined ? check(object) : statusErrors(object["status"])
-      return errors.length > 0 ? errors : checkRules(object, before)
+      return [...errors, ...checkRules(object, before, errors)]
     },
     listType: (path) => {
       const list = schemaAt(root, path)

@@ -29,34 +29,62 @@ const schemasIn = (schema: unknown): ReadonlyArray<JsonObject> =>
       ]
     : []
 
-const only = ["rule", "message"]
+const only = ["rule", "message", "optionalOldSelf"]
+
+interface Rule {
+  /** Looks at what was there before, and so must be checked whenever something is written. */
+  readonly isTransition: boolean
+  readonly message: string
+  readonly holds: (value: unknown, before: unknown) => boolean
+}
+
+const compileRule = (rule: JsonObject): Rule => {
+  const other = Object.keys(rule).filter((key) => !only.includes(key))
+  if (other.length > 0) throw new Error(`this server cannot evaluate a rule with ${other.join(", ")}`)
+  const text = asString(rule["rule"]) ?? ""
+  const isTransition = rule["optionalOldSelf"] === true
+  const expression = celExpression(text, isTransition ? ["self", "oldSelf"] : ["self"])
+  return {
+    isTransition,
+    message: asString(rule["message"]) ?? `failed rule: ${text}`,
+    holds: (self, oldSelf) => expression({ self, oldSelf }) === true
+  }
+}
+
+/** With such an error the types that rules rely on are not sure (apiextensions-apiserver, `hasBlockingErr`). */
+const blocking = ["FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"]
+
+const unchecked: FieldError = {
+  reason: "FieldValueInvalid",
+  field: "<nil>",
+  message:
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+}
+
+type RuleCheck = (object: JsonObject, before: unknown, errors: ReadonlyArray<FieldError>) => ReadonlyArray<FieldError>
 
 /**
  * Checks the rules in a schema's `x-kubernetes-validations`. What an update leaves as it was is not checked again, so
  * that a rule that came later locks no old object (Kubernetes' ratcheting of custom resources). Throws at a rule that
  * cannot be evaluated here.
  */
-export const validationRules = (root: JsonObject): ((object: JsonObject, before: unknown) => ReadonlyArray<FieldError>) => {
+export const validationRules = (root: JsonObject): RuleCheck => {
   const rules = new Map(
     schemasIn(root).flatMap((schema) => {
-      const own = asObjects(schema[keyword]).map((rule) => {
-        const other = Object.keys(rule).filter((key) => !only.includes(key))
-        if (other.length > 0) throw new Error(`this server cannot evaluate a rule with ${other.join(", ")}`)
-        const text = asString(rule["rule"]) ?? ""
-        return { holds: celExpression(text, ["self"]), message: asString(rule["message"]) ?? `failed rule: ${text}` }
-      })
+      const own = asObjects(schema[keyword]).map(compileRule)
       return own.length === 0 ? [] : [[schema, own] as const]
     })
   )
   if (rules.size === 0) return () => []
-  return (object, before) => {
+  return (object, before, errors) => {
+    if (errors.some(({ reason }) => blocking.includes(reason))) return [unchecked]
     const wrong: Array<FieldError> = []
     visitAll(
       (schema, value, old, path) => {
-        const own = rules.get(schema)
-        if (own === undefined || value === null || (old !== undefined && jsonEqual(value, old))) return
-        for (const { holds, message } of own) {
-          if (holds({ self: value }) === true) continue
+        if (value === null) return
+        const same = old !== undefined && jsonEqual(value, old)
+        for (const { holds, isTransition, message } of rules.get(schema) ?? []) {
+          if ((same && !isTransition) || holds(value, old)) continue
           wrong.push({ reason: "FieldValueInvalid", field: path, message: `Invalid value: ${message}` })
         }
       },

@@ -114,7 +114,7 @@ export const branchDatabases: CustomResource<BranchDatabase> = {
   columns: branchColumns,
   keepsUnknownFields: true,
   // The published schema accepts both mistakes, and its operator refuses them later (helm-chart.md §6.8).
-  rules: [
+  creationRules: [
     {
       rule: `[${blocks.map((block) => `has(self.${block})`).join(", ")}].exists_one(given, given)`,
       message: `exactly one of these must be set: ${blocks.join(", ")}`

@@ -53,11 +53,18 @@ export const customResources: ReadonlyArray<CustomResource<unknown>> = [
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const specSchema = ({ keepsUnknownFields, rules = [] }: CustomResource<unknown>, schema: Json): Json => {
+const specSchema = ({ creationRules = [], keepsUnknownFields }: CustomResource<unknown>, schema: Json): Json => {
   const spec = keepsUnknownFields === true ? keepingUnknownFields(schema) : schema
-  return isObject(spec) && rules.length > 0
-    ? { ...spec, "x-kubernetes-validations": rules.map(({ rule, message }) => ({ rule, message })) }
-    : spec
+  if (!isObject(spec) || creationRules.length === 0) return spec
+  return {
+    ...spec,
+    // Needs Kubernetes 1.30.
+    "x-kubernetes-validations": creationRules.map(({ message, rule }) => ({
+      rule: `oldSelf.hasValue() || ${rule}`,
+      optionalOldSelf: true,
+      message
+    }))
+  }
 }
 
 const rootSchema = (resource: CustomResource<unknown>): JsonObject => {

@@ -19,8 +19,12 @@ export interface CustomResource<T> extends ResourceDescriptor<T> {
    * newer client's object reaches a newer operator whole (helm-chart.md §6.8 lists what the published schemas lost).
    */
   readonly keepsUnknownFields?: true
-  /** Rules on `spec` that a schema cannot express, in CEL. */
-  readonly rules?: ReadonlyArray<SpecRule>
+  /**
+   * What a schema cannot say of `spec`, in CEL. Only new objects are held to it: older ones must stay writable, or nobody
+   * could take a finalizer off them, and the API server's own leniency about what an update leaves alone does not reach
+   * objects with fields that it keeps unread.
+   */
+  readonly creationRules?: ReadonlyArray<SpecRule>
 }
 
 export interface SpecRule {
