@@ -9,7 +9,7 @@ describe("custom resources on the embedded API server", () => {
   })
   afterAll(() => running.close())
 
-  customResourcesSuite("embedded", () => running.admin)
+  customResourcesSuite(() => running.admin)
 
   it("refuses a definition with a rule that it cannot evaluate", async () => {
     const definition = (rule: object) => ({

@@ -38,8 +38,6 @@ export interface InvalidSample {
   readonly value?: unknown
   /** Field that the refusal must name. */
   readonly field: string
-  /** Why only a real API server refuses it. */
-  readonly onlyReal?: string
 }
 
 const read = (file: string): unknown => parse(readFileSync(new URL(file, import.meta.url), "utf8"), { merge: true })
@@ -55,13 +53,11 @@ const validSample = (sample: JsonObject): ValidSample => ({
 const invalidSample = (sample: JsonObject): InvalidSample => {
   const without = asString(sample["without"])
   const [[path, value] = ["", undefined]] = Object.entries(asObject(sample["set"]))
-  const onlyReal = asString(sample["onlyReal"])
   return {
     name: without === undefined ? `${path} = ${JSON.stringify(value)}` : `no ${without}`,
     path: without ?? path,
     ...(without === undefined ? { value } : {}),
-    field: asString(sample["field"]) ?? without ?? path,
-    ...(onlyReal === undefined ? {} : { onlyReal })
+    field: asString(sample["field"]) ?? without ?? path
   }
 }
 

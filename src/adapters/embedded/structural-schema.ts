@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
-import { toFieldError } from "./schema-errors.ts"
+import { toFieldErrors } from "./schema-errors.ts"
 import type { FieldError } from "./status-error.ts"
 import { validationRules } from "./validation-rules.ts"
 
@@ -103,9 +103,8 @@ const toJsonSchema = (schema: unknown): unknown => {
   for (const [key, value] of Object.entries(schema)) {
     if (key === "properties") result[key] = mapValues(value, toJsonSchema)
     else if (key === "items" || key === "not" || key === "additionalProperties") result[key] = toJsonSchema(value)
-    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) {
-      if (!(schema[intOrString] === true && key === "anyOf")) result[key] = value.map(toJsonSchema)
-    } else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
+    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) result[key] = value.map(toJsonSchema)
+    else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
       const bound = key === "exclusiveMinimum" ? "minimum" : "maximum"
       if (value === true) {
         result[key] = schema[bound]
@@ -130,8 +129,10 @@ const toJsonSchema = (schema: unknown): unknown => {
 
 /** Of null a real server checks type and enum alone. */
 const orNull = (schema: JsonObject): JsonObject => {
-  const { type, enum: values, ...rest } = schema
+  const { type, enum: values, format, ...rest } = schema
   return {
+    // Says nothing of null, and belongs to what a type error tells.
+    ...(format === undefined ? {} : { format }),
     ...(type === undefined ? {} : { type: [type, "null"].flat() }),
     ...(values === undefined ? {} : { enum: values }),
     if: { type: "null" },
@@ -179,13 +180,14 @@ const compile = (schema: JsonObject): Check => {
     const shown = errors.filter((error) =>
       alternatives.every(
         ({ keyword, params, schemaPath }) =>
-          !isInside(error, schemaPath) || (keyword === "oneOf" && params["passingSchemas"] === null && isInside(error, `${schemaPath}/0`))
+          !isInside(error, schemaPath)
+          || ((keyword === "anyOf" || params["passingSchemas"] === null) && isInside(error, `${schemaPath}/0`))
       )
     )
-    return shown.map((error) => {
+    return shown.flatMap((error) => {
       const schemas: unknown = error.schema
       const passing = error.keyword === "oneOf" && Array.isArray(schemas) ? schemas.filter((one: object) => ajv.validate(one, error.data)) : []
-      return toFieldError(error, passing.length)
+      return toFieldErrors(error, passing.length)
     })
   }
 }

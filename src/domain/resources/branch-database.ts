@@ -1,23 +1,30 @@
 import * as Schema from "effect/Schema"
-import { BranchStatus, CopiedParts, IamAuth, branchColumns, branchFields } from "./branch-shapes.ts"
+import {
+  BranchStatus,
+  CopiedParts,
+  IamAuth,
+  allOrNothing,
+  branchColumns,
+  branchFields,
+  copied,
+  sqlMode
+} from "./branch-shapes.ts"
 import type { CustomResource } from "./custom-resource.ts"
 import { anyBranching } from "./feature-flags.ts"
 import { literals, nullable, open, text, textMap, texts, uint16 } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { KubeResourceTarget } from "./session-shapes.ts"
 
-const copied = <S extends Schema.Top>(schema: S) =>
-  Schema.optionalKey(schema.annotate({ description: "What the branch starts with.", default: { mode: "empty" } }))
 const items = nullable(CopiedParts)
 
 const sqlCopy = copied(
   Schema.Struct({
-    mode: literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows."),
+    mode: sqlMode,
     items,
     dumpArgs: nullable(texts("Further arguments of the engine's dump program."))
   })
 )
-const documentCopy = copied(Schema.Struct({ mode: literals(["empty", "all"], "Nothing or everything."), items }))
+const documentCopy = copied(Schema.Struct({ mode: allOrNothing, items }))
 
 const iamAuth = nullable(IamAuth)
 
@@ -48,7 +55,7 @@ const optionBlocks = {
     Schema.Struct({
       copy: copied(
         Schema.Struct({
-          mode: literals(["empty", "all"], "Nothing or everything."),
+          mode: allOrNothing,
           patterns: nullable(texts("Only keys that match one of these."))
         })
       )
@@ -65,7 +72,10 @@ const optionBlocks = {
         Schema.Struct({
           exec: nullable(Schema.Struct({ command: texts("Ready when this ends with 0.") })),
           httpGet: nullable(
-            Schema.Struct({ path: text("Ready when this answers 2xx or 3xx."), port: nullable(uint16("If not `port`.")) })
+            Schema.Struct({
+              path: text("Ready when this answers 2xx or 3xx."),
+              port: nullable(uint16("If not `port`."))
+            })
           )
         }).annotate({ description: "How to see that the database is ready." })
       )

@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./conditions.ts"
+import { observations } from "./observations.ts"
 import { ageColumn, column } from "./custom-resource.ts"
 import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "./field-schemas.ts"
 import { SessionOwner } from "./session-shapes.ts"
@@ -36,6 +36,13 @@ export const CopiedParts = Schema.Record(
   Schema.String,
   Schema.Struct({ filter: nullable(text("Copy only what matches, in the engine's language.")) })
 ).annotate({ description: "Copied whatever `mode` says." })
+
+export const sqlMode = literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows.")
+export const allOrNothing = literals(["empty", "all"], "Nothing or everything.")
+
+/** The field `copy` of every engine; without it a branch is empty. */
+export const copied = <S extends Schema.Top>(schema: S) =>
+  Schema.optionalKey(schema.annotate({ description: "What the branch starts with.", default: { mode: "empty" } }))
 
 /** `spec` that the unified and the legacy kinds have in common. */
 export const branchFields = {

@@ -20,9 +20,9 @@ export interface CustomResource<T> extends ResourceDescriptor<T> {
    */
   readonly keepsUnknownFields?: true
   /**
-   * What a schema cannot say of `spec`, in CEL. Only new objects are held to it: older ones must stay writable, or nobody
-   * could take a finalizer off them, and the API server's own leniency about what an update leaves alone does not reach
-   * objects with fields that it keeps unread.
+   * What a schema cannot say of `spec`, in CEL. Only new objects are held to it: older ones must stay writable, or
+   * nobody could take a finalizer off them, and the API server's own leniency about what an update leaves alone does
+   * not reach objects with fields that it keeps unread.
    */
   readonly creationRules?: ReadonlyArray<SpecRule>
 }

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
-/** Schemas of fields, as the tables of helm-chart.md §6 note them. Each carries a description for `kubectl explain`. */
+/** Schemas of fields, as the tables of helm-chart.md §6 note them. Each has a description for `kubectl explain`. */
 
 export const text = (description: string) => Schema.String.annotate({ description })
 
@@ -40,8 +40,11 @@ export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optio
 /** For `annotate`: the object must have one, and only one, of these optional fields. */
 export const exactlyOne = (...fields: ReadonlyArray<string>) => ({ [requiresExactlyOne]: fields })
 
-/** The same optional field under many names. */
-export const eachOptional = <K extends string, S extends Schema.Constraint>(names: ReadonlyArray<K>, schema: (name: K) => S) => {
+/** Fields of the same shape under many names. */
+export const eachNamed = <K extends string, S extends Schema.Constraint>(
+  names: ReadonlyArray<K>,
+  schema: (name: K) => S
+) => {
   const fields = names.map((name) => [name, schema(name)] as const)
   // Object.fromEntries forgets the names.
   return Object.fromEntries(fields) as { readonly [name in K]: S }

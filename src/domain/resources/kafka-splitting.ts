@@ -16,9 +16,10 @@ export const MirrordKafkaClientConfig = Schema.Struct({
     loadFromSecret: nullable(text("Secret with further properties.")),
     clientImplementation: nullable(text("Which client is used.")),
     authenticationExtra: nullable(
-      Schema.Struct({ kind: text("Kind of authentication."), awsRegion: nullable(text("Region of the brokers.")) }).annotate({
-        description: "Authentication that properties cannot express."
-      })
+      Schema.Struct({
+        kind: text("Kind of authentication."),
+        awsRegion: nullable(text("Region of the brokers."))
+      }).annotate({ description: "Authentication that properties cannot express." })
     )
   }).annotate({ description: "How a broker is reached." })
 })

@@ -1,8 +1,17 @@
 import * as Schema from "effect/Schema"
-import { BranchStatus, CopiedParts, IamAuth, branchColumns, branchFields } from "./branch-shapes.ts"
+import {
+  BranchStatus,
+  CopiedParts,
+  IamAuth,
+  allOrNothing,
+  branchColumns,
+  branchFields,
+  copied,
+  sqlMode
+} from "./branch-shapes.ts"
 import type { CustomResource } from "./custom-resource.ts"
 import { branching } from "./feature-flags.ts"
-import { eachOptional, exactlyOne, literals, nullable, text, textMap } from "./field-schemas.ts"
+import { eachNamed, exactlyOne, nullable, text, textMap } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 
 const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_set", "service", "replica_set"] as const
@@ -13,21 +22,13 @@ const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_
  * `labels`.
  */
 export const LegacyTarget = Schema.Struct({
-  ...eachOptional(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
+  ...eachNamed(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
   labels: Schema.optionalKey(textMap("Labels of the pods.")),
   container: nullable(text("Name of the container; nothing: chosen by the operator."))
 }).annotate({ description: "The workload whose database is branched.", ...exactlyOne(...workloads, "labels") })
 export type LegacyTarget = typeof LegacyTarget.Type
 
-const copied = <S extends Schema.Top>(schema: S) =>
-  Schema.optionalKey(schema.annotate({ description: "What the branch starts with.", default: { mode: "empty" } }))
-
-const sqlCopy = copied(
-  Schema.Struct({
-    mode: literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows."),
-    tables: nullable(CopiedParts)
-  })
-)
+const sqlCopy = copied(Schema.Struct({ mode: sqlMode, tables: nullable(CopiedParts) }))
 
 /** `spec` of each kind (helm-chart.md §6.5). */
 const shared = { ...branchFields, target: LegacyTarget }
@@ -43,9 +44,7 @@ const pgSpec = Schema.Struct({
 const mysqlSpec = Schema.Struct({ ...shared, copy: sqlCopy, mysqlVersion: version }).annotate({ description })
 const mongodbSpec = Schema.Struct({
   ...shared,
-  copy: copied(
-    Schema.Struct({ mode: literals(["empty", "all"], "Nothing or everything."), collections: nullable(CopiedParts) })
-  ),
+  copy: copied(Schema.Struct({ mode: allOrNothing, collections: nullable(CopiedParts) })),
   mongodbVersion: version
 }).annotate({ description })
 

@@ -1,11 +1,11 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./conditions.ts"
+import { observations } from "./observations.ts"
 import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
 import { nullable, text, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
-/** `spec` of one session in one cluster: published fields only, each optional one nullable too (helm-chart.md §6.3). */
+/** `spec` of one session in one cluster: published fields only, optional ones nullable too (helm-chart.md §6.3). */
 export const MirrordClusterSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,

@@ -1,19 +1,17 @@
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "./custom-resource.ts"
 import { anySplitting } from "./feature-flags.ts"
-import { eachOptional, exactlyOne, literals, nullable, text, textMap, uint16 } from "./field-schemas.ts"
+import { eachNamed, exactlyOne, literals, nullable, text, textMap, uint16 } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { QueueKind } from "./queue-shapes.ts"
-import { SessionOwner } from "./session-shapes.ts"
+import { SessionOwner, objectReference } from "./session-shapes.ts"
 
 /** Published fields (helm-chart.md §6.6). */
 export const MirrordClusterSplitSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,
   target: Schema.Struct({
-    apiVersion: text("For example `apps/v1`."),
-    kind: text("For example `Deployment`."),
-    name: text("Name of the object."),
+    ...objectReference,
     container: nullable(text("Name of the container."))
   }).annotate({ description: "The workload that reads the queues." }),
   queues: Schema.Array(
@@ -39,7 +37,7 @@ const Resources = Schema.Struct({
     Schema.Array(
       Schema.Struct({
         queueId: text("The id in the split configuration."),
-        ...eachOptional(["queue", "topic", "subscription", "channel", "taskQueue"], () =>
+        ...eachNamed(["queue", "topic", "subscription", "channel", "taskQueue"], () =>
           Schema.optionalKey(textMap("Original name → name for the session."))
         )
       })

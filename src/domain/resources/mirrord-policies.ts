@@ -9,7 +9,9 @@ const off = (description: string) => Schema.optionalKey(truth(description).annot
 
 const OutgoingRule = Schema.Struct({
   hostname: nullable(text("Host name, `*` for any part.")),
-  ipBlock: nullable(Schema.Struct({ cidr: text("Network in CIDR form."), except: patterns("Networks inside it that do not count.") })),
+  ipBlock: nullable(
+    Schema.Struct({ cidr: text("Network in CIDR form."), except: patterns("Networks inside it that do not count.") })
+  ),
   ports: Schema.optionalKey(
     Schema.Array(
       Schema.Struct({ port: uint16("A port."), protocol: literals(["TCP", "UDP"], "Its protocol.") })
@@ -47,10 +49,9 @@ export const PolicySpec = Schema.Struct({
       incoming: Schema.optionalKey(
         Schema.Struct({
           httpFilter: Schema.optionalKey(
-            Schema.Struct({ headerFilter: nullable(text("Regular expression that a session's header filter must match.")) }).annotate({
-              description: "Rules for filters of requests.",
-              default: {}
-            })
+            Schema.Struct({
+              headerFilter: nullable(text("Regular expression that a session's header filter must match."))
+            }).annotate({ description: "Rules for filters of requests.", default: {} })
           )
         }).annotate({ description: "Rules for incoming traffic.", default: { httpFilter: {} } })
       ),

@@ -7,7 +7,9 @@ import { ObjectMeta } from "./object-meta.ts"
 const optional = Schema.optionalKey(truth("Whether it may be missing.").annotate({ default: false }))
 const keyRef = (description: string) =>
   Schema.optionalKey(
-    Schema.Struct({ name: text("Name of the object."), key: text("Key in its data."), optional }).annotate({ description })
+    Schema.Struct({ name: text("Name of the object."), key: text("Key in its data."), optional }).annotate({
+      description
+    })
   )
 const ref = (description: string) =>
   Schema.optionalKey(Schema.Struct({ name: text("Name of the object."), optional }).annotate({ description }))

@@ -1,9 +1,10 @@
 import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { anySplitting } from "./feature-flags.ts"
-import { eachOptional, nullable, text, texts, unsigned } from "./field-schemas.ts"
+import { eachNamed, nullable, text, texts, unsigned } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { QueueKind, queueKinds } from "./queue-shapes.ts"
+import { objectReference } from "./session-shapes.ts"
 
 const roles = [
   "queue",
@@ -32,17 +33,13 @@ const VariableReference = Schema.Struct({
 
 /** Published fields (helm-chart.md §6.6). */
 export const MirrordSplitConfigSpec = Schema.Struct({
-  targetRef: Schema.Struct({
-    apiVersion: text("For example `apps/v1`."),
-    kind: text("For example `Deployment`."),
-    name: text("Name of the workload.")
-  }).annotate({ description: "The workload that reads the queues." }),
+  targetRef: Schema.Struct(objectReference).annotate({ description: "The workload that reads the queues." }),
   queues: Schema.Array(
     Schema.Struct({
       id: text("The id that sessions use."),
       kind: QueueKind,
       appConfig: Schema.Struct(
-        eachOptional(roles, (role) =>
+        eachNamed(roles, (role) =>
           nullable(Schema.Array(VariableReference).annotate({ description: `Variables that hold the ${role}.` }))
         )
       ).annotate({ description: "How the workload learns the names." }),
@@ -51,7 +48,7 @@ export const MirrordSplitConfigSpec = Schema.Struct({
     })
   ).annotate({ description: "The queues." }),
   clientConfigs: nullable(
-    Schema.Struct(eachOptional(queueKinds, () => nullable(text("Name of a MirrordPropertyList.")))).annotate({
+    Schema.Struct(eachNamed(queueKinds, () => nullable(text("Name of a MirrordPropertyList.")))).annotate({
       description: "`clientConfig` of queues that have none."
     })
   ),

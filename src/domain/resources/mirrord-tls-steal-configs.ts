@@ -28,7 +28,9 @@ export const TlsStealConfigSpec = Schema.Struct({
         )
       }).annotate({ description: "How the agent answers clients." }),
       agentAsClient: Schema.Struct({
-        verification: Schema.Struct({ acceptAnyCert, trustRoots }).annotate({ description: "How the server is checked." }),
+        verification: Schema.Struct({ acceptAnyCert, trustRoots }).annotate({
+          description: "How the server is checked."
+        }),
         authentication: nullable(Authentication)
       }).annotate({ description: "How the agent reaches the original server." })
     })

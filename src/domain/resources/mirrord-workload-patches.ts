@@ -2,18 +2,21 @@ import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { int32, nullable, text, truth } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
+import { objectReference } from "./session-shapes.ts"
 
 const WorkloadRef = Schema.Struct({
-  apiVersion: text("For example `apps/v1`."),
-  kind: text("For example `Deployment`."),
-  name: text("Name of the workload."),
+  ...objectReference,
   namespace: text("Namespace of the workload.")
 }).annotate({ description: "The workload." })
 
 /** What a patch changes (helm-chart.md §6.3). */
 const change = {
   envVars: Schema.Array(
-    Schema.Struct({ container: text("Name of the container."), variable: text("Its variable."), value: text("The value.") })
+    Schema.Struct({
+      container: text("Name of the container."),
+      variable: text("Its variable."),
+      value: text("The value.")
+    })
   ).annotate({ description: "Variables that get another value." }),
   replicas: nullable(int32("Number of pods."))
 }

@@ -23,8 +23,9 @@ export const preservesUnknownFields = "x-kubernetes-preserve-unknown-fields"
 export const requiresExactlyOne = "x-exactly-one"
 
 /**
- * JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. Not beside an `enum`: there the
- * API server refuses `null` even when the list has it, and without `nullable` it drops the field, which means the same.
+ * JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. Not beside an `enum`: there
+ * the API server refuses `null` even when the list has it, and without `nullable` it drops the field, which means the
+ * same.
  */
 const flattenNull = (node: JsonObject): JsonObject => {
   const alternatives = node["anyOf"]

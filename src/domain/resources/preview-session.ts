@@ -1,8 +1,20 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./conditions.ts"
+import { observations } from "./observations.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { branchEngines, previewEnv } from "./feature-flags.ts"
-import { eachOptional, int32, literals, nullable, text, textMap, texts, time, truth, uint16, unsigned } from "./field-schemas.ts"
+import {
+  eachNamed,
+  int32,
+  literals,
+  nullable,
+  text,
+  textMap,
+  texts,
+  time,
+  truth,
+  uint16,
+  unsigned
+} from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { KubeResourceTarget } from "./session-shapes.ts"
 
@@ -72,7 +84,7 @@ export const PreviewSessionSpec = Schema.Struct({
   ),
   dbBranching: nullable(
     Schema.Struct(
-      eachOptional(
+      eachNamed(
         branchEngines.filter((engine) => engine !== "generic").map((engine) => `${engine}BranchNames` as const),
         () => Schema.optionalKey(texts("Names of branches that the preview uses."))
       )
@@ -80,9 +92,11 @@ export const PreviewSessionSpec = Schema.Struct({
   ),
   queueSplitting: nullable(
     Schema.Struct({
-      ...eachOptional(filteredBrokers.map((broker) => `${broker}QueueFilters` as const), () => queueFilters),
+      ...eachNamed(filteredBrokers.map((broker) => `${broker}QueueFilters` as const), () => queueFilters),
       kafkaQueueFilters: Schema.optionalKey(
-        Schema.Record(Schema.String, textMap("Header → regular expression.")).annotate({ description: "By id of the topic." })
+        Schema.Record(Schema.String, textMap("Header → regular expression.")).annotate({
+          description: "By id of the topic."
+        })
       ),
       kafkaQueueJqFilters: Schema.optionalKey(textMap("By id of the topic.")),
       queueModes: Schema.optionalKey(
@@ -100,7 +114,10 @@ export type PreviewSessionSpec = typeof PreviewSessionSpec.Type
  * `observedGeneration` are our additions.
  */
 export const PreviewSessionStatus = Schema.Struct({
-  phase: literals(["Initializing", "Waiting", "Ready", "Failed", "Idle", "Unknown"], "Where the preview is in its life."),
+  phase: literals(
+    ["Initializing", "Waiting", "Ready", "Failed", "Idle", "Unknown"],
+    "Where the preview is in its life."
+  ),
   startedAt: time("When it was started."),
   failureMessage: nullable(text("Why it failed.")),
   failedAt: nullable(time("When it failed.")),

@@ -6,7 +6,10 @@ import { ObjectMeta } from "./object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
 const SplitDetails = Schema.Struct({ queueNames: NameUpdates, envUpdates: NameUpdates })
-const SplitError = Schema.Struct({ statusCode: uint16("As of an HTTP answer."), reason: text("A sentence for a person.") })
+const SplitError = Schema.Struct({
+  statusCode: uint16("As of an HTTP answer."),
+  reason: text("A sentence for a person.")
+})
 
 /**
  * Exactly one phase. Its name is the only key, and its readers know no other, so nothing may be added here
@@ -40,7 +43,9 @@ export const MirrordSqsSession = Schema.Struct({
   metadata: ObjectMeta,
   spec: Schema.Struct({
     ...shared,
-    queueJqFilters: Schema.optionalKey(textMap("By id of the queue: a jq program that says whether a message is wanted."))
+    queueJqFilters: Schema.optionalKey(
+      textMap("By id of the queue: a jq program that says whether a message is wanted.")
+    )
   }).annotate({ description }),
   status
 })

@@ -15,6 +15,15 @@ export const NameUpdates = Schema.Record(
 ).annotate({ description: "Queues that got another name." })
 
 /** Brokers by the names that the split kinds use. */
-export const queueKinds = ["sqs", "kafka", "rmq", "googlePubSub", "azureServiceBus", "redisPubSub", "temporal", "bullMq"] as const
+export const queueKinds = [
+  "sqs",
+  "kafka",
+  "rmq",
+  "googlePubSub",
+  "azureServiceBus",
+  "redisPubSub",
+  "temporal",
+  "bullMq"
+] as const
 
 export const QueueKind = literals([...queueKinds, "unknown"], "The broker.")

@@ -6,12 +6,13 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
-import { customResourceDefinitions } from "../../../src/domain/resources/custom-resource-definitions.ts"
+import { branchDatabases } from "../../../src/domain/resources/branch-database.ts"
+import { customResourceDefinitions, customResources } from "../../../src/domain/resources/custom-resource-definitions.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { apiVersionOf, readResource } from "../../../src/domain/resources/resource-descriptor.ts"
-import { publishedKinds } from "../../compat/samples.ts"
+import { publishedKinds, withField } from "../../compat/samples.ts"
 import { mergePatch } from "../../../src/domain/session/merge-patch.ts"
 
 const folder = new URL("../../../crds/", import.meta.url)
@@ -170,6 +171,24 @@ describe("readResource", () => {
     expect(Result.isSuccess(readResource(mirrordClusterSessions, session))).toBe(true)
     expect(apiVersionOf(mirrordClusterSessions)).toBe("mirrord.metalbear.co/v1alpha")
     expect(apiVersionOf({ group: "", version: "v1" })).toBe("v1")
+  })
+
+  it("reads what the API server stores of every kind, and keeps what is open in the published schemas", () => {
+    const unreadable = customResources.flatMap((resource, index) =>
+      (publishedKinds[index]?.valid ?? []).flatMap(({ dropped, name, ...sample }) => {
+        const object = dropped.reduce<unknown>((part, path) => withField(part, path), { ...sample, metadata: { name: "x" } })
+        const result = readResource(resource, object)
+        return Result.isFailure(result) ? [`${resource.plural}, ${name}: ${result.failure.message}`] : []
+      })
+    )
+    expect(unreadable).toEqual([])
+    const spec = publishedKinds.find(({ plural }) => plural === "branchdatabases")?.valid[0]?.spec
+    const read = Result.getOrThrow(readResource(branchDatabases, { metadata: { name: "x" }, spec })).spec
+    expect(read).toMatchObject({
+      migrations: { flavor: "flyway", archive: "aGk=" },
+      connectionSource: { params: { host: { env: { variable: "HOST" } } } },
+      postgresOptions: { iamAuth: { type: "aws_rds", region: {} } }
+    })
   })
 
   it("names every field of garbage at once and no value", () => {
