@@ -279,7 +279,7 @@ export class ObjectStore {
       const wrong = checkImmutable(storageKey(info), draft, current)
       if (wrong.length > 0) throw errors.invalid(info, name, wrong)
     }
-    this.#admit(info, draft)
+    this.#admit(info, draft, current, part)
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1
     }
@@ -324,12 +324,12 @@ export class ObjectStore {
   }
 
   /** Defaults, pruning and validation of one kind. */
-  #admit(info: ResourceInfo, draft: KubeObject): void {
+  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status"): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
       info.custom.schema.prune(draft)
       info.custom.schema.applyDefaults(draft)
-      const wrong = info.custom.schema.validate(draft)
+      const wrong = info.custom.schema.validate(draft, before, part)
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
       return
     }

@@ -23,11 +23,35 @@ const typeName = (value: unknown): string =>
         ? "integer"
         : typeof value
 
+/** A schema's `format`, which takes the place of its type where a value that is no text has the wrong one. */
+const formatFor = (error: ErrorObject): string | undefined => {
+  const value: unknown = error.data
+  return typeof value === "string" || value === null || Array.isArray(value) ? undefined : asString(error.parentSchema?.["format"])
+}
+
+/** Go's names of a number's representation. */
+const formatName = (value: unknown): string =>
+  typeof value !== "number" ? "" : Number.isInteger(value) ? "int64" : "float64"
+
+const wrongInteger = (field: string, format: string | undefined): FieldError => ({
+  reason: "FieldValueInvalid",
+  field: "<nil>",
+  message: `Invalid value: "": Checked value must be of type integer ${format === undefined ? "(default format)" : `with format ${format}`} in ${field}`
+})
+
+/** As {@link toFieldError}; a number that is no integer is refused twice. */
+export const toFieldErrors = (error: ErrorObject, passing: number): ReadonlyArray<FieldError> => {
+  const isNoInteger = error.keyword === "type" && typeof error.data === "number" && [error.params["type"]].flat().includes("integer")
+  return isNoInteger
+    ? [toFieldError(error, passing), wrongInteger(fieldPath(error.instancePath), asString(error.parentSchema?.["format"]))]
+    : [toFieldError(error, passing)]
+}
+
 /**
  * Turns an error of ajv into the field error of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors` and
- * apiextensions-apiserver `pkg/apiserver/validation`).
+ * apiextensions-apiserver `pkg/apiserver/validation`). `passing`: of a `oneOf`, how many alternatives the value satisfies.
  */
-export const toFieldError = (error: ErrorObject): FieldError => {
+const toFieldError = (error: ErrorObject, passing: number): FieldError => {
   const field = fieldPath(error.instancePath)
   const value: unknown = error.data
   const text = JSON.stringify(value) ?? "null"
@@ -47,11 +71,12 @@ export const toFieldError = (error: ErrorObject): FieldError => {
       }
     case "type": {
       const wanted = Array.isArray(params["type"]) ? params["type"].filter((type) => type !== "null").join(",") : params["type"]
-      const found = JSON.stringify(typeName(value))
+      const format = formatFor(error)
+      const found = JSON.stringify(format === undefined ? typeName(value) : formatName(value))
       return {
         reason: "FieldValueTypeInvalid",
         field: field === "" ? "<nil>" : field,
-        message: `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ${String(wanted)}: ${found}`
+        message: `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ${format ?? String(wanted)}: ${found}`
       }
     }
     case "enum": {
@@ -68,7 +93,9 @@ export const toFieldError = (error: ErrorObject): FieldError => {
     case "pattern":
       return wrong(`should match '${String(params["pattern"])}'`)
     case "format":
-      return wrong(`must be of type ${String(params["format"])}: ${text}`)
+      return params["format"] === "int32"
+        ? wrongInteger(field, "int32")
+        : wrong(`must be of type ${String(params["format"])}: ${text}`, "FieldValueTypeInvalid")
     case "minimum":
       return wrong(`should be greater than or equal to ${limit}`)
     case "maximum":
@@ -97,8 +124,10 @@ export const toFieldError = (error: ErrorObject): FieldError => {
       }
     case "maxProperties":
       return { reason: "FieldValueTooMany", field, message: `Too many: must have at most ${limit} items` }
-    case "oneOf":
-      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf)` }
+    case "oneOf": {
+      const found = passing === 0 ? "Found none valid" : `Found ${passing} valid alternatives`
+      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf). ${found}` }
+    }
     case "anyOf":
       return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)` }
     case "not":

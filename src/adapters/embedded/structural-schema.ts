@@ -1,15 +1,17 @@
-import { Ajv, type ValidateFunction } from "ajv"
+import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
-import { toFieldError } from "./schema-errors.ts"
+import { toFieldErrors } from "./schema-errors.ts"
 import type { FieldError } from "./status-error.ts"
+import { validationRules } from "./validation-rules.ts"
 
 /** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
 export interface StructuralSchema {
   /** Removes fields that the schema does not know, in place; returns their paths. */
   readonly prune: (object: JsonObject) => ReadonlyArray<string>
-  /** Fills in defaults, in place. */
+  /** Removes illegal nulls and fills in defaults, in place. */
   readonly applyDefaults: (object: JsonObject) => void
-  readonly validate: (object: JsonObject) => ReadonlyArray<FieldError>
+  /** Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is replaced. */
+  readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
   /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
   readonly listType: (path: ReadonlyArray<string>) => ListType
 }
@@ -48,6 +50,22 @@ const pruneValue = (value: unknown, schema: unknown, path: string, isResource: b
   }
 }
 
+/** Removes `null` where it is neither legal nor replaced by a default, as a real server does before it checks types. */
+const dropNulls = (value: unknown, schema: unknown): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const item of value) dropNulls(item, schema["items"])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [key, child] of Object.entries(value)) {
+    const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
+    if (!isObject(property)) continue
+    if (child === null && property["nullable"] !== true && property["default"] === undefined) delete value[key]
+    else dropNulls(child, property)
+  }
+}
+
 const defaultValue = (value: unknown, schema: unknown): void => {
   if (!isObject(schema)) return
   if (Array.isArray(value)) {
@@ -73,16 +91,20 @@ const defaultValue = (value: unknown, schema: unknown): void => {
 const mapValues = (value: unknown, change: (item: unknown) => unknown): JsonObject =>
   Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, change(item)]))
 
-/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. */
+const checkedPattern = (pattern: unknown): string => {
+  const text = String(pattern)
+  return RegExp(text) instanceof RegExp ? text : ""
+}
+
+/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on a `pattern` that is none. */
 const toJsonSchema = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const result: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
     if (key === "properties") result[key] = mapValues(value, toJsonSchema)
     else if (key === "items" || key === "not" || key === "additionalProperties") result[key] = toJsonSchema(value)
-    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) {
-      if (!(schema[intOrString] === true && key === "anyOf")) result[key] = value.map(toJsonSchema)
-    } else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
+    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) result[key] = value.map(toJsonSchema)
+    else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
       const bound = key === "exclusiveMinimum" ? "minimum" : "maximum"
       if (value === true) {
         result[key] = schema[bound]
@@ -96,27 +118,78 @@ const toJsonSchema = (schema: unknown): unknown => {
       ) ||
       ["minProperties", "maxProperties"].includes(key)
     ) {
-      result[key] = value
+      result[key] = key === "pattern" ? checkedPattern(value) : value
     }
   }
   if (schema[intOrString] === true) result["type"] = ["integer", "string"]
-  if (schema["nullable"] === true) {
-    if (result["type"] !== undefined) result["type"] = [result["type"], "null"].flat()
-    if (Array.isArray(result["enum"])) result["enum"] = [...result["enum"], null]
+  // A real server never finds null in an enum, not even when the list has it.
+  if (Array.isArray(result["enum"])) result["enum"] = result["enum"].filter((item) => item !== null)
+  return schema["nullable"] === true ? orNull(result) : result
+}
+
+/** Of null a real server checks type and enum alone. */
+const orNull = (schema: JsonObject): JsonObject => {
+  const { type, enum: values, format, ...rest } = schema
+  return {
+    // Says nothing of null, and belongs to what a type error tells.
+    ...(format === undefined ? {} : { format }),
+    ...(type === undefined ? {} : { type: [type, "null"].flat() }),
+    ...(values === undefined ? {} : { enum: values }),
+    if: { type: "null" },
+    else: rest
   }
-  return result
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
-const compile = (schema: JsonObject): ValidateFunction => {
+const makeAjv = (): Ajv => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: true, unicodeRegExp: false })
-  for (const format of ["int32", "int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
+  for (const format of ["int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
     ajv.addFormat(format, true)
   }
+  ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 })
   ajv.addFormat("date-time", rfc3339)
   ajv.addFormat("date", /^\d{4}-\d\d-\d\d$/)
-  return ajv.compile(asObject(toJsonSchema(schema)))
+  return ajv
+}
+
+const once = <A>(make: () => A): (() => A) => {
+  let made: { readonly value: A } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+const metaSchema = once(makeAjv)
+
+type Check = (value: unknown) => ReadonlyArray<FieldError>
+
+/** Checks values against a schema. Of alternatives that all fail, a real server also tells what the first one lacks. */
+const compile = (schema: JsonObject): Check => {
+  const jsonSchema = asObject(toJsonSchema(schema))
+  metaSchema().validateSchema(jsonSchema, true)
+  // Most kinds of a cluster never see an object, and to compile one takes milliseconds.
+  const compiled = once(() => {
+    const ajv = makeAjv()
+    return { ajv, check: ajv.compile(jsonSchema) }
+  })
+  return (value) => {
+    const { ajv, check } = compiled()
+    if (check(value)) return []
+    const errors = (check.errors ?? []).filter(({ keyword }) => keyword !== "if")
+    const alternatives = errors.filter(({ keyword }) => ["anyOf", "oneOf", "not"].includes(keyword))
+    const isInside = (error: ErrorObject, path: string): boolean => error.schemaPath.startsWith(`${path}/`)
+    const shown = errors.filter((error) =>
+      alternatives.every(
+        ({ keyword, params, schemaPath }) =>
+          !isInside(error, schemaPath)
+          || ((keyword === "anyOf" || params["passingSchemas"] === null) && isInside(error, `${schemaPath}/0`))
+      )
+    )
+    return shown.flatMap((error) => {
+      const schemas: unknown = error.schema
+      const passing = error.keyword === "oneOf" && Array.isArray(schemas) ? schemas.filter((one: object) => ajv.validate(one, error.data)) : []
+      return toFieldErrors(error, passing.length)
+    })
+  }
 }
 
 const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
@@ -152,23 +225,32 @@ const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArra
   )
 }
 
-/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern). */
+/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here. */
 export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
   for (const field of objectMetaFields) delete propertiesOf(root)[field]
   const check = compile(root)
+  const checkStatus = compile(asObject(propertiesOf(root)["status"]))
+  const statusErrors: Check = (status) =>
+    (status === undefined ? [] : checkStatus(status)).map((error) => ({
+      ...error,
+      field: error.field === "<nil>" ? "status" : `status.${error.field}`
+    }))
+  const checkRules = validationRules(root)
   return {
     prune: (object) => {
       const removed: Array<string> = []
       pruneValue(object, root, "", true, removed)
       return removed
     },
-    applyDefaults: (object) => defaultValue(object, root),
-    validate: (object) => {
-      if (check(object)) return duplicates(object, root, "")
-      const errors = check.errors ?? []
-      const branches = errors.filter((error) => ["anyOf", "oneOf", "not"].includes(error.keyword)).map((error) => `${error.schemaPath}/`)
-      return errors.filter((error) => !branches.some((branch) => error.schemaPath.startsWith(branch))).map(toFieldError)
+    applyDefaults: (object) => {
+      dropNulls(object, root)
+      defaultValue(object, root)
+    },
+    validate: (object, before, part) => {
+      const errors = part === undefined ? check(object) : statusErrors(object["status"])
+      const found = errors.length > 0 || part !== undefined ? errors : duplicates(object, root, "")
+      return [...found, ...checkRules(object, before, found)]
     },
     listType: (path) => {
       const list = schemaAt(root, path)

@@ -1,7 +1,6 @@
 import * as Schema from "effect/Schema"
+import { text } from "./field-schemas.ts"
 import { timestamp } from "./object-meta.ts"
-
-const text = (description: string) => Schema.String.annotate({ description })
 
 /** `metav1.Condition`, the usual list element of `status.conditions`. */
 export const Condition = Schema.Struct({

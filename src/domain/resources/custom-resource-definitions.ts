@@ -1,118 +1,131 @@
-import type * as Schema from "effect/Schema"
+import { branchDatabases } from "./branch-database.ts"
+import type { CustomResource } from "./custom-resource.ts"
 import {
-  MirrordClusterSessionSpec,
-  MirrordClusterSessionStatus,
-  mirrordClusterSessions
-} from "./mirrord-cluster-session.ts"
-import {
-  MirrordMultiClusterSessionSpec,
-  MirrordMultiClusterSessionStatus,
-  mirrordMultiClusterSessions
-} from "./mirrord-multi-cluster-session.ts"
-import { openApiSchema, type JsonObject } from "./open-api-schema.ts"
-import type { ResourceDescriptor } from "./resource-descriptor.ts"
+  mirrordKafkaClientConfigs,
+  mirrordKafkaEphemeralTopics,
+  mirrordKafkaTopicsConsumers
+} from "./kafka-splitting.ts"
+import { mongodbBranchDatabases, mysqlBranchDatabases, pgBranchDatabases } from "./legacy-branch-databases.ts"
+import { mirrordClusterExternalResources } from "./mirrord-cluster-external-resource.ts"
+import { mirrordClusterSessions } from "./mirrord-cluster-session.ts"
+import { mirrordClusterSplitSessions } from "./mirrord-cluster-split-session.ts"
+import { mirrordMultiClusterSessions } from "./mirrord-multi-cluster-session.ts"
+import { mirrordClusterPolicies, mirrordPolicies } from "./mirrord-policies.ts"
+import { mirrordClusterProfiles, mirrordProfiles } from "./mirrord-profiles.ts"
+import { mirrordPropertyLists } from "./mirrord-property-list.ts"
+import { mirrordSplitConfigs } from "./mirrord-split-config.ts"
+import { mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs } from "./mirrord-tls-steal-configs.ts"
+import { mirrordClusterWorkloadPatches, mirrordClusterWorkloadPatchRequests } from "./mirrord-workload-patches.ts"
+import { mirrordWorkloadQueueRegistries } from "./mirrord-workload-queue-registry.ts"
+import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from "./open-api-schema.ts"
+import { previewSessions } from "./preview-session.ts"
+import { mirrordRmqSessions, mirrordSqsSessions } from "./queue-sessions.ts"
 
-interface PrinterColumn {
-  readonly name: string
-  readonly type: "string" | "date"
-  readonly jsonPath: string
-}
-
-interface Definition {
-  readonly resource: ResourceDescriptor<unknown>
-  readonly description: string
-  readonly shortNames: ReadonlyArray<string>
-  readonly columns: ReadonlyArray<PrinterColumn>
-  readonly spec: Schema.Constraint
-  readonly status: Schema.Constraint
-  /** Whether `status: null` is legal, as the published CRD of the kind has it. */
-  readonly statusNullable: boolean
-}
-
-const column = (name: string, jsonPath: string): PrinterColumn => ({ name, type: "string", jsonPath })
-const dateColumn = (name: string, jsonPath: string): PrinterColumn => ({ name, type: "date", jsonPath })
-
-/** The kinds that this operator stores, with names and printer columns as published (helm-chart.md §6.1). */
-const definitions: ReadonlyArray<Definition> = [
-  {
-    resource: mirrordClusterSessions,
-    description: "One mirrord session in this cluster.",
-    shortNames: [],
-    columns: [
-      column("USER ID", ".spec.owner.userId"),
-      column("USERNAME", ".spec.owner.username"),
-      column("HOSTNAME", ".spec.owner.hostname"),
-      column("K8S USER", ".spec.owner.k8sUsername"),
-      column("NAMESPACE", ".spec.namespace"),
-      column("TARGET", ".spec.target"),
-      dateColumn("STARTED AT", ".metadata.creationTimestamp"),
-      dateColumn("CLOSED AT", ".metadata.deletionTimestamp"),
-      column("CLOSE REASON", ".status.closed.reason")
-    ],
-    spec: MirrordClusterSessionSpec,
-    status: MirrordClusterSessionStatus,
-    statusNullable: true
-  },
-  {
-    resource: mirrordMultiClusterSessions,
-    description: "One mirrord session over many clusters, seen from the primary cluster.",
-    shortNames: ["mmcs"],
-    columns: [
-      column("Target Alias", ".spec.targetAlias"),
-      column("Phase", ".status.phase"),
-      column("Primary Cluster", ".spec.primaryCluster"),
-      dateColumn("Age", ".metadata.creationTimestamp")
-    ],
-    spec: MirrordMultiClusterSessionSpec,
-    status: MirrordMultiClusterSessionStatus,
-    statusNullable: false
-  }
+/** Every kind that the published chart installs (helm-chart.md §6.1). */
+export const customResources: ReadonlyArray<CustomResource<unknown>> = [
+  mirrordMultiClusterSessions,
+  mirrordClusterSessions,
+  mirrordClusterWorkloadPatches,
+  mirrordClusterWorkloadPatchRequests,
+  mirrordClusterExternalResources,
+  mirrordPropertyLists,
+  mirrordTlsStealConfigs,
+  mirrordClusterTlsStealConfigs,
+  mirrordPolicies,
+  mirrordClusterPolicies,
+  mirrordProfiles,
+  mirrordClusterProfiles,
+  previewSessions,
+  branchDatabases,
+  pgBranchDatabases,
+  mysqlBranchDatabases,
+  mongodbBranchDatabases,
+  mirrordWorkloadQueueRegistries,
+  mirrordSqsSessions,
+  mirrordRmqSessions,
+  mirrordSplitConfigs,
+  mirrordClusterSplitSessions,
+  mirrordKafkaClientConfigs,
+  mirrordKafkaEphemeralTopics,
+  mirrordKafkaTopicsConsumers
 ]
 
-const manifest = (definition: Definition): JsonObject => {
-  const { resource } = definition
-  const singular = resource.kind.toLowerCase()
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const specSchema = ({ creationRules = [], keepsUnknownFields }: CustomResource<unknown>, schema: Json): Json => {
+  const spec = keepsUnknownFields === true ? keepingUnknownFields(schema) : schema
+  if (!isObject(spec) || creationRules.length === 0) return spec
+  return {
+    ...spec,
+    // Needs Kubernetes 1.30.
+    "x-kubernetes-validations": creationRules.map(({ message, rule }) => ({
+      rule: `oldSelf.hasValue() || ${rule}`,
+      optionalOldSelf: true,
+      message
+    }))
+  }
+}
+
+const rootSchema = (resource: CustomResource<unknown>): JsonObject => {
+  const { properties } = openApiSchema(resource.schema)
+  if (!isObject(properties)) throw new Error(`${resource.kind} has no fields`)
+  const { spec, status } = properties
+  if (spec === undefined) throw new Error(`${resource.kind} has no spec`)
+  return {
+    description: resource.description,
+    type: "object",
+    properties: { spec: specSchema(resource, spec), ...(status === undefined ? {} : { status }) },
+    required: ["spec"]
+  }
+}
+
+const definition = (resource: CustomResource<unknown>): JsonObject => {
+  const { columns = [], group, kind, plural, scope, shortNames = [], version } = resource
+  const schema = rootSchema(resource)
+  const hasStatus = isObject(schema["properties"]) && "status" in schema["properties"]
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${resource.plural}.${resource.group}` },
+    metadata: { name: `${plural}.${group}` },
     spec: {
-      group: resource.group,
+      group,
       names: {
-        kind: resource.kind,
-        listKind: `${resource.kind}List`,
-        plural: resource.plural,
-        singular,
-        ...(definition.shortNames.length === 0 ? {} : { shortNames: definition.shortNames })
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        ...(shortNames.length === 0 ? {} : { shortNames })
       },
-      scope: resource.scope,
+      scope,
       versions: [
         {
-          name: resource.version,
+          name: version,
           served: true,
           storage: true,
-          additionalPrinterColumns: definition.columns.map(({ name, type, jsonPath }) => ({ name, type, jsonPath })),
-          subresources: { status: {} },
-          schema: {
-            openAPIV3Schema: {
-              description: definition.description,
-              type: "object",
-              properties: {
-                spec: openApiSchema(definition.spec),
-                status: {
-                  ...openApiSchema(definition.status),
-                  ...(definition.statusNullable ? { nullable: true } : {})
-                }
-              },
-              required: ["spec"]
-            }
-          }
+          ...(columns.length === 0
+            ? {}
+            : { additionalPrinterColumns: columns.map(({ name, type, jsonPath }) => ({ name, type, jsonPath })) }),
+          ...(hasStatus ? { subresources: { status: {} } } : {}),
+          schema: { openAPIV3Schema: schema }
         }
       ]
     }
   }
 }
 
-/** Every CRD of this operator: file name in `crds/` and the manifest. */
-export const customResourceDefinitions = (): ReadonlyArray<{ readonly file: string; readonly manifest: JsonObject }> =>
-  definitions.map((definition) => ({ file: `${definition.resource.plural}.yaml`, manifest: manifest(definition) }))
+export interface GeneratedDefinition {
+  /** File name in `crds/`. */
+  readonly file: string
+  /** Paths in the chart's values; any of them being true installs the kind. None: always installed. */
+  readonly installedWith: ReadonlyArray<string>
+  readonly manifest: JsonObject
+}
+
+/** The CustomResourceDefinition of every kind, and what in the chart's values switches it on. */
+export const customResourceDefinitions = (): ReadonlyArray<GeneratedDefinition> =>
+  customResources.map((resource) => ({
+    file: `${resource.plural}.yaml`,
+    installedWith: resource.installedWith,
+    manifest: definition(resource)
+  }))

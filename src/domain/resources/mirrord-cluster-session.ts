@@ -1,15 +1,11 @@
 import * as Schema from "effect/Schema"
-import { Condition } from "./condition.ts"
+import { observations } from "./observations.ts"
+import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
+import { nullable, text, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
-import type { ResourceDescriptor } from "./resource-descriptor.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
-const text = (description: string) => Schema.String.annotate({ description })
-const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
-/** Optional and nullable: every optional field of the published CRD of this kind is both (helm-chart.md §6.3). */
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-
-/** `spec` of one session in one cluster: published fields only (helm-chart.md §6.3). */
+/** `spec` of one session in one cluster: published fields only, optional ones nullable too (helm-chart.md §6.3). */
 export const MirrordClusterSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,
@@ -32,8 +28,8 @@ export const MirrordClusterSessionSpec = Schema.Struct({
 export type MirrordClusterSessionSpec = typeof MirrordClusterSessionSpec.Type
 
 /**
- * `status` of one session in one cluster. `conditions` is our addition: the published kind has no readiness field, and
- * a primary needs one (design.md §5).
+ * `status` of one session in one cluster. `conditions` and `observedGeneration` are our additions: the published kind
+ * has no readiness field, and a primary needs one (design.md §5).
  */
 export const MirrordClusterSessionStatus = Schema.Struct({
   connectedTimestamp: nullable(time("When a client's connection was last seen.")),
@@ -51,7 +47,7 @@ export const MirrordClusterSessionStatus = Schema.Struct({
       )
     })
   ),
-  conditions: nullable(Schema.Array(Condition))
+  ...observations
 }).annotate({ description: "What the operator of this cluster observed." })
 export type MirrordClusterSessionStatus = typeof MirrordClusterSessionStatus.Type
 
@@ -63,13 +59,26 @@ export const MirrordClusterSession = Schema.Struct({
 /** One session in one cluster: a developer's own, or the child of a multi-cluster session. */
 export type MirrordClusterSession = typeof MirrordClusterSession.Type
 
-export const mirrordClusterSessions: ResourceDescriptor<MirrordClusterSession> = {
+export const mirrordClusterSessions: CustomResource<MirrordClusterSession> = {
   group: "mirrord.metalbear.co",
   version: "v1alpha",
   kind: "MirrordClusterSession",
   plural: "mirrordclustersessions",
   scope: "Cluster",
-  schema: MirrordClusterSession
+  schema: MirrordClusterSession,
+  description: "One mirrord session in this cluster.",
+  installedWith: [],
+  columns: [
+    column("USER ID", ".spec.owner.userId"),
+    column("USERNAME", ".spec.owner.username"),
+    column("HOSTNAME", ".spec.owner.hostname"),
+    column("K8S USER", ".spec.owner.k8sUsername"),
+    column("NAMESPACE", ".spec.namespace"),
+    column("TARGET", ".spec.target"),
+    dateColumn("STARTED AT", ".metadata.creationTimestamp"),
+    dateColumn("CLOSED AT", ".metadata.deletionTimestamp"),
+    column("CLOSE REASON", ".status.closed.reason")
+  ]
 }
 
 /** Type of the condition by which a member says that the agents' sockets of a session are usable. */

@@ -1,11 +1,10 @@
 import * as Schema from "effect/Schema"
 import { Condition } from "./condition.ts"
+import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
+import { multiCluster } from "./feature-flags.ts"
+import { int64, text, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
-import type { ResourceDescriptor } from "./resource-descriptor.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
-
-const text = (description: string) => Schema.String.annotate({ description })
-const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
 
 export const SessionPhase = Schema.Literals(["Initializing", "Pending", "Ready", "Failed", "Terminating"]).annotate({
   description: "Where the session is in its life."
@@ -51,14 +50,16 @@ export const ClusterSessionStatus = Schema.Struct({
 export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
 
 /**
- * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` is our addition. Nothing in it may be null.
+ * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` and `observedGeneration` are our
+ * additions. Nothing in it may be null.
  */
 export const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),
   clusterSessions: Schema.optionalKey(Schema.Record(Schema.String, ClusterSessionStatus)),
   connectedTimestamp: Schema.optionalKey(time("Heartbeat: when a client's connection was last seen.")),
   closed: Schema.optionalKey(text("Why the session ended.")),
-  conditions: Schema.optionalKey(Schema.Array(Condition))
+  conditions: Schema.optionalKey(Schema.Array(Condition)),
+  observedGeneration: Schema.optionalKey(int64("The `metadata.generation` that this status was written for."))
 }).annotate({ description: "What the operator of the primary cluster observed." })
 export type MirrordMultiClusterSessionStatus = typeof MirrordMultiClusterSessionStatus.Type
 
@@ -70,11 +71,20 @@ export const MirrordMultiClusterSession = Schema.Struct({
 /** The parent of one session over many clusters. Lives in the primary cluster. */
 export type MirrordMultiClusterSession = typeof MirrordMultiClusterSession.Type
 
-export const mirrordMultiClusterSessions: ResourceDescriptor<MirrordMultiClusterSession> = {
+export const mirrordMultiClusterSessions: CustomResource<MirrordMultiClusterSession> = {
   group: "operator.metalbear.co",
   version: "v1alpha",
   kind: "MirrordMultiClusterSession",
   plural: "mirrordmulticlustersessions",
   scope: "Cluster",
-  schema: MirrordMultiClusterSession
+  schema: MirrordMultiClusterSession,
+  description: "One mirrord session over many clusters, seen from the primary cluster.",
+  installedWith: [multiCluster],
+  shortNames: ["mmcs"],
+  columns: [
+    column("Target Alias", ".spec.targetAlias"),
+    column("Phase", ".status.phase"),
+    column("Primary Cluster", ".spec.primaryCluster"),
+    ageColumn
+  ]
 }

@@ -16,7 +16,17 @@ const isSafeIntegerBound = (key: string, value: unknown): boolean =>
 const omit = (object: JsonObject, ...keys: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 
-/** JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. */
+/** Annotation: what this schema does not name is stored unread. A keyword of structural schemas. */
+export const preservesUnknownFields = "x-kubernetes-preserve-unknown-fields"
+
+/** Annotation: names of optional fields of which an object must have exactly one. Becomes a `oneOf`. */
+export const requiresExactlyOne = "x-exactly-one"
+
+/**
+ * JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. Not beside an `enum`: there
+ * the API server refuses `null` even when the list has it, and without `nullable` it drops the field, which means the
+ * same.
+ */
 const flattenNull = (node: JsonObject): JsonObject => {
   const alternatives = node["anyOf"]
   if (!Array.isArray(alternatives)) return node
@@ -25,13 +35,29 @@ const flattenNull = (node: JsonObject): JsonObject => {
   if (rest.length === alternatives.length) return node
   if (rest.length !== 1 || !isObject(only))
     throw new Error("a nullable union of several types is not a structural schema")
-  return { ...only, ...omit(node, "anyOf"), nullable: true }
+  return { ...only, ...omit(node, "anyOf"), ...(only["enum"] === undefined ? { nullable: true } : {}) }
 }
 
 /** Annotations on checked values arrive as a one-element `allOf`, which a structural schema may not use for types. */
 const flattenAllOf = (node: JsonObject): JsonObject => {
   const parts = node["allOf"]
   return Array.isArray(parts) ? Object.assign({}, omit(node, "allOf"), ...parts) : node
+}
+
+/**
+ * Fields beside named ones: JSON schemas allow them by default, structural schemas only by a keyword of their own,
+ * which stands for a struct with a rest.
+ */
+const closeObject = (node: JsonObject): JsonObject => {
+  const rest = node["additionalProperties"]
+  if (node["properties"] === undefined || rest === undefined) return node
+  return { ...omit(node, "additionalProperties"), ...(rest === true ? {} : { [preservesUnknownFields]: true }) }
+}
+
+const spellOneOf = (node: JsonObject): JsonObject => {
+  const fields = node[requiresExactlyOne]
+  if (!Array.isArray(fields)) return node
+  return { ...omit(node, requiresExactlyOne), oneOf: fields.map((field: Json) => ({ required: [field] })) }
 }
 
 const toStructural = (node: unknown, definitions: Readonly<Record<string, unknown>>): Json => {
@@ -46,7 +72,6 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
   }
   const entries = Object.entries(node).flatMap(([key, value]): ReadonlyArray<readonly [string, Json]> => {
     if (isSafeIntegerBound(key, value) || key === "examples") return []
-    if (key === "additionalProperties" && node["properties"] !== undefined) return []
     if (key === "properties" && isObject(value)) {
       return [
         [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toStructural(one, definitions)]))]
@@ -54,7 +79,7 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     }
     return [[key, toStructural(value, definitions)]]
   })
-  return flattenNull(flattenAllOf(Object.fromEntries(entries)))
+  return spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries)))))
 }
 
 /**
@@ -63,8 +88,22 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
  * is a mistake in the schema, not in data.
  */
 export const openApiSchema = (schema: Schema.Constraint): JsonObject => {
-  const document = Schema.toJsonSchemaDocument(schema)
+  const document = Schema.toJsonSchemaDocument(schema, { includeAnnotationKey: (key) => key.startsWith("x-") })
   const structural = toStructural(document.schema, document.definitions)
   if (!isObject(structural)) throw new Error("the schema of a resource must be an object")
   return structural
+}
+
+/** The schema with every object in it keeping fields that it does not name. */
+export const keepingUnknownFields = (schema: Json): Json => {
+  if (Array.isArray(schema)) return schema.map(keepingUnknownFields)
+  if (!isObject(schema)) return schema
+  const properties = schema["properties"]
+  const children = Object.entries(schema).map(([key, value]): readonly [string, Json] => {
+    if (key === "properties" && isObject(value)) {
+      return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, keepingUnknownFields(one)]))]
+    }
+    return [key, key === "items" || key === "additionalProperties" ? keepingUnknownFields(value) : value]
+  })
+  return { ...Object.fromEntries(children), ...(properties === undefined ? {} : { [preservesUnknownFields]: true }) }
 }

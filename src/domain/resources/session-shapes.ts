@@ -1,6 +1,5 @@
 import * as Schema from "effect/Schema"
-
-const text = (description: string) => Schema.String.annotate({ description })
+import { text } from "./field-schemas.ts"
 
 /** Who asked for a session (operator-api.md §2.6). */
 export const SessionOwner = Schema.Struct({
@@ -11,11 +10,16 @@ export const SessionOwner = Schema.Struct({
 }).annotate({ description: "Who asked for the session." })
 export type SessionOwner = typeof SessionOwner.Type
 
-/** The workload of a session (operator-api.md §2.6). `container` is empty when the client named none. */
-export const KubeResourceTarget = Schema.Struct({
+/** Names an object of any kind. */
+export const objectReference = {
   apiVersion: text("For example `apps/v1`."),
   kind: text("For example `Deployment`."),
-  name: text("Name of the object."),
+  name: text("Name of the object.")
+}
+
+/** The workload of a session (operator-api.md §2.6). `container` is empty when the client named none. */
+export const KubeResourceTarget = Schema.Struct({
+  ...objectReference,
   container: text("Name of the container; empty: chosen by the operator.")
 }).annotate({ description: "The workload whose traffic and context the session uses." })
 export type KubeResourceTarget = typeof KubeResourceTarget.Type

@@ -1,16 +1,18 @@
 import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Ajv } from "ajv"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
-import { customResourceDefinitions } from "../../../src/domain/resources/custom-resource-definitions.ts"
+import { branchDatabases } from "../../../src/domain/resources/branch-database.ts"
+import { customResourceDefinitions, customResources } from "../../../src/domain/resources/custom-resource-definitions.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { apiVersionOf, readResource } from "../../../src/domain/resources/resource-descriptor.ts"
+import { publishedKinds, withField } from "../../compat/samples.ts"
 import { mergePatch } from "../../../src/domain/session/merge-patch.ts"
 
 const folder = new URL("../../../crds/", import.meta.url)
@@ -30,27 +32,41 @@ describe("crds/", () => {
     expect(execFileSync(process.execPath, [script, "--check"], { encoding: "utf8" })).toContain("up to date")
   })
 
-  it("has names, versions and columns as published", () => {
-    const [child, parent] = customResourceDefinitions().map(({ manifest }) => parse(JSON.stringify(manifest)))
-    expect(parent).toMatchObject({
-      metadata: { name: "mirrordmulticlustersessions.operator.metalbear.co" },
-      spec: {
-        scope: "Cluster",
-        names: { shortNames: ["mmcs"], singular: "mirrordmulticlustersession" },
-        versions: [{ name: "v1alpha", subresources: { status: {} } }]
+  it("has names, versions, scope, columns and flags as published", () => {
+    const published = publishedKinds.map((kind) => ({
+      file: `${kind.plural}.yaml`,
+      installedWith: kind.installedWith,
+      name: `${kind.plural}.${kind.group}`,
+      kind: kind.kind,
+      singular: kind.kind.toLowerCase(),
+      shortNames: kind.shortNames,
+      scope: kind.scope,
+      versions: [kind.version],
+      status: kind.status,
+      columns: kind.columns.map(([name, jsonPath]) => ({ name, jsonPath }))
+    }))
+    const ours = customResourceDefinitions().map(({ file, installedWith, manifest }, index) => {
+      const { metadata, spec } = parse(JSON.stringify(manifest))
+      const [version] = spec.versions
+      return {
+        file,
+        installedWith,
+        name: metadata.name,
+        kind: spec.names.kind,
+        singular: spec.names.singular,
+        shortNames: spec.names.shortNames ?? [],
+        scope: spec.scope,
+        versions: spec.versions.map(({ name }: { name: string }) => name),
+        status: version.subresources?.status !== undefined,
+        // Ours may follow.
+        columns: (version.additionalPrinterColumns ?? [])
+          .slice(0, published[index]?.columns.length)
+          .map(({ name, jsonPath }: { name: string; jsonPath: string }) => ({ name, jsonPath }))
       }
     })
-    expect(child).toMatchObject({
-      metadata: { name: "mirrordclustersessions.mirrord.metalbear.co" },
-      spec: { scope: "Cluster" }
-    })
-    expect(parent.spec.versions[0].additionalPrinterColumns.map(({ name }: { name: string }) => name)).toEqual([
-      "Target Alias",
-      "Phase",
-      "Primary Cluster",
-      "Age"
-    ])
-    expect(child.spec.versions[0].additionalPrinterColumns).toHaveLength(9)
+    expect(ours).toEqual(published)
+    expect(ours).toHaveLength(25)
+    expect(readdirSync(folder).toSorted()).toEqual(ours.map(({ file }) => file).toSorted())
   })
 
   it("demands and allows null exactly where the published ones do", () => {
@@ -69,8 +85,15 @@ describe("crds/", () => {
     })
   })
 
-  it("is structural: a type everywhere, no references, no open objects beside properties", () => {
-    const banned = ["$ref", "anyOf", "allOf", "oneOf", "$schema", "const"]
+  it("is structural: a type wherever something is checked, no references, no open objects beside properties", () => {
+    const banned = ["$ref", "anyOf", "allOf", "$schema", "const", "x-exactly-one"]
+    const isAnything = (schema: Record<string, unknown>): boolean =>
+      schema["x-kubernetes-int-or-string"] === true
+      || (schema["x-kubernetes-preserve-unknown-fields"] === true && !("properties" in schema))
+    const onlyRequires = (alternatives: unknown): ReadonlyArray<string> =>
+      (Array.isArray(alternatives) ? alternatives : [undefined]).flatMap((one) =>
+        Object.keys(one ?? {}).join() === "required" ? [] : ["oneOf says more than what is required"]
+      )
     const problems = (node: unknown, path: string): ReadonlyArray<string> => {
       if (typeof node !== "object" || node === null) return []
       const schema: Record<string, unknown> = { ...node }
@@ -80,13 +103,47 @@ describe("crds/", () => {
         ["{}", schema["additionalProperties"]]
       ]
       return [
-        ...(typeof schema["type"] === "string" ? [] : [`${path} has no type`]),
-        ...banned.filter((key) => key in schema).map((key) => `${path} has ${key}`),
+        ...(typeof schema["type"] === "string" || isAnything(schema) ? [] : [`${path} has no type`]),
+        ...banned.filter((key) => key in schema && !isAnything(schema)).map((key) => `${path} has ${key}`),
+        ...("enum" in schema && schema["nullable"] === true ? [`${path} refuses null where it says that it may be`] : []),
+        ...("oneOf" in schema ? onlyRequires(schema["oneOf"]) : []).map((problem) => `${path}: ${problem}`),
         ...("properties" in schema && "additionalProperties" in schema ? [`${path} is open`] : []),
         ...children.flatMap(([name, child]) => problems(child, `${path}.${name}`))
       ]
     }
     expect(customResourceDefinitions().flatMap(({ file }) => problems(schemaOf(file), file))).toEqual([])
+  })
+
+  it("describes every kind, its spec and its status", () => {
+    const undescribed = customResourceDefinitions().flatMap(({ file }) => {
+      const { description, properties } = schemaOf(file)
+      return [description, ...Object.values(properties).map((part) => Object(part).description)].includes(undefined) ? [file] : []
+    })
+    expect(undescribed).toEqual([])
+  })
+
+  it("keeps unknown fields everywhere in what clients create, and nowhere else except where published", () => {
+    const lossy = (node: unknown, path: string): ReadonlyArray<string> => {
+      const { additionalProperties, items, properties, ...schema }: Record<string, unknown> = { ...Object(node) }
+      const own = properties !== undefined && schema["x-kubernetes-preserve-unknown-fields"] !== true ? [path] : []
+      const children = [...Object.entries(properties ?? {}), ["[]", items] as const, ["{}", additionalProperties] as const]
+      return [...own, ...children.filter(([, child]) => child !== undefined).flatMap(([name, child]) => lossy(child, `${path}.${name}`))]
+    }
+    const clients = ["branchdatabases", "pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases", "previewsessions"]
+    for (const { file } of customResourceDefinitions()) {
+      const paths = lossy(schemaOf(file).properties.spec, "spec")
+      if (clients.includes(file.replace(".yaml", ""))) expect(paths).toEqual([])
+      else expect(paths).toContain("spec")
+    }
+    expect(JSON.stringify(schemaOf("mirrordprofiles.yaml"))).not.toContain("preserve-unknown-fields")
+  })
+
+  it("lets a legacy target be an object, which the published schema never does", () => {
+    for (const engine of ["pg", "mysql", "mongodb"]) {
+      const { target } = schemaOf(`${engine}branchdatabases.yaml`).properties.spec.properties
+      expect(target.enum).toBeUndefined()
+      expect(target.oneOf).toHaveLength(9)
+    }
   })
 
   it("accepts the objects that we write, and refuses garbage", () => {
@@ -114,6 +171,24 @@ describe("readResource", () => {
     expect(Result.isSuccess(readResource(mirrordClusterSessions, session))).toBe(true)
     expect(apiVersionOf(mirrordClusterSessions)).toBe("mirrord.metalbear.co/v1alpha")
     expect(apiVersionOf({ group: "", version: "v1" })).toBe("v1")
+  })
+
+  it("reads what the API server stores of every kind, and keeps what is open in the published schemas", () => {
+    const unreadable = customResources.flatMap((resource, index) =>
+      (publishedKinds[index]?.valid ?? []).flatMap(({ dropped, name, ...sample }) => {
+        const object = dropped.reduce<unknown>((part, path) => withField(part, path), { ...sample, metadata: { name: "x" } })
+        const result = readResource(resource, object)
+        return Result.isFailure(result) ? [`${resource.plural}, ${name}: ${result.failure.message}`] : []
+      })
+    )
+    expect(unreadable).toEqual([])
+    const spec = publishedKinds.find(({ plural }) => plural === "branchdatabases")?.valid[0]?.spec
+    const read = Result.getOrThrow(readResource(branchDatabases, { metadata: { name: "x" }, spec })).spec
+    expect(read).toMatchObject({
+      migrations: { flavor: "flyway", archive: "aGk=" },
+      connectionSource: { params: { host: { env: { variable: "HOST" } } } },
+      postgresOptions: { iamAuth: { type: "aws_rds", region: {} } }
+    })
   })
 
   it("names every field of garbage at once and no value", () => {

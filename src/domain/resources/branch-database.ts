@@ -1,0 +1,134 @@
+import * as Schema from "effect/Schema"
+import {
+  BranchStatus,
+  CopiedParts,
+  IamAuth,
+  allOrNothing,
+  branchColumns,
+  branchFields,
+  copied,
+  sqlMode
+} from "./branch-shapes.ts"
+import type { CustomResource } from "./custom-resource.ts"
+import { anyBranching } from "./feature-flags.ts"
+import { literals, nullable, open, text, textMap, texts, uint16 } from "./field-schemas.ts"
+import { ObjectMeta } from "./object-meta.ts"
+import { KubeResourceTarget } from "./session-shapes.ts"
+
+const items = nullable(CopiedParts)
+
+const sqlCopy = copied(
+  Schema.Struct({
+    mode: sqlMode,
+    items,
+    dumpArgs: nullable(texts("Further arguments of the engine's dump program."))
+  })
+)
+const documentCopy = copied(Schema.Struct({ mode: allOrNothing, items }))
+
+const iamAuth = nullable(IamAuth)
+
+/** One per engine (helm-chart.md §6.4). The published schema lacks `queryParams`, which clients send (§6.8). */
+const optionBlocks = {
+  postgresOptions: nullable(
+    Schema.Struct({
+      copy: sqlCopy,
+      iamAuth,
+      connectionSettings: Schema.optionalKey(textMap("Settings of the connection to the source.")),
+      queryParams: nullable(textMap("Query parameters of the connection URL."))
+    })
+  ),
+  mysqlOptions: nullable(Schema.Struct({ copy: sqlCopy, iamAuth })),
+  mariadbOptions: nullable(Schema.Struct({ copy: sqlCopy, iamAuth })),
+  mssqlOptions: nullable(Schema.Struct({ copy: sqlCopy })),
+  clickhouseOptions: nullable(Schema.Struct({ copy: sqlCopy })),
+  cockroachdbOptions: nullable(Schema.Struct({ copy: sqlCopy })),
+  spannerOptions: nullable(
+    Schema.Struct({
+      copy: sqlCopy,
+      emulatorHostVar: nullable(text("Variable by which the application finds an emulator."))
+    })
+  ),
+  mongodbOptions: nullable(Schema.Struct({ copy: documentCopy })),
+  dynamodbOptions: nullable(Schema.Struct({ copy: documentCopy, iamAuth })),
+  redisOptions: nullable(
+    Schema.Struct({
+      copy: copied(
+        Schema.Struct({
+          mode: allOrNothing,
+          patterns: nullable(texts("Only keys that match one of these."))
+        })
+      )
+    })
+  ),
+  genericOptions: nullable(
+    Schema.Struct({
+      image: text("Image of the database."),
+      port: uint16("Port that it listens on."),
+      command: nullable(texts("Instead of the image's entry point.")),
+      args: nullable(texts("Arguments of the command.")),
+      env: Schema.optionalKey(textMap("Environment of the container.")),
+      readiness: nullable(
+        Schema.Struct({
+          exec: nullable(Schema.Struct({ command: texts("Ready when this ends with 0.") })),
+          httpGet: nullable(
+            Schema.Struct({
+              path: text("Ready when this answers 2xx or 3xx."),
+              port: nullable(uint16("If not `port`."))
+            })
+          )
+        }).annotate({ description: "How to see that the database is ready." })
+      )
+    })
+  )
+}
+
+const blocks = Object.keys(optionBlocks)
+
+/**
+ * `spec` of a branch of any engine (helm-chart.md §6.4). The published schema lacks `profile`, which clients send
+ * (§6.8).
+ */
+export const BranchDatabaseSpec = Schema.Struct({
+  ...branchFields,
+  target: KubeResourceTarget,
+  version: nullable(text("Tag of the engine's image; not together with `image`.")),
+  image: nullable(text("The image of the database; not together with `version`.")),
+  profile: nullable(text("Name of a baseline that the operator's branch configuration defines.")),
+  migrations: nullable(
+    open({ flavor: literals(["flyway", "container"], "What runs the migrations.") }).annotate({
+      description: "Run in the branch once it is there, and again when this changes."
+    })
+  ),
+  ...optionBlocks
+}).annotate({ description: "What the branch is made of. Exactly one options block must be set." })
+export type BranchDatabaseSpec = typeof BranchDatabaseSpec.Type
+
+export const BranchDatabase = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: BranchDatabaseSpec,
+  status: nullable(BranchStatus)
+})
+/** A database of its own for the sessions that name it, made from a workload's database. */
+export type BranchDatabase = typeof BranchDatabase.Type
+
+export const branchDatabases: CustomResource<BranchDatabase> = {
+  group: "dbs.mirrord.metalbear.co",
+  version: "v1alpha1",
+  kind: "BranchDatabase",
+  plural: "branchdatabases",
+  scope: "Namespaced",
+  schema: BranchDatabase,
+  description: "A branch of a workload's database, of any engine.",
+  installedWith: anyBranching,
+  columns: branchColumns,
+  keepsUnknownFields: true,
+  // The published schema accepts both mistakes, and its operator refuses them later (helm-chart.md §6.8).
+  creationRules: [
+    {
+      rule: `[${blocks.map((block) => `has(self.${block})`).join(", ")}].exists_one(given, given)`,
+      message: `exactly one of these must be set: ${blocks.join(", ")}`
+    },
+    { rule: "!(has(self.version) && has(self.image))", message: "version and image must not both be set" }
+  ]
+}

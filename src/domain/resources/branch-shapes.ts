@@ -1,0 +1,84 @@
+import * as Schema from "effect/Schema"
+import { observations } from "./observations.ts"
+import { ageColumn, column } from "./custom-resource.ts"
+import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "./field-schemas.ts"
+import { SessionOwner } from "./session-shapes.ts"
+
+/** What branch databases of all kinds share (helm-chart.md §6, shared shapes). */
+
+/** Where the source's address comes from. Each value is one source or a list (operator-api.md §4.3.1). */
+export const ConnectionSource = Schema.Struct({
+  url: Schema.optionalKey(anything("Where the whole URL comes from.")),
+  params: Schema.optionalKey(
+    Schema.Struct({
+      host: Schema.optionalKey(anything("Where the host comes from.")),
+      port: Schema.optionalKey(anything("Where the port comes from.")),
+      user: Schema.optionalKey(anything("Where the user comes from.")),
+      password: Schema.optionalKey(anything("Where the password comes from.")),
+      database: Schema.optionalKey(anything("Where the database's name comes from.")),
+      extra: Schema.optionalKey(
+        Schema.Record(Schema.String, anything("Where the value comes from.")).annotate({
+          description: "Further parameters of the engine."
+        })
+      )
+    }).annotate({ description: "Where the parts of the address come from." })
+  )
+}).annotate({ description: "How the workload finds its database.", ...exactlyOne("url", "params") })
+export type ConnectionSource = typeof ConnectionSource.Type
+
+/** Credentials of a cloud's identity; the other fields are sources as in {@link ConnectionSource}. */
+export const IamAuth = open({ type: literals(["aws_rds", "gcp_cloud_sql"], "Whose identity.") }).annotate({
+  description: "Sign in to the source with a cloud identity."
+})
+
+/** Tables or collections by name, each perhaps with a filter. */
+export const CopiedParts = Schema.Record(
+  Schema.String,
+  Schema.Struct({ filter: nullable(text("Copy only what matches, in the engine's language.")) })
+).annotate({ description: "Copied whatever `mode` says." })
+
+export const sqlMode = literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows.")
+export const allOrNothing = literals(["empty", "all"], "Nothing or everything.")
+
+/** The field `copy` of every engine; without it a branch is empty. */
+export const copied = <S extends Schema.Top>(schema: S) =>
+  Schema.optionalKey(schema.annotate({ description: "What the branch starts with.", default: { mode: "empty" } }))
+
+/** `spec` that the unified and the legacy kinds have in common. */
+export const branchFields = {
+  id: text("Sessions with the same id share the branch."),
+  connectionSource: ConnectionSource,
+  databaseName: nullable(text("Name of the database.")),
+  ttlSecs: unsigned("The branch is deleted this many seconds after its last use.")
+}
+
+/** The same for all four kinds (operator-api.md §4.3.3). `conditions` and `observedGeneration` are our additions. */
+export const BranchStatus = Schema.Struct({
+  phase: literals(["Init", "Pending", "Ready", "Failed"], "Where the branch is in its life."),
+  expireTime: time("When the branch is deleted if nothing uses it."),
+  podName: nullable(text("Name of the database's pod.")),
+  error: nullable(text("Why the branch failed.")),
+  sessionInfo: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Struct({ id: text("Id of the session."), owner: SessionOwner })).annotate({
+      description: "Sessions that use the branch.",
+      default: {}
+    })
+  ),
+  migrations: nullable(
+    Schema.Struct({
+      observedGeneration: int64("The `metadata.generation` whose migrations these are."),
+      phase: literals(["Running", "Succeeded", "Failed"], "How far they are."),
+      error: nullable(text("Why they failed."))
+    }).annotate({ description: "What became of `spec.migrations`." })
+  ),
+  ...observations
+}).annotate({ description: "What the operator observed." })
+export type BranchStatus = typeof BranchStatus.Type
+
+export const branchColumns = [
+  column("ID", ".spec.id"),
+  column("Target", ".spec.target.name"),
+  column("Phase", ".status.phase"),
+  column("Expires", ".status.expireTime"),
+  ageColumn
+]

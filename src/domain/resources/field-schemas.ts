@@ -1,0 +1,51 @@
+import * as Schema from "effect/Schema"
+import { preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
+
+/** Schemas of fields, as the tables of helm-chart.md §6 note them. Each has a description for `kubectl explain`. */
+
+export const text = (description: string) => Schema.String.annotate({ description })
+
+/** RFC 3339 text. */
+export const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
+
+export const truth = (description: string) => Schema.Boolean.annotate({ description })
+
+/** Rust's `u32` and `u64`. The published schemas give them no upper bound. */
+export const unsigned = (description: string) =>
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description })
+
+/** Rust's `u16`: a port, or an HTTP status. */
+export const uint16 = (description: string) =>
+  Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })).annotate({ description })
+
+export const int32 = (description: string) => Schema.Int.annotate({ description, format: "int32" })
+export const int64 = (description: string) => Schema.Int.annotate({ description, format: "int64" })
+
+export const literals = <const L extends ReadonlyArray<string>>(values: L, description: string) =>
+  Schema.Literals(values).annotate({ description })
+
+export const texts = (description: string) => Schema.Array(Schema.String).annotate({ description })
+export const textMap = (description: string) => Schema.Record(Schema.String, Schema.String).annotate({ description })
+
+/** Any JSON value. Says nothing to the API server, which keeps it unread. */
+export const anything = (description: string) => Schema.Json.annotate({ description, [preservesUnknownFields]: true })
+
+/** An object whose other fields are kept, by the API server and by a reader. */
+export const open = <F extends Schema.Struct.Fields>(fields: F) =>
+  Schema.StructWithRest(Schema.Struct(fields), [Schema.Record(Schema.String, Schema.Json)])
+
+/** Optional and nullable, as Rust's `Option` arrives in the published schemas. */
+export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** For `annotate`: the object must have one, and only one, of these optional fields. */
+export const exactlyOne = (...fields: ReadonlyArray<string>) => ({ [requiresExactlyOne]: fields })
+
+/** Fields of the same shape under many names. */
+export const eachNamed = <K extends string, S extends Schema.Constraint>(
+  names: ReadonlyArray<K>,
+  schema: (name: K) => S
+) => {
+  const fields = names.map((name) => [name, schema(name)] as const)
+  // Object.fromEntries forgets the names.
+  return Object.fromEntries(fields) as { readonly [name in K]: S }
+}

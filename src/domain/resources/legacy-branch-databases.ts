@@ -1,0 +1,95 @@
+import * as Schema from "effect/Schema"
+import {
+  BranchStatus,
+  CopiedParts,
+  IamAuth,
+  allOrNothing,
+  branchColumns,
+  branchFields,
+  copied,
+  sqlMode
+} from "./branch-shapes.ts"
+import type { CustomResource } from "./custom-resource.ts"
+import { branching } from "./feature-flags.ts"
+import { eachNamed, exactlyOne, nullable, text, textMap } from "./field-schemas.ts"
+import { ObjectMeta } from "./object-meta.ts"
+
+const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_set", "service", "replica_set"] as const
+
+/**
+ * A target as clients before the unified kind write it (operator-api.md §1.7.2). The published schema also demands the
+ * text `targetless` of this object, so that it refuses every one (helm-chart.md §6.5); ours does not, and it knows
+ * `labels`.
+ */
+export const LegacyTarget = Schema.Struct({
+  ...eachNamed(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
+  labels: Schema.optionalKey(textMap("Labels of the pods.")),
+  container: nullable(text("Name of the container; nothing: chosen by the operator."))
+}).annotate({ description: "The workload whose database is branched.", ...exactlyOne(...workloads, "labels") })
+export type LegacyTarget = typeof LegacyTarget.Type
+
+const sqlCopy = copied(Schema.Struct({ mode: sqlMode, tables: nullable(CopiedParts) }))
+
+/** `spec` of each kind (helm-chart.md §6.5). */
+const shared = { ...branchFields, target: LegacyTarget }
+const version = nullable(text("Tag of the engine's image."))
+
+const description = "What the branch is made of."
+const pgSpec = Schema.Struct({
+  ...shared,
+  copy: sqlCopy,
+  postgresVersion: version,
+  iamAuth: nullable(IamAuth)
+}).annotate({ description })
+const mysqlSpec = Schema.Struct({ ...shared, copy: sqlCopy, mysqlVersion: version }).annotate({ description })
+const mongodbSpec = Schema.Struct({
+  ...shared,
+  copy: copied(Schema.Struct({ mode: allOrNothing, collections: nullable(CopiedParts) })),
+  mongodbVersion: version
+}).annotate({ description })
+
+const branch = <S extends Schema.Constraint>(spec: S) =>
+  Schema.Struct({ metadata: ObjectMeta, spec, status: nullable(BranchStatus) })
+
+const PgBranchDatabase = branch(pgSpec)
+const MysqlBranchDatabase = branch(mysqlSpec)
+const MongodbBranchDatabase = branch(mongodbSpec)
+export type PgBranchDatabase = typeof PgBranchDatabase.Type
+export type MysqlBranchDatabase = typeof MysqlBranchDatabase.Type
+export type MongodbBranchDatabase = typeof MongodbBranchDatabase.Type
+
+const common = {
+  group: "dbs.mirrord.metalbear.co",
+  version: "v1alpha1",
+  scope: "Namespaced",
+  columns: branchColumns.filter(({ name }) => name !== "Target"),
+  keepsUnknownFields: true
+} as const
+
+/** Branches as clients made them before {@link import("./branch-database.ts").BranchDatabase}. */
+export const pgBranchDatabases: CustomResource<PgBranchDatabase> = {
+  ...common,
+  kind: "PgBranchDatabase",
+  plural: "pgbranchdatabases",
+  schema: PgBranchDatabase,
+  description: "A branch of a workload's PostgreSQL database, as older clients make it.",
+  installedWith: [branching("pg")]
+}
+
+export const mysqlBranchDatabases: CustomResource<MysqlBranchDatabase> = {
+  ...common,
+  kind: "MysqlBranchDatabase",
+  plural: "mysqlbranchdatabases",
+  schema: MysqlBranchDatabase,
+  description: "A branch of a workload's MySQL database, as older clients make it.",
+  installedWith: [branching("mysql")]
+}
+
+export const mongodbBranchDatabases: CustomResource<MongodbBranchDatabase> = {
+  ...common,
+  kind: "MongodbBranchDatabase",
+  plural: "mongodbbranchdatabases",
+  schema: MongodbBranchDatabase,
+  description: "A branch of a workload's MongoDB database, as older clients make it.",
+  installedWith: [branching("mongodb")]
+}

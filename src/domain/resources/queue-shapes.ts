@@ -1,0 +1,29 @@
+import * as Schema from "effect/Schema"
+import { literals, nullable, text } from "./field-schemas.ts"
+
+/** Shapes that the queue splitting kinds share (helm-chart.md §6). */
+
+export const QueueConsumer = Schema.Struct({
+  name: text("Name of the workload."),
+  container: nullable(text("Name of the container; nothing: all.")),
+  workloadType: literals(["Deployment", "Rollout"], "Kind of the workload.")
+}).annotate({ description: "The workload that reads the queues." })
+
+export const NameUpdates = Schema.Record(
+  Schema.String,
+  Schema.Struct({ originalName: text("Name before the split."), outputName: text("Name of the temporary queue.") })
+).annotate({ description: "Queues that got another name." })
+
+/** Brokers by the names that the split kinds use. */
+export const queueKinds = [
+  "sqs",
+  "kafka",
+  "rmq",
+  "googlePubSub",
+  "azureServiceBus",
+  "redisPubSub",
+  "temporal",
+  "bullMq"
+] as const
+
+export const QueueKind = literals([...queueKinds, "unknown"], "The broker.")
