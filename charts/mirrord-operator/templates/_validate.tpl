@@ -21,9 +21,8 @@ lists it. Outputs nothing.
     {{- end -}}
   {{- end -}}
 
-  {{- if not (has (include "braid.bool" $multi.managementOnly) (list "true" "false")) -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".managementOnly") "managementOnly must be true or false" $multi.managementOnly "write true or false")) -}}
-  {{- else if and $multi.managementOnly (not (kindIs "bool" $multi.managementOnly)) (not (kindIs "string" $multi.managementOnly)) -}}
+  {{- $kind := kindOf $multi.managementOnly -}}
+  {{- if not (and (has $kind (list "invalid" "bool" "string")) (has (include "braid.bool" $multi.managementOnly) (list "true" "false"))) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".managementOnly") "managementOnly must be true or false" $multi.managementOnly "write true or false")) -}}
   {{- end -}}
   {{- $managementOnly := eq (include "braid.bool" $multi.managementOnly) "true" -}}
