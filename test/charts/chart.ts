@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { parse, parseAllDocuments, stringify } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { asList, asMap, asText, at } from "./json.ts"
 
 export const chartFolder = fileURLToPath(new URL("../../charts/mirrord-operator", import.meta.url))
@@ -53,11 +53,6 @@ export class Rendered {
     const found = this.find(kind, name)
     if (found === undefined) throw new Error(`no ${kind} ${name}; there are: ${this.names.join(", ")}`)
     return found
-  }
-
-  /** Everything but hooks, the way `kubectl apply` gets it. */
-  get installed(): ReadonlyArray<KubernetesObject> {
-    return this.objects.filter((object) => at(object, "metadata", "annotations", "helm.sh/hook") === undefined)
   }
 
   get pod(): KubernetesObject {
@@ -152,5 +147,3 @@ export class Chart {
     return Buffer.from(asText(at(rendered.get("ConfigMap", "notes"), "data", "text")), "base64").toString("utf8")
   }
 }
-
-export const toYaml = (objects: ReadonlyArray<KubernetesObject>): string => objects.map((object) => stringify(object)).join("---\n")
