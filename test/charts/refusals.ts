@@ -228,6 +228,11 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example [::]:443 or 0.0.0.0:443.`]
   },
   {
+    name: "a variable that is a list",
+    values: { operator: { extraEnv: { HOSTS: ["a", "b"] } } },
+    sentences: [`operator.extraEnv.HOSTS: a variable must be text, or a map with valueFrom (found ["a","b"]); write the text in quotes.`]
+  },
+  {
     name: "a list where a map belongs",
     values: { operator: { extraEnv: [{ name: "A", value: "b" }] } },
     sentences: [`operator.extraEnv: it must hold a map (found [{"name":"A","value":"b"}]); write keys below it.`]

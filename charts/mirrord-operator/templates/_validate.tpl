@@ -124,7 +124,9 @@ lists it. Outputs nothing.
 {{- end -}}
 {{- range $name, $value := $operator.extraEnv -}}
   {{- $path := print "operator.extraEnv." $name -}}
-  {{- if not (kindIs "map" $value) -}}
+  {{- if kindIs "slice" $value -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "a variable must be text, or a map with valueFrom" $value "write the text in quotes")) -}}
+  {{- else if not (or (kindIs "map" $value) (kindIs "invalid" $value)) -}}
     {{- $text := include "braid.text" $value -}}
     {{- if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT") -}}
       {{- if not (has $text $truths) -}}
