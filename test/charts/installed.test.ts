@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process"
-import { writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { stringify } from "yaml"
+import { parse, stringify } from "yaml"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { cleanup } from "../../src/app/cleanup/cleanup.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
@@ -14,7 +14,8 @@ import { type ControlPlane, startControlPlane } from "../kubernetes/control-plan
 import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
 import { Chart, chartFolder, samples } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { at } from "./json.ts"
+import { asList, at } from "./json.ts"
+import { publishedRelease } from "./published-shape.ts"
 
 /** A kind of somebody else's that samples use, with any content. */
 const foreignKind = (group: string, version: string, kind: string, plural: string, scope: "Cluster" | "Namespaced"): object => ({
@@ -198,6 +199,34 @@ describeKubernetes("a release of the chart", (assets) => {
       await run(helm, ["uninstall", "braid", "--no-hooks"])
       expect(await crds()).toEqual(installed)
       expect(await run(join(assets, "kubectl"), ["get", "clusterroles", "--output=name"])).not.toContain("mirrord")
+    })
+
+    it("takes over a release of the published chart, with its sessions", async () => {
+      const folder = join(plane.directory, "published")
+      await mkdir(join(folder, "templates"), { recursive: true })
+      await writeFile(join(folder, "Chart.yaml"), stringify({ apiVersion: "v2", name: "mirrord-operator", version: "3.187.0" }))
+      const names = ["mirrordclustersessions", "mirrordmulticlustersessions"]
+      const definitions = await Promise.all(names.map(async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object))
+      await writeFile(join(folder, "templates/all.yaml"), publishedRelease(definitions).map((object) => stringify(object)).join("---\n"))
+      const kubectl = join(assets, "kubectl")
+      // What the release before has kept belongs to that one; the namespace goes slowly.
+      await run(kubectl, ["delete", "crd", ...installed.map((name) => name.replace(/^.*\//u, "")), "--ignore-not-found", "--wait=false"])
+      await run(kubectl, ["patch", "mmcs", "mc-0000000000000001", "--type=merge", "--patch", '{"metadata":{"finalizers":null}}'])
+      await run(kubectl, ["wait", "--for=delete", ...installed, "namespace/mirrord", "--timeout=60s"])
+      await run(helm, ["install", "operator", folder])
+      await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"])
+      await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
+
+      await writeFile(join(plane.directory, "values.json"), JSON.stringify({ ...primary, license: { key: "key" } }))
+      await run(helm, ["upgrade", "operator", chartFolder, "--values", join(plane.directory, "values.json")])
+
+      expect(await run(kubectl, ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
+      expect(await run(kubectl, ["get", "secrets", "--all-namespaces", "--field-selector=metadata.name=mirrord-cluster-a", "--output=jsonpath={.items[*].metadata.namespace}"])).toBe("mirrord")
+      const deployment = JSON.parse(await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])) as unknown
+      expect(at(deployment, "spec", "replicas")).toBe(1)
+      expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } })
+      expect(asList(at(deployment, "spec", "template", "spec", "volumes")).map((volume) => at(volume, "name"))).toEqual(["config", "tmp"])
+      expect(at(deployment, "spec", "template", "spec", "containers", 0, "args")).toEqual(["operator"])
     })
   })
 })
