@@ -58,7 +58,7 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     beforeAll(async () => {
       plane = await startControlPlane({ name: "chart", assets })
       admin = new ApiClient(plane.server, plane.caPem, plane.admin)
-      const namespaces = ["mirrord", "tools", "agents", "mirrord-agents"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
+      const namespaces = ["mirrord", "tools", "agents", "mirrord-agents", "007", "8888"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
       await plane.apply(
         [
           ...namespaces,

@@ -381,6 +381,18 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     })
     expect(rendered.fileValue("multicluster-config.yaml")).toMatchObject({ remoteSessionTimeoutSecs: 1000000, sessionTtlSecs: 31536000 })
   },
+  operator_numeric_names: (rendered) => {
+    for (const object of rendered.objects) {
+      expect([object["kind"], typeof at(object, "metadata", "name"), ["string", "undefined"].includes(typeof at(object, "metadata", "namespace"))]).toEqual([object["kind"], "string", true])
+    }
+    expect(rendered.get("Deployment", "mirrord-operator")).toMatchObject({ metadata: { namespace: "1234567" } })
+    expect(rendered.pod["serviceAccountName"]).toBe("0x10")
+    expect(rendered.container["image"]).toBe("ghcr.io/braid-operator/braid:20260101")
+    expect(subjects(rendered, "mirrord-operator")).toEqual(["ServiceAccount/1234567/0x10"])
+    expect(subjects(rendered, "mirrord-operator-envoy-iam")).toEqual(["Group/99"])
+    expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service")).toEqual({ name: "on", namespace: "1234567", port: 443 })
+    expect(rendered.env["MIRRORD_AGENT_NAMESPACE"]).toBe("8888")
+  },
   operator_null_maps: (rendered) => {
     expect(rendered.env).toMatchObject({ OPERATOR_TEMPORAL_PROXY_PORT: "7233", OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true" })
     expect(rendered.pod["serviceAccountName"]).toBe("mirrord-operator")

@@ -20,12 +20,12 @@ empty get their default, so that nothing below needs to look twice.
 {{- end -}}
 {{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
 {{- $operator := .Values.operator -}}
-{{- $_ := set .Values "namespace" (.Values.namespace | default "mirrord") -}}
-{{- $_ := set .Values.service "name" (.Values.service.name | default "mirrord-operator") -}}
-{{- $_ := set .Values.sa "name" (.Values.sa.name | default "mirrord-operator") -}}
-{{- $_ := set .Values.tls "secret" (.Values.tls.secret | default "mirrord-operator-tls") -}}
-{{- $_ := set .Values.tls.certManager "issuer" (.Values.tls.certManager.issuer | default "mirrord-operator-issuer") -}}
-{{- $_ := set .Values.tls.certManager "certificate" (.Values.tls.certManager.certificate | default "mirrord-operator-tls") -}}
+{{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
+{{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
+{{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
+{{- $_ := set .Values.tls "secret" (include "braid.text" .Values.tls.secret | default "mirrord-operator-tls") -}}
+{{- $_ := set .Values.tls.certManager "issuer" (include "braid.text" .Values.tls.certManager.issuer | default "mirrord-operator-issuer") -}}
+{{- $_ := set .Values.tls.certManager "certificate" (include "braid.text" .Values.tls.certManager.certificate | default "mirrord-operator-tls") -}}
 {{- $_ := set $operator "port" ($operator.port | default 443) -}}
 {{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
 {{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
@@ -160,7 +160,7 @@ empty get their default, so that nothing below needs to look twice.
 
 {{/* Namespace of agents. */}}
 {{- define "braid.agentNamespace" -}}
-{{- index .Values.agent.extraConfig "namespace" | default .Values.namespace -}}
+{{- include "braid.text" (index .Values.agent.extraConfig "namespace") | default .Values.namespace -}}
 {{- end -}}
 
 {{- define "braid.agentPriorityClass" -}}
