@@ -51,6 +51,25 @@ const simulate = Command.make("simulate", simulateFlags, (flags) =>
   )
 ).pipe(Command.withDescription("Tells stories of whole installations under virtual time, with faults, and looks for what must never happen."))
 
+const cleanup = Command.make(
+  "cleanup",
+  {
+    waitSecs: Flag.Int("wait-secs").pipe(
+      Flag.withDefault(30),
+      Flag.withDescription("How long a running operator gets to end the sessions itself, children in other clusters included")
+    ),
+    bestEffort: Flag.Boolean("best-effort").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")
+    )
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./cleanup/cleanup-command.ts")),
+      ({ runCleanup }) => Effect.flatMap(runCleanup(options), exitWith)
+    )
+).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
+
 const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
   Command.withDescription("Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless.")
 )
@@ -64,7 +83,7 @@ const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, playground, simulate, agent])
+  Command.withSubcommands([operator, playground, simulate, cleanup, agent])
 )
 
 /** An interrupted command ends with 130, unless it has said otherwise: to some, Ctrl-C is the end that they wait for. */

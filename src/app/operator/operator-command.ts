@@ -1,4 +1,3 @@
-import { KubeConfig } from "@kubernetes/client-node"
 import { Clock, Effect, Logger, type Scope } from "effect"
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -14,20 +13,12 @@ import { OperatorFacade } from "../api/operator-facade.ts"
 import { version } from "../version.ts"
 import { watchFrontProxy } from "./front-proxy.ts"
 import { makeOperator } from "./operator.ts"
+import { ownKubeConfig } from "./own-kube-config.ts"
 import { readSettings, type Settings } from "./settings.ts"
 import { untilStarted } from "./starting.ts"
 import { logError, logInfo } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
-
-/** `KUBECONFIG` if set, else the pod's own service account. */
-const ownConfig = (): KubeConfig => {
-  const config = new KubeConfig()
-  const file = process.env["KUBECONFIG"]
-  if (file !== undefined && file !== "") config.loadFromFile(file)
-  else config.loadFromCluster()
-  return config
-}
 
 const readText = (path: string): Effect.Effect<string, { readonly message: string }> =>
   Effect.tryPromise({
@@ -44,7 +35,7 @@ const servingCertificate = (settings: Settings) =>
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
-    const connector = yield* makeClusterConnector(ownConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
+    const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
     const agents = podAgents(connector.local.api, settings.agents, dialAgent)
     const operator = yield* untilStarted(

@@ -1,0 +1,68 @@
+{{/* The files of the operator, as the data of their ConfigMap. */}}
+{{- define "braid.configuration" -}}
+{{- $operator := .Values.operator -}}
+agent-config.yaml: | {{- include "braid.agentConfiguration" . | nindent 2 }}
+preview-config.yaml: | {{- toYaml $operator.preview | nindent 2 }}
+{{- range $engine := splitList " " (include "braid.engines" .) }}
+{{- $config := index $operator (print $engine "BranchConfig") }}
+{{- if and $config (include "braid.on" (index $operator (print $engine "Branching"))) }}
+{{ $engine }}-branch-config.yaml: | {{- toYaml $config | nindent 2 }}
+{{- else }}
+{{ $engine }}-branch-config.yaml: ""
+{{- end }}
+{{- end }}
+{{- if include "braid.isPrimary" . }}
+multicluster-config.yaml: | {{- include "braid.multiClusterConfiguration" . | nindent 2 }}
+{{- if $operator.multiCluster.clusters }}
+clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "braid.agentConfiguration" -}}
+{{- $agent := .Values.agent -}}
+{{- $config := deepCopy $agent.extraConfig -}}
+{{- with $agent.image -}}{{- $_ := set $config "image" . -}}{{- end -}}
+{{- if not (hasKey $config "inject_headers") -}}
+  {{- $_ := set $config "inject_headers" (eq (include "braid.bool" (hasKey $agent "injectHeaders" | ternary $agent.injectHeaders true)) "true") -}}
+{{- end -}}
+{{- with include "braid.agentPriorityClass" . -}}{{- $_ := set $config "priority_class" . -}}{{- end -}}
+{{- with .Values.operator.imagePullSecrets -}}{{- $_ := set $config "image_pull_secrets" . -}}{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{- define "braid.multiClusterConfiguration" -}}
+{{- $multi := .Values.operator.multiCluster -}}
+clusterName: {{ include "braid.clusterName" . | toJson }}
+defaultCluster: {{ include "braid.text" $multi.defaultCluster | toJson }}
+managementOnly: {{ include "braid.bool" $multi.managementOnly }}
+remoteSessionTimeoutSecs: {{ include "braid.seconds" (list $multi.remoteSessionTimeoutSecs 300) }}
+sessionTtlSecs: {{ include "braid.seconds" (list $multi.sessionTtlSecs 60) }}
+{{- with include "braid.text" $multi.sessionStart }}
+sessionStart: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "braid.clustersConfiguration" -}}
+clusters:
+{{- range $name, $found := .Values.operator.multiCluster.clusters }}
+{{- $cluster := $found | default dict }}
+  - name: {{ toJson $name }}
+    server: {{ include "braid.text" $cluster.server | toJson }}
+    {{- with $cluster.namespace }}
+    namespace: {{ include "braid.text" . | toJson }}
+    {{- end }}
+    {{- with $cluster.caData }}
+    caData: {{ include "braid.text" . | toJson }}
+    {{- end }}
+    {{- if include "braid.on" $cluster.isDefault }}
+    isDefault: true
+    {{- end }}
+    authType: {{ include "braid.text" $cluster.authType | toJson }}
+    {{- range $field := list "region" "tenantId" "clientId" }}
+    {{- with index $cluster $field }}
+    {{ $field }}: {{ include "braid.text" . | toJson }}
+    {{- end }}
+    {{- end }}
+{{- end }}
+{{- end -}}

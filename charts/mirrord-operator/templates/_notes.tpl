@@ -1,0 +1,86 @@
+{{/* What NOTES say: the part of this install, what is still to do per cluster, and which values have no effect. */}}
+{{- define "braid.notes" -}}
+{{- $operator := .Values.operator }}
+{{- $multi := $operator.multiCluster }}
+{{- $isPrimary := include "braid.isPrimary" . }}
+{{- $isMember := include "braid.isMember" . }}
+braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
+
+Is it well?
+  kubectl get mirrordoperators.operator.metalbear.co operator -o yaml
+{{- if $isPrimary }}
+Its clusters are in status.connected_clusters, each with its version or with what is wrong.
+{{- if not $multi.clusters }}
+
+To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $multi.managementOnly) "true" }}, so no session can run{{ end }}.
+{{- end }}
+{{- range $name, $found := $multi.clusters }}
+{{- $cluster := $found | default dict }}
+{{- $secret := print "mirrord-cluster-" (include "braid.slug" $name) }}
+{{- $todo := list }}
+{{- if and (eq $cluster.authType "bearerToken") (not $cluster.bearerToken) }}
+{{- $todo = append $todo (printf "its token, as bearerToken in a Secret %s here; make the token there:\n      kubectl -n %s create token mirrord-operator-envoy --duration=24h" $secret ($cluster.namespace | default "mirrord")) }}
+{{- end }}
+{{- if and (eq $cluster.authType "mtls") (not (and $cluster.tlsCrt $cluster.tlsKey)) }}
+{{- $todo = append $todo (printf "a client certificate, as tls.crt and tls.key in a Secret %s here" $secret) }}
+{{- end }}
+{{- if and (eq $cluster.authType "eks") (not $cluster.region) }}
+{{- $todo = append $todo "region, the AWS region of the EKS cluster" }}
+{{- end }}
+{{- if and (eq $cluster.authType "eks") (not $.Values.sa.roleArn) }}
+{{- $todo = append $todo "an AWS identity of the operator: sa.roleArn, or an EKS Pod Identity" }}
+{{- end }}
+{{- if and (eq $cluster.authType "aks") (not $.Values.sa.azureClientId) }}
+{{- $todo = append $todo "an Azure identity of the operator: sa.azureClientId" }}
+{{- end }}
+{{- if has $cluster.authType (list "eks" "aks") }}
+{{- $todo = append $todo (printf "nothing else helps yet: authType %s is not built, and the cluster is reported as an error" $cluster.authType) }}
+{{- end }}
+{{- if not $cluster.caData }}
+{{- $todo = append $todo "caData, unless its API server's certificate is from a public authority" }}
+{{- end }}
+{{- if $todo }}
+
+To do for cluster {{ $name }}, unless it is done:
+{{- range $todo }}
+  - {{ . }}
+{{- end }}
+{{- if and (has $cluster.authType (list "bearerToken" "mtls")) (not $cluster.bearerToken) (not (and $cluster.tlsCrt $cluster.tlsKey)) }}
+  A Secret made by hand needs the label operator.metalbear.co/remote-cluster-credentials=true and the namespace {{ $.Values.namespace }}.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if include "braid.hasMemberAccount" . }}
+
+A primary reaches this cluster with a token of mirrord-operator-envoy:
+  kubectl -n {{ .Values.namespace }} create token mirrord-operator-envoy --duration=24h
+{{- end }}
+{{- if and (or $operator.multiClusterMemberIamGroup $operator.multiClusterMemberAzureGroup .Values.rbac.memberSubjects) (not $isMember) }}
+
+A group or subject of a primary is given, but operator.multiClusterMember is off, so it gets no rights.
+{{- end }}
+{{- $unused := list }}
+{{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
+{{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
+{{- $default := index . "default" }}
+{{- if and (or $value (kindIs "bool" $value) (kindIs "float64" $value)) (ne (toJson $value) (toJson $default)) }}
+{{- $unused = append $unused (printf "  %s: %s" .path .why) }}
+{{- end }}
+{{- end }}
+{{- $used := list "namespace" "image_pull_policy" "log_level" "service_account" }}
+{{- range $name, $_ := .Values.agent.extraConfig }}
+{{- if not (has $name $used) }}
+{{- $unused = append $unused (printf "  agent.extraConfig.%s: settings of agents are not built yet" $name) }}
+{{- end }}
+{{- end }}
+{{- if $unused }}
+
+Accepted, without effect:
+{{ join "\n" $unused }}
+{{- end }}
+{{- if contains "metalbear-co/operator" $operator.image }}
+
+operator.image is the published operator. This chart starts its image with the argument "operator", which only braid's understands.
+{{- end }}
+{{- end -}}

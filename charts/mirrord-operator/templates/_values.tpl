@@ -1,0 +1,186 @@
+{{/*
+Reading values. Every template includes "braid.normalise" first: maps that a values file set to null become empty, and names that may not be
+empty get their default, so that nothing below needs to look twice.
+*/}}
+{{- define "braid.normalise" -}}
+{{- $wrong := list -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+  {{- $parent := $.Values -}}
+  {{- $keys := splitList "." $path -}}
+  {{- range $index, $key := $keys -}}
+    {{- $value := index $parent $key -}}
+    {{- if not (kindIs "map" $value) -}}
+      {{- if $value -}}
+        {{- $wrong = append $wrong (include "braid.mistake" (list $path "it must hold a map" $value "write keys below it")) -}}
+      {{- end -}}
+      {{- $_ := set $parent $key dict -}}
+    {{- end -}}
+    {{- $parent = index $parent $key -}}
+  {{- end -}}
+{{- end -}}
+{{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
+{{- $operator := .Values.operator -}}
+{{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
+{{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
+{{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
+{{- $_ := set .Values.tls "secret" (include "braid.text" .Values.tls.secret | default "mirrord-operator-tls") -}}
+{{- $_ := set .Values.tls.certManager "issuer" (include "braid.text" .Values.tls.certManager.issuer | default "mirrord-operator-issuer") -}}
+{{- $_ := set .Values.tls.certManager "certificate" (include "braid.text" .Values.tls.certManager.certificate | default "mirrord-operator-tls") -}}
+{{- $_ := set $operator "port" ($operator.port | default 443) -}}
+{{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
+{{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
+{{- end -}}
+
+{{/* "true" when a switch is on. Text counts as it reads: "false" is off, unlike in a plain condition. */}}
+{{- define "braid.on" -}}
+{{- if kindIs "string" . -}}
+  {{- if not (has (lower (trim .)) (list "" "false")) -}}true{{- end -}}
+{{- else if . -}}true
+{{- end -}}
+{{- end -}}
+
+{{/* "true" when one of the values at the given paths is on: list of the root and of the paths. */}}
+{{- define "braid.anyOn" -}}
+{{- $root := index . 0 -}}
+{{- $found := "" -}}
+{{- range $path := index . 1 -}}
+  {{- $value := include "braid.at" (list $root $path) | fromJson -}}
+  {{- if include "braid.on" $value.value -}}{{- $found = "true" -}}{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
+{{/* The value at a dotted path, as JSON {"value": …}; null when there is none. */}}
+{{- define "braid.at" -}}
+{{- $value := (index . 0).Values -}}
+{{- range $key := splitList "." (index . 1) -}}
+  {{- if kindIs "map" $value -}}{{- $value = index $value $key -}}{{- else -}}{{- $value = "" -}}{{- end -}}
+{{- end -}}
+{{- dict "value" $value | toJson -}}
+{{- end -}}
+
+{{/* A scalar as text. Numbers of a values file are floats, which would print as 1e+06. */}}
+{{- define "braid.text" -}}
+{{- if kindIs "float64" . -}}
+  {{- if eq . (floor .) -}}{{- printf "%.0f" . -}}{{- else -}}{{- toString . -}}{{- end -}}
+{{- else if not (kindIs "invalid" .) -}}{{- toString . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A switch as text of an environment variable; text goes through as it is. */}}
+{{- define "braid.bool" -}}
+{{- if kindIs "string" . -}}{{- . | default "false" -}}{{- else if . -}}true{{- else -}}false{{- end -}}
+{{- end -}}
+
+{{/* A sentence about a wrong value: list of path, problem, what was found, cure. */}}
+{{- define "braid.mistake" -}}
+{{- $found := index . 2 -}}
+{{- $shown := "nothing" -}}
+{{- if not (kindIs "invalid" $found) -}}{{- $shown = toJson $found | trunc 80 -}}{{- end -}}
+{{- printf "%s: %s (found %s); %s." (index . 0) (index . 1) $shown (index . 3) -}}
+{{- end -}}
+
+{{/* Seconds as the operator reads them: list of the value and the default; 0 and null are "not set". */}}
+{{- define "braid.seconds" -}}
+{{- $text := include "braid.text" (index . 0) -}}
+{{- if or (eq $text "") (eq $text "0") -}}{{- index . 1 -}}{{- else -}}{{- $text -}}{{- end -}}
+{{- end -}}
+
+{{/* A cluster's name as a DNS label, for names of objects: the operator's clusterSlug. */}}
+{{- define "braid.slug" -}}
+{{- if and (le (len .) 63) (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" .) -}}{{- . -}}
+{{- else -}}
+  {{- $hash := sha256sum . | trunc 6 -}}
+  {{- $words := regexReplaceAll "[^a-z0-9]+" (lower (replace "İ" "i-" .)) "-" | trunc 56 | trimAll "-" -}}
+  {{- if $words -}}{{- printf "%s-%s" $words $hash -}}{{- else -}}{{- printf "c-%s" $hash -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Why a text cannot be a cluster's name, or nothing. */}}
+{{- define "braid.nameProblem" -}}
+{{- $units := regexReplaceAll "[\\x{10000}-\\x{10FFFF}]" . "xx" -}}
+{{- if regexMatch "^[\\s\\p{Z}\\x{FEFF}]*$" . -}}a cluster needs a name
+{{- else if regexMatch "(?s)^.{254}" $units -}}a cluster's name may have at most 253 characters
+{{- else if regexMatch "\\p{Cc}" . -}}a cluster's name may not hold control characters
+{{- end -}}
+{{- end -}}
+
+{{/* "true" for a map or a list, which can never be a text. */}}
+{{- define "braid.isStructure" -}}
+{{- if or (kindIs "map" .) (kindIs "slice" .) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "braid.clusterName" -}}
+{{- include "braid.text" .Values.operator.multiCluster.clusterName | default "primary" -}}
+{{- end -}}
+
+{{- define "braid.isPrimary" -}}{{- include "braid.on" .Values.operator.multiCluster.enabled -}}{{- end -}}
+{{- define "braid.isMember" -}}{{- include "braid.on" .Values.operator.multiClusterMember -}}{{- end -}}
+{{- define "braid.hasMemberAccount" -}}
+{{- if and (include "braid.isMember" .) (not .Values.operator.multiClusterMemberIamGroup) (not .Values.operator.multiClusterMemberAzureGroup) -}}true{{- end -}}
+{{- end -}}
+
+{{/* Labels of all objects. Those of the user may replace them, and a key is never there twice. */}}
+{{- define "braid.labels" -}}
+{{- include "braid.labelsWith" (list . dict) -}}
+{{- end -}}
+
+{{/* The same with labels that win over all: list of the root and of those. */}}
+{{- define "braid.labelsWith" -}}
+{{- $root := index . 0 -}}
+{{- $labels := dict "app.kubernetes.io/name" $root.Chart.Name "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/managed-by" $root.Release.Service -}}
+{{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") -}}
+{{- range $name, $value := $root.Values.operator.labels -}}{{- $_ := set $labels $name (include "braid.text" $value) -}}{{- end -}}
+{{- range $name, $value := index . 1 -}}{{- $_ := set $labels $name (include "braid.text" $value) -}}{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{- define "braid.image" -}}
+{{- printf "%s:%s" .Values.operator.image (include "braid.text" .Values.operator.imageTag | default .Chart.AppVersion) -}}
+{{- end -}}
+
+{{/* The engines of database branching and the text in their variables; one flag, one file, two variables each. */}}
+{{- define "braid.engines" -}}mysql mariadb pg mongodb dynamodb mssql redis spanner clickhouse cockroachdb generic{{- end -}}
+{{/* Queues: value without "Splitting", and variable without OPERATOR_ and _SPLITTING. */}}
+{{- define "braid.queues" -}}sqs=SQS rmq=RMQ kafka=KAFKA gcpPubsub=GCP_PUBSUB azureServiceBus=AZURE_SERVICE_BUS redisPubsub=REDIS_PUBSUB temporal=TEMPORAL bullmq=BULLMQ{{- end -}}
+
+{{- define "braid.anyBranching" -}}
+{{- range $engine := splitList " " (include "braid.engines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
+{{- end -}}
+
+{{- define "braid.anySplitting" -}}
+{{- range $queue := splitList " " (include "braid.queues" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sSplitting" (splitList "=" $queue | first))) -}}{{- end -}}
+{{- end -}}
+
+{{- define "braid.hasTlsSecret" -}}
+{{- include "braid.on" .Values.tls.useExistingSecret -}}
+{{- include "braid.on" (index .Values.tls.data "tls.key") -}}
+{{- include "braid.on" .Values.tls.certManager.enabled -}}
+{{- end -}}
+
+{{/* Namespace of agents. */}}
+{{- define "braid.agentNamespace" -}}
+{{- include "braid.text" (index .Values.agent.extraConfig "namespace") | default .Values.namespace -}}
+{{- end -}}
+
+{{- define "braid.agentPriorityClass" -}}
+{{- if not (hasKey .Values.agent.extraConfig "priority_class_name") -}}
+{{- .Values.agent.priorityClass.name | default (ternary "mirrord-agent-pod" "" (eq (include "braid.on" .Values.agent.priorityClass.create) "true")) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Security of the pod and of its container: the restricted Pod Security Standard. */}}
+{{- define "braid.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+{{- define "braid.containerSecurity" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+capabilities:
+  drop: [ALL]
+{{- end -}}

@@ -1,0 +1,149 @@
+import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
+import { readdirSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { parse, parseAllDocuments } from "yaml"
+import { asList, asMap, asText, at } from "./json.ts"
+
+export const chartFolder = fileURLToPath(new URL("../../charts/mirrord-operator", import.meta.url))
+const samplesFolder = new URL("values/", import.meta.url)
+export const samplePath = (name: string): string => fileURLToPath(new URL(`${name}.yaml`, samplesFolder))
+/** Names of the values files that have to install. */
+export const samples: ReadonlyArray<string> = readdirSync(samplesFolder)
+  .map((file) => file.replace(/\.yaml$/u, ""))
+  .toSorted()
+
+export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+export interface KubernetesObject {
+  readonly [field: string]: unknown
+}
+
+/** What `helm template` made of a chart. */
+export class Rendered {
+  readonly objects: ReadonlyArray<KubernetesObject>
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+    this.objects = parseAllDocuments(text).flatMap((document) => {
+      const [error] = document.errors
+      if (error !== undefined) throw error
+      const value = document.toJS() as unknown
+      return value === null ? [] : [asMap(value)]
+    })
+  }
+
+  /** `Kind/name`, or `Kind/namespace/name` of a namespaced object, sorted. */
+  get names(): ReadonlyArray<string> {
+    return this.objects
+      .map((object) => [asText(object["kind"]), ...[at(object, "metadata", "namespace")].filter((part) => part !== undefined), at(object, "metadata", "name")].join("/"))
+      .toSorted()
+  }
+
+  ofKind(kind: string): ReadonlyArray<KubernetesObject> {
+    return this.objects.filter((object) => object["kind"] === kind)
+  }
+
+  find(kind: string, name: string): KubernetesObject | undefined {
+    return this.ofKind(kind).find((object) => at(object, "metadata", "name") === name)
+  }
+
+  get(kind: string, name: string): KubernetesObject {
+    const found = this.find(kind, name)
+    if (found === undefined) throw new Error(`no ${kind} ${name}; there are: ${this.names.join(", ")}`)
+    return found
+  }
+
+  get pod(): KubernetesObject {
+    return asMap(at(this.get("Deployment", "mirrord-operator"), "spec", "template", "spec"))
+  }
+
+  get container(): KubernetesObject {
+    return asMap(asList(this.pod["containers"])[0])
+  }
+
+  /** Variables of the operator: text, or the source of one. A name that is there twice is an error. */
+  get env(): Readonly<Record<string, unknown>> {
+    const entries = asList(this.container["env"]).map(asMap)
+    const twice = entries.filter(({ name }, index) => entries.findIndex((other) => other["name"] === name) !== index)
+    if (twice.length > 0) throw new Error(`twice in the environment: ${twice.map(({ name }) => asText(name)).join(", ")}`)
+    return Object.fromEntries(entries.map(({ name, value, valueFrom }) => [asText(name), value ?? valueFrom]))
+  }
+
+  /** A file of the ConfigMap. */
+  file(name: string): string | undefined {
+    const text = at(this.get("ConfigMap", "mirrord-configmap"), "data", name)
+    return text === undefined ? undefined : asText(text)
+  }
+
+  fileValue(name: string): unknown {
+    return parse(this.file(name) ?? "") as unknown
+  }
+
+  /** Rules of a role as lines `groups/resources[names]: verbs`. */
+  rules(kind: string, name: string): ReadonlyArray<string> {
+    return asList(this.get(kind, name)["rules"]).map((rule) => {
+      const list = (field: string): string => asList(asMap(rule)[field] ?? []).join(",")
+      const names = list("resourceNames")
+      return `${list("apiGroups") || "core"}/${list("resources")}${names === "" ? "" : `[${names}]`}: ${list("verbs")}`
+    })
+  }
+}
+
+/** JSON as YAML takes it: without line breaks and controls that JSON leaves unescaped. */
+const flowYaml = (value: object): string =>
+  JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+export interface RenderOptions {
+  /** Values files of `test/charts/values`, without `.yaml`. */
+  readonly sample?: string
+  readonly values?: object
+  readonly namespace?: string
+  readonly args?: ReadonlyArray<string>
+}
+
+/** What helm said when it refused, without what it says about itself. */
+export interface Refused {
+  readonly sentences: ReadonlyArray<string>
+  readonly text: string
+}
+
+export class Chart {
+  readonly #helm: string
+
+  constructor(helm: string) {
+    this.#helm = helm
+  }
+
+  /** `helm template`; values come after the sample. */
+  async try({ sample, values, namespace = "default", args = [] }: RenderOptions): Promise<Rendered | Refused> {
+    const files = [...(sample === undefined ? [] : ["-f", samplePath(sample)]), ...(values === undefined ? [] : ["-f", "-"])]
+    const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>((resolve) => {
+      const child = execFile(
+        this.#helm,
+        ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args],
+        { maxBuffer: 64 * 1024 * 1024 },
+        (error, out, err) => resolve({ failed: error !== null, stdout: out, stderr: err })
+      )
+      child.stdin?.end(values === undefined ? "" : flowYaml(values))
+    })
+    if (!failed) return new Rendered(stdout)
+    const start = stderr.indexOf("the values cannot be used:\n")
+    const sentences = start < 0 ? [] : (stderr.slice(start).split("\n\n")[0] ?? "").split("\n").slice(1)
+    return { sentences: sentences.filter((line) => line !== ""), text: stderr }
+  }
+
+  async render(options: RenderOptions): Promise<Rendered> {
+    const result = await this.try(options)
+    if (!(result instanceof Rendered)) throw new Error(result.text)
+    return result
+  }
+
+  /** What NOTES would say, by way of an extra object. */
+  async notes({ values, ...options }: RenderOptions): Promise<string> {
+    const carrier = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "notes" }, data: { text: '{{ include "braid.notes" . | b64enc }}' } }
+    const rendered = await this.render({ ...options, values: { ...values, extraObjects: [carrier] } })
+    return Buffer.from(asText(at(rendered.get("ConfigMap", "notes"), "data", "text")), "base64").toString("utf8")
+  }
+}

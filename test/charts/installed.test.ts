@@ -1,0 +1,232 @@
+import { execFile } from "node:child_process"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { parse, stringify } from "yaml"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { cleanup } from "../../src/app/cleanup/cleanup.ts"
+import { parentFinalizer } from "../../src/domain/session/names.ts"
+import { ApiClient } from "../adapters/embedded/api-client.ts"
+import { type ControlPlane, startControlPlane } from "../kubernetes/control-plane.ts"
+import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { Chart, chartFolder, samples } from "./chart.ts"
+import { describeHelm } from "./describe-helm.ts"
+import { asList, at } from "./json.ts"
+import { publishedRelease } from "./published-shape.ts"
+
+/** A kind of somebody else's that samples use, with any content. */
+const foreignKind = (group: string, version: string, kind: string, plural: string, scope: "Cluster" | "Namespaced"): object => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${plural}.${group}` },
+  spec: {
+    group,
+    scope,
+    names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+    versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }]
+  }
+})
+
+const parent = (name: string): object => ({
+  apiVersion: "operator.metalbear.co/v1alpha",
+  kind: "MirrordMultiClusterSession",
+  metadata: { name, finalizers: [parentFinalizer] },
+  spec: {
+    owner: { userId: "u", username: "ann", hostname: "laptop", k8sUsername: "ann" },
+    namespace: "default",
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "shop", container: "shop" },
+    targetAlias: "deployment.shop",
+    clusters: ["a"],
+    primaryCluster: "primary"
+  }
+})
+
+describeKubernetes("the chart in a real cluster", (assets) => {
+  describeHelm("with the real helm", (helm) => {
+    const chart = new Chart(helm)
+    let plane: ControlPlane
+    let admin: ApiClient
+    const kubectl = async (...args: ReadonlyArray<string>): Promise<string> =>
+      (await promisify(execFile)(join(assets, "kubectl"), [`--kubeconfig=${plane.kubeconfigPath}`, ...args])).stdout
+    const as = (token: string): ApiClient => new ApiClient(plane.server, plane.caPem, { token })
+    const statusOf = async (client: ApiClient, method: string, path: string, body?: object): Promise<number> =>
+      (await client.call(method, path, body === undefined ? {} : { body })).code
+
+    beforeAll(async () => {
+      plane = await startControlPlane({ name: "chart", assets })
+      admin = new ApiClient(plane.server, plane.caPem, plane.admin)
+      const namespaces = ["mirrord", "tools", "agents", "mirrord-agents", "007", "8888"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
+      await plane.apply(
+        [
+          ...namespaces,
+          foreignKind("cert-manager.io", "v1", "Certificate", "certificates", "Namespaced"),
+          foreignKind("cert-manager.io", "v1", "Issuer", "issuers", "Namespaced"),
+          foreignKind("security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints", "Cluster")
+        ]
+          .map((object) => stringify(object))
+          .join("---\n")
+      )
+    })
+    afterAll(() => plane.close())
+
+    it.each(samples)("%s is accepted by server-side apply, hooks included", async (sample) => {
+      const rendered = await chart.render({ sample })
+      // Nothing of a Job's pod may change, so the one of the sample before has to go.
+      for (const job of rendered.ofKind("Job")) await kubectl("delete", "job", String(at(job, "metadata", "name")), "--namespace", String(at(job, "metadata", "namespace")), "--ignore-not-found")
+      await plane.apply(rendered.text)
+    })
+
+    it("lets the pods of operator and hook into a namespace that enforces the restricted standard", async () => {
+      await kubectl("label", "namespace", "mirrord", "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
+      const rendered = await chart.render({ sample: "multicluster_rfc" })
+      for (const [kind, name] of [["Deployment", "mirrord-operator"], ["Job", "mirrord-cleanup"]] as const) {
+        const template = at(rendered.get(kind, name), "spec", "template") as { readonly metadata: object; readonly spec: object }
+        const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, name: `try-${name}` }, spec: template.spec }
+        const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", { body: pod })
+        expect([code, code === 201 ? "" : text]).toEqual([201, ""])
+      }
+      const privileged = { apiVersion: "v1", kind: "Pod", metadata: { name: "refused" }, spec: { containers: [{ name: "a", image: "a" }] } }
+      expect(await statusOf(admin, "POST", "/api/v1/namespaces/mirrord/pods", privileged)).toBe(403)
+      await kubectl("label", "namespace", "mirrord", "pod-security.kubernetes.io/enforce-")
+    })
+
+    describe("a member's remote identity", () => {
+      let primary: ApiClient
+      beforeAll(async () => {
+        await kubectl("delete", "clusterrolebindings", "--selector=app.kubernetes.io/instance=braid")
+        const rendered = await chart.render({ sample: "child_in_multicluster" })
+        await kubectl("delete", "job", "mirrord-cleanup", "--namespace=mirrord", "--ignore-not-found")
+        await plane.apply(rendered.text)
+        primary = as(await plane.tokenOf("mirrord", "mirrord-operator-envoy"))
+      })
+
+      it("may make, read and delete sessions", async () => {
+        const path = "/apis/mirrord.metalbear.co/v1alpha/mirrordclustersessions"
+        expect(await statusOf(primary, "GET", path)).toBe(200)
+        expect(await statusOf(primary, "DELETE", `${path}/none`)).toBe(404)
+      })
+
+      it("may renew its own token, and make none of another account", async () => {
+        const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} }
+        const ask = (namespace: string, account: string): Promise<number> => statusOf(primary, "POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, request)
+        expect(await ask("mirrord", "mirrord-operator-envoy")).toBe(201)
+        expect(await ask("mirrord", "mirrord-operator")).toBe(403)
+        expect(await ask("kube-system", "default")).toBe(403)
+      })
+
+      it.each([
+        ["GET", "/api/v1/namespaces/mirrord/secrets"],
+        ["GET", "/api/v1/pods"],
+        ["DELETE", "/api/v1/namespaces/default/pods/none"],
+        ["GET", "/apis/operator.metalbear.co/v1alpha/mirrordmulticlustersessions"]
+      ])("may not %s %s", async (method, path) => {
+        expect(await statusOf(primary, method, path)).toBe(403)
+      })
+    })
+
+    it("the hook ends sessions with its own rights", async () => {
+      const rendered = await chart.render({ sample: "multicluster_bearer_token" })
+      await kubectl("delete", "job", "mirrord-cleanup", "--namespace=mirrord", "--ignore-not-found")
+      await plane.apply(rendered.text)
+      await plane.apply([parent("mc-0000000000000001"), parent("mc-0000000000000002")].map((object) => stringify(object)).join("---\n"))
+      const config = new KubeConfig()
+      config.loadFromOptions({
+        clusters: [{ name: "c", server: plane.server, caData: Buffer.from(plane.caPem).toString("base64") }],
+        users: [{ name: "hook", token: await plane.tokenOf("mirrord", "mirrord-hooks") }],
+        contexts: [{ name: "c", cluster: "c", user: "hook" }],
+        currentContext: "c"
+      })
+      const problems = await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => cleanup(api, { waitSecs: 1 }))))
+      expect(problems).toEqual([])
+      expect((await kubectl("get", "mirrordmulticlustersessions", "--output=name")).trim()).toBe("")
+    })
+  })
+})
+
+describeKubernetes("a release of the chart", (assets) => {
+  describeHelm("by the real helm", (helm) => {
+    let plane: ControlPlane
+    const run = async (program: string, args: ReadonlyArray<string>): Promise<string> =>
+      (await promisify(execFile)(program, [...args], { env: { ...process.env, KUBECONFIG: plane.kubeconfigPath }, maxBuffer: 16 * 1024 * 1024 })).stdout
+    const release = async (values: object, ...args: ReadonlyArray<string>): Promise<string> => {
+      const file = join(plane.directory, "values.json")
+      await writeFile(file, JSON.stringify(values))
+      return run(helm, ["upgrade", "--install", "braid", chartFolder, "--values", file, ...args])
+    }
+    const crds = async (): Promise<ReadonlyArray<string>> => (await run(join(assets, "kubectl"), ["get", "crd", "--output=name"])).trim().split("\n").toSorted()
+    const primary = { operator: { multiCluster: { enabled: true, defaultCluster: "a", clusters: { a: { authType: "bearerToken", server: "https://a.example.com", bearerToken: "token" } } } } }
+    let installed: ReadonlyArray<string> = []
+
+    beforeAll(async () => {
+      plane = await startControlPlane({ name: "release", assets })
+    })
+    afterAll(() => plane.close())
+
+    it("is installed into another namespace than the release's, and tells what is to do", async () => {
+      expect(await release(primary)).toMatch(/primary primary\.[^]*To do for cluster a/u)
+      expect(await run(join(assets, "kubectl"), ["get", "secret", "mirrord-cluster-a", "--namespace=mirrord", "--output=jsonpath={.data.bearerToken}"])).toBe(Buffer.from("token").toString("base64"))
+      installed = await crds()
+      expect(installed).toContain("customresourcedefinition.apiextensions.k8s.io/mirrordclustersessions.mirrord.metalbear.co")
+      expect(installed).toContain("customresourcedefinition.apiextensions.k8s.io/mirrordmulticlustersessions.operator.metalbear.co")
+    })
+
+    it("is upgraded with other values, and back", async () => {
+      await release({ ...primary, operator: { ...primary.operator, multiClusterMember: true, port: 8443, extraEnv: { OPERATOR_ADDR: "0.0.0.0:8443" } } })
+      await release(primary)
+    })
+
+    it("keeps sessions and their kind when multi-cluster is turned off, and takes them up again", async () => {
+      const file = join(plane.directory, "session.yaml")
+      await writeFile(file, stringify(parent("mc-0000000000000001")))
+      await run(join(assets, "kubectl"), ["apply", "-f", file])
+      await release({})
+      expect(await crds()).toEqual(installed)
+      expect(await run(join(assets, "kubectl"), ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
+      await release(primary)
+      expect(await run(join(assets, "kubectl"), ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
+    })
+
+    it("is refused with the sentence and leaves the release as it was", async () => {
+      await expect(release({ operator: { multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "token" } } } } })).rejects.toThrow("this authType does not exist")
+      expect(await run(helm, ["status", "braid"])).toContain("STATUS: deployed")
+    })
+
+    it("is uninstalled and leaves the custom resources", async () => {
+      // No pod runs here, so the hook could not end; what it does is tested above.
+      await run(helm, ["uninstall", "braid", "--no-hooks"])
+      expect(await crds()).toEqual(installed)
+      expect(await run(join(assets, "kubectl"), ["get", "clusterroles", "--output=name"])).not.toContain("mirrord")
+    })
+
+    it("takes over a release of the published chart, with its sessions", async () => {
+      const folder = join(plane.directory, "published")
+      await mkdir(join(folder, "templates"), { recursive: true })
+      await writeFile(join(folder, "Chart.yaml"), stringify({ apiVersion: "v2", name: "mirrord-operator", version: "3.187.0" }))
+      const names = ["mirrordclustersessions", "mirrordmulticlustersessions"]
+      const definitions = await Promise.all(names.map(async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object))
+      await writeFile(join(folder, "templates/all.yaml"), publishedRelease(definitions).map((object) => stringify(object)).join("---\n"))
+      const kubectl = join(assets, "kubectl")
+      // What the release before has kept belongs to that one; the namespace goes slowly.
+      await run(kubectl, ["delete", "crd", ...installed.map((name) => name.replace(/^.*\//u, "")), "--ignore-not-found", "--wait=false"])
+      await run(kubectl, ["patch", "mmcs", "mc-0000000000000001", "--type=merge", "--patch", '{"metadata":{"finalizers":null}}'])
+      await run(kubectl, ["wait", "--for=delete", ...installed, "namespace/mirrord", "--timeout=60s"])
+      await run(helm, ["install", "operator", folder])
+      await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"])
+      await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
+
+      await writeFile(join(plane.directory, "values.json"), JSON.stringify({ ...primary, license: { key: "key" } }))
+      await run(helm, ["upgrade", "operator", chartFolder, "--values", join(plane.directory, "values.json")])
+
+      expect(await run(kubectl, ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
+      expect(await run(kubectl, ["get", "secrets", "--all-namespaces", "--field-selector=metadata.name=mirrord-cluster-a", "--output=jsonpath={.items[*].metadata.namespace}"])).toBe("mirrord")
+      const deployment = JSON.parse(await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])) as unknown
+      expect(at(deployment, "spec", "replicas")).toBe(1)
+      expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } })
+      expect(asList(at(deployment, "spec", "template", "spec", "volumes")).map((volume) => at(volume, "name"))).toEqual(["config", "tmp"])
+      expect(at(deployment, "spec", "template", "spec", "containers", 0, "args")).toEqual(["operator"])
+    })
+  })
+})

@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { Chart, chartFolder } from "./chart.ts"
+import { describeHelm } from "./describe-helm.ts"
+import { asList, asText, at } from "./json.ts"
+
+const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8")))
+const defaults = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")) as unknown
+
+/** A map with a value at a dotted path. */
+const nested = (path: string, value: unknown): object =>
+  path.split(".").reduceRight<unknown>((below, key) => ({ [key]: below }), value) as object
+
+/** Some value of the default's kind that is not the default. */
+const another = (value: unknown): unknown => {
+  if (typeof value === "boolean") return !value
+  if (typeof value === "number") return value + 1_000_000
+  if (typeof value === "object" && value !== null) return { other: "value" }
+  return "something"
+}
+
+describeHelm("NOTES", (helm) => {
+  const chart = new Chart(helm)
+
+  it("say nothing about values that nobody set", async () => {
+    const notes = await chart.notes({ sample: "plain" })
+    expect(notes).toContain("in namespace mirrord: single cluster.")
+    expect(notes).not.toMatch(/To do|without effect|token/u)
+  })
+
+  describe("name each value without effect that is set", () => {
+    it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))("$path", async ({ path, why }) => {
+      const value = another(at(defaults, ...path.split(".")))
+      expect(await chart.notes({ values: nested(path, value) })).toContain(`\n  ${path}: ${why}`)
+    })
+  })
+
+  it("know the defaults of values without effect", () => {
+    for (const row of withoutEffect) {
+      const found = at(defaults, ...asText(at(row, "path")).split("."))
+      const isEmpty = found === undefined || found === null || found === "" || (typeof found === "object" && Object.keys(found).length === 0)
+      expect([at(row, "path"), isEmpty ? undefined : found]).toEqual([at(row, "path"), at(row, "default")])
+    }
+  })
+
+  it("list per cluster what is still to do", async () => {
+    const cluster = (authType: string, more: object = {}): object => ({ authType, server: "https://x.example.com", ...more })
+    const notes = await chart.notes({
+      values: {
+        namespace: "tools",
+        operator: {
+          multiCluster: {
+            enabled: true,
+            clusterName: "hub",
+            clusters: {
+              done: cluster("bearerToken", { bearerToken: "x", caData: "x" }),
+              Token_A: cluster("bearerToken", { namespace: "there" }),
+              pair: cluster("mtls", { caData: "x", tlsCrt: "half" }),
+              amazon: cluster("eks", { caData: "x" }),
+              azure: cluster("aks", { caData: "x" })
+            }
+          }
+        }
+      }
+    })
+    expect(notes).toContain("primary hub.")
+    expect(notes).not.toContain("cluster done")
+    expect(notes).toMatch(/cluster Token_A, unless it is done:\n {2}- its token, as bearerToken in a Secret mirrord-cluster-token-a-[0-9a-f]{6} here; make the token there:\n.*kubectl -n there create token/u)
+    expect(notes).toContain("cluster pair, unless it is done:\n  - a client certificate, as tls.crt and tls.key in a Secret mirrord-cluster-pair here\n")
+    expect(notes).toContain("label operator.metalbear.co/remote-cluster-credentials=true and the namespace tools")
+    expect(notes).toContain("- region, the AWS region of the EKS cluster\n  - an AWS identity of the operator: sa.roleArn, or an EKS Pod Identity\n")
+    expect(notes).toContain("- an Azure identity of the operator: sa.azureClientId\n")
+  })
+
+  it("give a member the line that makes the primary's token, unless it has groups", async () => {
+    expect(await chart.notes({ sample: "multicluster_member_custom_namespace" })).toContain("kubectl -n elsewhere create token mirrord-operator-envoy --duration=24h")
+    expect(await chart.notes({ sample: "multicluster_member_iam" })).not.toContain("create token")
+  })
+
+  it("say that a group without multiClusterMember gets nothing", async () => {
+    expect(await chart.notes({ sample: "multicluster_group_without_member" })).toContain("operator.multiClusterMember is off")
+  })
+
+  it("say that a primary without clusters runs no sessions", async () => {
+    expect(await chart.notes({ sample: "multicluster_empty_clusters" })).toContain("operator.multiCluster.clusters is empty, so no session can run.")
+  })
+
+  it("warn of the published operator's image", async () => {
+    expect(await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })).toContain("is the published operator")
+  })
+
+  it("name settings of agents that are only passed on", async () => {
+    const notes = await chart.notes({ values: { agent: { extraConfig: { namespace: "x", startup_timeout: 1 } } } })
+    expect(notes).toContain("agent.extraConfig.startup_timeout: ")
+    expect(notes).not.toContain("agent.extraConfig.namespace")
+  })
+
+  it("never show a credential", async () => {
+    for (const sample of ["multicluster_rfc", "multicluster_mtls", "operator_license_key_and_pem"]) {
+      expect(await chart.notes({ sample })).not.toMatch(/eyJ|a2V5|secret-key|also-not/u)
+    }
+  })
+})

@@ -1,0 +1,253 @@
+/** Values that must not install, and every sentence that helm has to say about them. */
+export interface Refusal {
+  readonly name: string
+  readonly values: object
+  readonly sentences: ReadonlyArray<string>
+}
+
+const server = "https://a.example.com"
+const bearer = { authType: "bearerToken", server }
+const primary = (multiCluster: object): object => ({ operator: { multiCluster: { enabled: true, ...multiCluster } } })
+const where = "operator.multiCluster"
+const authTypes = "write one of bearerToken, eks, aks, mtls."
+const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
+
+export const refusals: ReadonlyArray<Refusal> = [
+  {
+    name: "a cluster without authType",
+    values: primary({ clusters: { a: { server } } }),
+    sentences: [`${where}.clusters.a.authType: a does not say how to authenticate (found nothing); ${authTypes}`]
+  },
+  {
+    name: "an empty authType",
+    values: primary({ clusters: { a: { server, authType: "" } } }),
+    sentences: [`${where}.clusters.a.authType: a does not say how to authenticate (found ""); ${authTypes}`]
+  },
+  {
+    name: "an unknown authType",
+    values: primary({ clusters: { a: { server, authType: "token" } } }),
+    sentences: [`${where}.clusters.a.authType: this authType does not exist (found "token"); ${authTypes}`]
+  },
+  {
+    name: "an authType in another spelling",
+    values: primary({ clusters: { a: { server, authType: "BearerToken" } } }),
+    sentences: [`${where}.clusters.a.authType: this authType does not exist (found "BearerToken"); ${authTypes}`]
+  },
+  {
+    name: "an authType that is a list",
+    values: primary({ clusters: { a: { server, authType: ["eks"] } } }),
+    sentences: [`${where}.clusters.a.authType: this authType does not exist (found ["eks"]); ${authTypes}`]
+  },
+  {
+    name: "a cluster without server",
+    values: primary({ clusters: { a: { authType: "mtls" } } }),
+    sentences: [`${where}.clusters.a.server: a has no server (found nothing); ${serverCure}`]
+  },
+  {
+    name: "a server of spaces",
+    values: primary({ clusters: { a: { authType: "mtls", server: "  " } } }),
+    sentences: [`${where}.clusters.a.server: a has no server (found "  "); ${serverCure}`]
+  },
+  {
+    name: "a server that is a map",
+    values: primary({ clusters: { a: { authType: "mtls", server: { url: "x" } } } }),
+    sentences: [`${where}.clusters.a.server: a has no server (found {"url":"x"}); ${serverCure}`]
+  },
+  {
+    name: "an empty cluster",
+    values: primary({ clusters: { a: {} } }),
+    sentences: [
+      `${where}.clusters.a.authType: a does not say how to authenticate (found nothing); ${authTypes}`,
+      `${where}.clusters.a.server: a has no server (found nothing); ${serverCure}`
+    ]
+  },
+  {
+    name: "a cluster that is a text",
+    values: primary({ clusters: { a: server } }),
+    sentences: [`${where}.clusters.a: a cluster must be a map (found "${server}"); write at least server and authType.`]
+  },
+  {
+    name: "clusters as a list",
+    values: primary({ clusters: [{ name: "a", ...bearer }] }),
+    sentences: [`${where}.clusters: it must hold a map (found [{"authType":"bearerToken","name":"a","server":"${server}"}]); write keys below it.`]
+  },
+  {
+    name: "management-only with itself as default",
+    values: primary({ clusterName: "hub", defaultCluster: "hub", clusters: { a: bearer } }),
+    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "hub"); name another cluster, or set managementOnly to false.`]
+  },
+  {
+    name: "management-only with itself as default, by its default name and without clusters",
+    values: primary({ defaultCluster: "primary" }),
+    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "primary"); name another cluster, or set managementOnly to false.`]
+  },
+  {
+    name: "a default cluster that does not exist",
+    values: primary({ defaultCluster: "staging", clusters: { b: bearer, a: bearer } }),
+    sentences: [`${where}.defaultCluster: no cluster has this name (found "staging"); name one of a, b.`]
+  },
+  {
+    name: "a default cluster that does not exist, where the primary has workloads",
+    values: primary({ clusterName: "hub", managementOnly: false, defaultCluster: "staging", clusters: { a: bearer } }),
+    sentences: [`${where}.defaultCluster: no cluster has this name (found "staging"); name one of hub, a.`]
+  },
+  {
+    name: "a default cluster in other case",
+    values: primary({ defaultCluster: "A", clusters: { a: bearer } }),
+    sentences: [`${where}.defaultCluster: no cluster has this name (found "A"); name one of a.`]
+  },
+  {
+    name: "two defaults",
+    values: primary({ clusters: { a: { ...bearer, isDefault: true }, b: { ...bearer, isDefault: true } } }),
+    sentences: [`${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`]
+  },
+  {
+    name: "three defaults",
+    values: primary({ defaultCluster: "c", clusters: { a: { ...bearer, isDefault: true }, b: { ...bearer, isDefault: "true" }, c: { ...bearer, isDefault: true } } }),
+    sentences: [
+      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`,
+      `${where}.clusters.c.isDefault: c is marked as default although a is already (found true); leave isDefault at one cluster only.`
+    ]
+  },
+  {
+    name: "isDefault against defaultCluster",
+    values: primary({ defaultCluster: "b", clusters: { a: { ...bearer, isDefault: true }, b: bearer } }),
+    sentences: [`${where}.clusters.a.isDefault: a is marked as default but defaultCluster is b (found true); make the two agree, or leave isDefault out.`]
+  },
+  {
+    name: "isDefault against the primary as default",
+    values: primary({ clusterName: "hub", managementOnly: false, defaultCluster: "hub", clusters: { a: { ...bearer, isDefault: true } } }),
+    sentences: [`${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the two agree, or leave isDefault out.`]
+  },
+  {
+    name: "isDefault that is neither true nor false",
+    values: primary({ clusters: { a: { ...bearer, isDefault: "yes" } } }),
+    sentences: [`${where}.clusters.a.isDefault: isDefault must be true or false (found "yes"); write true, or leave it out.`]
+  },
+  {
+    name: "a cluster with the primary's name",
+    values: primary({ clusterName: "hub", defaultCluster: "a", clusters: { a: bearer, hub: bearer } }),
+    sentences: [`${where}.clusters.hub: the name collides with clusterName hub, the primary itself (found "hub"); rename one of the two.`]
+  },
+  {
+    name: "a cluster with the name that the primary has by default",
+    values: primary({ clusters: { primary: bearer } }),
+    sentences: [`${where}.clusters.primary: the name collides with clusterName primary, the primary itself (found "primary"); rename one of the two.`]
+  },
+  {
+    name: "a cluster whose objects would be named like another's",
+    // The second is the slug of the first.
+    values: primary({ clusters: { Prod_EU: bearer, "prod-eu-510067": bearer } }),
+    sentences: [`${where}.clusters.prod-eu-510067: the name collides with that of Prod_EU (found "prod-eu-510067"); rename one of the two.`]
+  },
+  {
+    name: "a cluster with an empty name",
+    values: primary({ clusters: { "": bearer } }),
+    sentences: [`${where}.clusters.: a cluster needs a name (found ""); write the name by which you know the cluster.`]
+  },
+  {
+    name: "a cluster with a name that is too long",
+    values: primary({ clusters: { ["x".repeat(254)]: bearer } }),
+    sentences: [
+      `${where}.clusters.${"x".repeat(254)}: a cluster's name may have at most 253 characters (found "${"x".repeat(79)}); write the name by which you know the cluster.`
+    ]
+  },
+  {
+    name: "a cluster with a line break in its name",
+    values: primary({ clusters: { "a\tb": bearer } }),
+    sentences: [`${where}.clusters.a\tb: a cluster's name may not hold control characters (found "a\\tb"); write the name by which you know the cluster.`]
+  },
+  {
+    name: "a clusterName of spaces",
+    values: primary({ clusterName: " " }),
+    sentences: [`${where}.clusterName: a cluster needs a name (found " "); give this cluster another name.`]
+  },
+  {
+    name: "a clusterName that is a list",
+    values: primary({ clusterName: ["hub"] }),
+    sentences: [`${where}.clusterName: clusterName must be text (found ["hub"]); write it in quotes.`]
+  },
+  {
+    name: "a defaultCluster that is a map",
+    values: primary({ defaultCluster: { name: "a" }, clusters: { a: bearer } }),
+    sentences: [`${where}.defaultCluster: defaultCluster must be text (found {"name":"a"}); write it in quotes.`]
+  },
+  {
+    name: "managementOnly that is neither true nor false",
+    values: primary({ managementOnly: "maybe" }),
+    sentences: [`${where}.managementOnly: managementOnly must be true or false (found "maybe"); write true or false.`]
+  },
+  {
+    name: "managementOnly as a number",
+    values: primary({ managementOnly: 1 }),
+    sentences: [`${where}.managementOnly: managementOnly must be true or false (found 1); write true or false.`]
+  },
+  {
+    name: "a negative time",
+    values: primary({ sessionTtlSecs: -1 }),
+    sentences: [`${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found -1); write for example 60.`]
+  },
+  {
+    name: "a time with a unit",
+    values: primary({ remoteSessionTimeoutSecs: "5m" }),
+    sentences: [`${where}.remoteSessionTimeoutSecs: remoteSessionTimeoutSecs must be a whole number of seconds above 0 (found "5m"); write for example 300.`]
+  },
+  {
+    name: "a fraction of a second",
+    values: primary({ sessionTtlSecs: 0.5 }),
+    sentences: [`${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found 0.5); write for example 60.`]
+  },
+  {
+    name: "an unknown start of sessions",
+    values: primary({ sessionStart: "any" }),
+    sentences: [`${where}.sessionStart: sessionStart must be default or all (found "any"); write default or all.`]
+  },
+  {
+    name: "credentials that are no text",
+    values: primary({ clusters: { a: { ...bearer, bearerToken: { secretKeyRef: "x" } } } }),
+    sentences: [`${where}.clusters.a.bearerToken: bearerToken must be text (found "a map or a list"); write the text itself, or make the Secret by hand.`]
+  },
+  {
+    name: "a port out of range",
+    values: { operator: { port: 70000 } },
+    sentences: [`operator.port: it must be a port from 1 to 65535 (found 70000); write for example 443, or leave it out.`]
+  },
+  {
+    name: "an agents' port that is a word",
+    values: { agent: { port: "http" } },
+    sentences: [`agent.port: it must be a port from 1 to 65535 (found "http"); write for example 443, or leave it out.`]
+  },
+  {
+    name: "a switch that the operator cannot read",
+    values: { operator: { requireFrontProxyClientCert: "never" } },
+    sentences: [`operator.requireFrontProxyClientCert: requireFrontProxyClientCert must be true or false (found "never"); write true or false.`]
+  },
+  {
+    name: "an own address without a port",
+    values: { operator: { extraEnv: { OPERATOR_ADDR: "0.0.0.0" } } },
+    sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example [::]:443 or 0.0.0.0:443.`]
+  },
+  {
+    name: "a variable that is a list",
+    values: { operator: { extraEnv: { HOSTS: ["a", "b"] } } },
+    sentences: [`operator.extraEnv.HOSTS: a variable must be text, or a map with valueFrom (found ["a","b"]); write the text in quotes.`]
+  },
+  {
+    name: "a list where a map belongs",
+    values: { operator: { extraEnv: [{ name: "A", value: "b" }] } },
+    sentences: [`operator.extraEnv: it must hold a map (found [{"name":"A","value":"b"}]); write keys below it.`]
+  },
+  {
+    name: "many mistakes, told at once",
+    values: primary({ clusterName: "hub", defaultCluster: "hub", sessionTtlSecs: "soon", clusters: { a: { isDefault: true }, b: { server, authType: "x", isDefault: true } } }),
+    sentences: [
+      `${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found "soon"); write for example 60.`,
+      `${where}.clusters.a.authType: a does not say how to authenticate (found nothing); ${authTypes}`,
+      `${where}.clusters.a.server: a has no server (found nothing); ${serverCure}`,
+      `${where}.clusters.b.authType: this authType does not exist (found "x"); ${authTypes}`,
+      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`,
+      `${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the two agree, or leave isDefault out.`,
+      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "hub"); name another cluster, or set managementOnly to false.`
+    ]
+  }
+]

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Layer, Logger } from "effect"
+import { expect, it } from "vitest"
+import { stringify } from "yaml"
+import { type Playground, type RunningCluster, startPlayground } from "../../src/app/playground/playground.ts"
+import type { StepDetails } from "../../src/app/playground/reporter.ts"
+import { playStory } from "../../src/app/playground/story.ts"
+import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
+import { userAuthoritySecret } from "../../src/app/operator/user-authority.ts"
+import { Chart, type KubernetesObject } from "./chart.ts"
+import { describeHelm } from "./describe-helm.ts"
+import { at } from "./json.ts"
+
+const namespace = "mirrord"
+const pods = { group: "", version: "v1", resource: "pods" }
+const rbac = (resource: string) => ({ group: "rbac.authorization.k8s.io", version: "v1", resource })
+const kinds = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"])
+/** The developer, who has only the chart's role for developers. */
+const developer = "ann"
+
+const operatorPods = ({ cluster }: RunningCluster) => cluster.store.list(pods, { namespace }).items.filter(({ metadata }) => metadata.labels?.["app"] === "mirrord-operator")
+
+const isReady = (pod: unknown): boolean => {
+  const conditions = at(pod, "status", "conditions")
+  return Array.isArray(conditions) && conditions.some((condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True")
+}
+
+/** Takes all rights that the playground gave, gives those of the chart, and starts the operator anew with them. */
+const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObject>) =>
+  Effect.gen(function* () {
+    const { store } = running.cluster
+    for (const [resource, place] of [["clusterrolebindings", undefined], ["clusterroles", undefined], ["rolebindings", namespace], ["roles", namespace], ["rolebindings", "kube-system"], ["roles", "kube-system"]] as const) {
+      for (const { metadata } of store.list(rbac(resource), place === undefined ? {} : { namespace: place }).items) {
+        if (metadata.name?.startsWith("mirrord-operator") === true) store.delete(rbac(resource), place, metadata.name)
+      }
+    }
+    running.cluster.apply(rights.map((object) => stringify(object)).join("---\n"))
+    // It has to be made anew as well.
+    store.delete({ group: "", version: "v1", resource: "secrets" }, namespace, userAuthoritySecret)
+    const old = new Set(operatorPods(running).map(({ metadata }) => metadata.uid))
+    for (const { metadata } of operatorPods(running)) store.delete(pods, namespace, metadata.name ?? "")
+    const isNew = () => operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) && operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
+    while (!isNew()) yield* Effect.sleep("100 millis")
+  })
+
+/** Waits until the primary says that it is connected to every cluster. */
+const fleetConnected = (kubeconfigPath: string) =>
+  Effect.gen(function* () {
+    const config = new KubeConfig()
+    config.loadFromFile(kubeconfigPath)
+    const api = yield* makeKubeApi(config, "primary")
+    for (;;) {
+      const operator = yield* Effect.orElseSucceed(api.get(mirrordOperators, "operator"), () => undefined)
+      const clusters = at(operator, "status", "connected_clusters")
+      if (Array.isArray(clusters) && clusters.length > 0 && clusters.every((cluster) => at(cluster, "connected") !== undefined)) return
+      yield* Effect.sleep("100 millis")
+    }
+  }).pipe(Effect.scoped)
+
+/** What the operators were refused. */
+const refusals = ({ clusters }: Playground, since: number): ReadonlyArray<string> =>
+  clusters.flatMap(({ cluster }) =>
+    cluster
+      .callers()
+      .filter(({ at: time, status, user }) => time >= since && status === 403 && (user.startsWith("system:serviceaccount:mirrord:") || user === developer))
+      .map(({ method, path, user }) => `${cluster.name}: ${user}: ${method} ${path}`)
+  )
+
+describeHelm("the chart's rights", (helm) => {
+  const chart = new Chart(helm)
+  const rightsOf = async (values: object): Promise<ReadonlyArray<KubernetesObject>> =>
+    (await chart.render({ values })).objects.filter(({ kind }) => typeof kind === "string" && kinds.has(kind))
+
+  it.each([
+    ["management", 110],
+    ["primary-default", 114]
+  ] as const)(
+    "are enough for a whole session in topology %s, and for its developer",
+    async (name: TopologyName, subnet) => {
+      const primaryRights = await rightsOf({ operator: { multiCluster: { enabled: true, managementOnly: name === "management" } } })
+      const memberRights = await rightsOf({ operator: { multiClusterMember: true } })
+      const developers = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRoleBinding",
+        metadata: { name: "developers" },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "mirrord-operator-user" },
+        subjects: [{ kind: "User", name: developer, apiGroup: "rbac.authorization.k8s.io" }]
+      }
+      const directory = mkdtempSync(join(tmpdir(), "braid-rights-"))
+      const steps: Array<readonly [string, boolean, StepDetails | undefined]> = []
+      try {
+        const refused = await Effect.runPromise(
+          Effect.gen(function* () {
+            const playground = yield* startPlayground({ topology: topology(name, subnet), directory, sessionTtlSecs: 5, remoteSessionTimeoutSecs: 60, progress: () => Effect.void })
+            const since = Date.now()
+            // The primary last: what it then says of its members is of their new operators.
+            const inOrder = playground.clusters.toSorted((a, b) => Number(a.description.isPrimary) - Number(b.description.isPrimary))
+            for (const running of inOrder) yield* giveRights(running, running.description.isPrimary ? [...primaryRights, developers] : memberRights)
+            const kubeconfigPath = join(directory, "developer.kubeconfig")
+            yield* playground.primary.cluster.userKubeconfig({ user: developer, groups: [], path: kubeconfigPath })
+            const { primary } = playground
+            const asDeveloper = { ...playground, primary: { ...primary, cluster: { ...primary.cluster, kubeconfigPath } } }
+            yield* fleetConnected(primary.cluster.kubeconfigPath)
+            yield* playStory(asDeveloper, {
+              step: (step, ok, details) => Effect.sync(() => void steps.push([step, ok, details])),
+              say: () => Effect.void,
+              allOk: () => steps.every(([, ok]) => ok)
+            })
+            return refusals(playground, since)
+          }).pipe(Effect.scoped, Effect.timeout("150 seconds"), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+        )
+        expect(steps.filter(([, ok]) => !ok)).toEqual([])
+        expect(steps.map(([step]) => step)).toContain("ended")
+        expect(refused).toEqual([])
+      } finally {
+        rmSync(directory, { recursive: true, force: true })
+      }
+    },
+    180_000
+  )
+})
