@@ -1,14 +1,49 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { propertySeed } from "./test/support/property-seed.ts"
+import { isCi } from "./test/support/tested-commit.ts"
 
 const long = process.env["BRAID_TEST_LONG"] === "true"
 
+/**
+ * Suites that start real programs: clients, agents, control planes, Helm. How long these take, nobody promises, and what they do
+ * depends on what else the machine does.
+ */
+const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/long/older-kubernetes.test.ts"]
+const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: [...(long ? [] : ["test/long/**"]), "**/node_modules/**"],
     pool: "forks",
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] }
+    // One for each core but one leaves a small machine idle, since much of the time is spent waiting for programs.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    setupFiles: ["test/support/seed-properties.ts"],
+    provide: { propertySeed: propertySeed() ?? null },
+    coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] },
+    // No time here is an expectation: a test that hangs is to end some day, and one on a slow machine is to pass.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "tests",
+          include: ["test/**/*.test.ts"],
+          exclude: [...always, ...programs],
+          testTimeout: 180_000,
+          hookTimeout: 300_000
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "programs",
+          include: programs.map((folder) => folder.replace(/\*\*$/, "**/*.test.ts")),
+          exclude: always,
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          // Only here, and never in silence: scripts/test.mjs names what passed on the second try.
+          retry: isCi ? 1 : 0
+        }
+      }
+    ]
   }
 })

@@ -4,18 +4,21 @@ import { parseArgs } from "node:util"
 
 const help = `npm run check
 
-Types (tsc), lint and the walls between the rooms of src (oxlint with scripts/lint-walls.mjs), and the checks for code that uses
-Effect (effect-tsgo). All of them run, whatever the first ones find. Exit code 1 if any finds something.
+Types (tsc), lint and the walls between the rooms of src (oxlint with scripts/lint-walls.mjs), the checks for code that uses
+Effect (effect-tsgo), and whether chart, image and operator have one version. All of them run, whatever the first ones find. Exit code 1
+if any finds something.
 
   --help  this text`
 
 const root = new URL("..", import.meta.url)
-const parts = [
-  ["tsc"],
-  ["oxlint", "--quiet", "src", "test", "scripts"],
+/** Name and command. @type {Readonly<Record<string, ReadonlyArray<string>>>} */
+const parts = {
+  tsc: ["tsc"],
+  oxlint: ["oxlint", "--quiet", "src", "test", "scripts"],
   // Messages are advice; errors alone make it fail.
-  ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"]
-]
+  "effect-tsgo": ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
+  versions: [process.execPath, "scripts/check-versions.mjs"]
+}
 
 /** @param {ReadonlyArray<string>} part */
 const run = ([command = "", ...args]) => {
@@ -27,7 +30,9 @@ const run = ([command = "", ...args]) => {
 const { values } = parseArgs({ options: { help: { type: "boolean" } } })
 if (values.help) console.log(help)
 else {
-  const failed = parts.filter((part) => !run(part)).map(([name]) => name)
+  const failed = Object.entries(parts)
+    .filter(([, part]) => !run(part))
+    .map(([name]) => name)
   console.log(failed.length === 0 ? "check: passed" : `check: ${failed.join(", ")} failed`)
   process.exitCode = failed.length === 0 ? 0 : 1
 }

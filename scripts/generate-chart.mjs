@@ -1,14 +1,16 @@
 // @ts-check
-// Writes what of the chart is made from elsewhere: its copy of the custom resources, and the tables of its README.
+// Writes what of the chart is made from elsewhere: its copy of the custom resources, the tables of its README, and the schema of its values.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
+import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
 
 if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
 Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and writes the tables of the chart's
-README from the comments in values.yaml and from files/values-without-effect.yaml. --check only compares; exit code 1 names the files
-that differ.`)
+README from the comments in values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from
+the schemas by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 
@@ -61,39 +63,80 @@ const typeOf = (value) => {
   return Array.isArray(value) ? "list" : "object"
 }
 
-/** Rows of values with a comment `# -- text`, sorted by key as helm-docs does. @param {string} text */
-const valueRows = (text) => {
-  /** @type {Array<{ key: string, cells: ReadonlyArray<string> }>} */
-  const rows = []
+/** A value with a comment `# -- text`. @typedef {{ readonly path: ReadonlyArray<string>, readonly value: unknown, readonly description: string }} Described */
+
+/** @param {string} text @returns {ReadonlyArray<Described>} */
+const describedValues = (text) => {
+  /** @type {Array<Described>} */
+  const found = []
   /**
    * @param {import("yaml").YAMLMap} map
-   * @param {ReadonlyArray<string>} path
+   * @param {ReadonlyArray<string>} parent
    */
-  const walk = (map, path) => {
+  const walk = (map, parent) => {
     for (const [index, pair] of map.items.entries()) {
       if (!isScalar(pair.key)) continue
-      const name = String(pair.key.value)
-      const key = [...path, name.includes(".") ? `"${name}"` : name]
+      const path = [...parent, String(pair.key.value)]
       // The comment of a map's first key hangs at the map.
       const comment = pair.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? ""
       const lines = comment.split("\n").map((line) => line.trim())
       const start = lines.findLastIndex((line) => line.startsWith("-- "))
       if (start >= 0) {
         const value = pair.value === null ? null : /** @type {import("yaml").Node} */ (pair.value).toJSON()
-        const description = [lines[start]?.slice(3), ...lines.slice(start + 1)].join(" ").trim()
-        rows.push({ key: key.join("."), cells: [key.join("."), typeOf(value), `\`${JSON.stringify(value)}\``, description] })
-      } else if (isMap(pair.value)) walk(pair.value, key)
+        found.push({ path, value, description: [lines[start]?.slice(3), ...lines.slice(start + 1)].join(" ").trim() })
+      } else if (isMap(pair.value)) walk(pair.value, path)
     }
   }
   const document = parseDocument(text)
   if (isMap(document.contents)) walk(document.contents, [])
-  return rows.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(({ cells }) => row(cells))
+  return found
 }
+
+/** Rows of the README, sorted by key as helm-docs does. @param {ReadonlyArray<Described>} described */
+const valueRows = (described) =>
+  described
+    .map(({ path, value, description }) => ({ key: path.map((name) => (name.includes(".") ? `"${name}"` : name)).join("."), value, description }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ key, value, description }) => row([key, typeOf(value), `\`${JSON.stringify(value)}\``, description]))
+
+/**
+ * Helm checks values against the chart's schema before it renders, and says less about a mistake than the templates do. So the schema tells
+ * editors what a value should be, and leaves it to the templates to refuse another.
+ * @param {Readonly<Record<string, import("effect/Schema").Constraint>>} fields
+ */
+const advice = (fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => {
+      const { description, ...rest } = /** @type {Record<string, unknown>} */ (Schema.toJsonSchemaDocument(field).schema)
+      return [name, { description, anyOf: [rest, {}] }]
+    })
+  )
+
+/** @param {ReadonlyArray<Described>} described */
+const valuesSchema = (described) => {
+  const schema = { $schema: "http://json-schema.org/draft-07/schema#", title: "Values of the chart mirrord-operator" }
+  for (const { path, value, description } of described) {
+    /** @type {Record<string, any>} */
+    let node = schema
+    for (const name of path) {
+      node["properties"] ??= {}
+      node = node["properties"][name] ??= {}
+    }
+    Object.assign(node, { description, default: value })
+  }
+  const multiCluster = /** @type {any} */ (schema).properties.operator.properties.multiCluster.properties
+  for (const [name, field] of Object.entries(advice(primaryFields))) Object.assign(multiCluster[name], field)
+  multiCluster.clusters.additionalProperties = { properties: advice(clusterFields) }
+  return schema
+}
+
+const described = describedValues(read(new URL("values.yaml", chart)))
+wanted.set("charts/mirrord-operator/values.schema.json", `${JSON.stringify(valuesSchema(described), null, 2)}\n`)
 
 /** @type {ReadonlyArray<{ path: string, why: string }>} */
 const withoutEffect = parse(read(new URL("files/values-without-effect.yaml", chart)))
 const tables = {
-  values: ["| Key | Type | Default | Description |", "|-----|------|---------|-------------|", ...valueRows(read(new URL("values.yaml", chart)))],
+  values: ["| Key | Type | Default | Description |", "|-----|------|---------|-------------|", ...valueRows(described)],
   "values without effect": [
     "| Key | Why |",
     "|-----|-----|",

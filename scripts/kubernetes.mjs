@@ -4,16 +4,15 @@
  * KUBEBUILDER_ASSETS or PATH have already is used as it is.
  */
 import { spawn, spawnSync } from "node:child_process"
-import { accessSync, constants, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs"
-import { homedir } from "node:os"
-import { delimiter, join } from "node:path"
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../src/app/playground/kubernetes/programs.ts"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const helmModule = "helm"
 const versions = readdirSync(modules).filter((name) => name !== helmModule).sort()
-const defaultVersion = "1.36.3"
 
 const help = `npm run kubernetes [-- --version V]
 
@@ -28,7 +27,7 @@ The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless se
 
 /**
  * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must fit.
- * @typedef {{ readonly name: string, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
+ * @typedef {{ readonly name: import("../src/app/playground/kubernetes/programs.ts").ProgramName, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
  */
 
 /** @param {string} version @returns {ReadonlyArray<Program>} */
@@ -46,21 +45,9 @@ const fail = (message) => {
   process.exit(1)
 }
 
-/** @param {string} file */
-const isProgram = (file) => {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
-  }
-}
-
 /** @param {Program} program @param {string} version @returns {string | undefined} */
 const findInstalled = (program, version) => {
-  const folders = [process.env["KUBEBUILDER_ASSETS"], ...(process.env["PATH"] ?? "").split(delimiter)]
-  const files = folders.flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, program.name)]))
-  return files.filter(isProgram).find((file) => {
+  return installedPrograms(program.name, process.env).find((file) => {
     if (program.ask === undefined) return true
     return spawnSync(file, program.ask, { encoding: "utf8" }).stdout.includes(`v${version}`)
   })
@@ -136,7 +123,7 @@ const main = async () => {
   if (values.help) return console.log(help)
   const { version } = values
   if (!versions.includes(version)) fail(`--version ${version} is not one that tests know: ${versions.join(", ")}`)
-  const folder = join(process.env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "kubernetes", version)
+  const folder = cacheFolder(version, process.env)
   mkdirSync(folder, { recursive: true })
   for (const program of programsOf(version)) {
     const target = join(folder, program.name)

@@ -12,18 +12,21 @@ import { fileURLToPath } from "node:url"
 const help = `npm test -- [OPTION…] [VITEST ARGUMENT…]
 
 Runs \`npm run check\`, then the tests in test/ except those in test/long. The last line is "N passed, N failed, N skipped"; the
-exit code is 0 only if nothing failed. With CI=true a skipped test is a failure too.
+exit code is 0 only if nothing failed. With CI=true a skipped test is a failure too, the cases of properties follow from the commit,
+and a test of the suites that start real programs (vitest.config.ts) gets a second try, which is told by the test's name.
 
   --long      also test/long (as \`npm run test:long\`)
   --no-check  only the tests
   --help      this text
 
 All other arguments go to vitest, for example \`npm test -- test/domain\` or \`npm test -- -t "header maps"\`.
-The tests with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT_BIN are set.`
+The tests with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT_BIN are set. BRAID_TEST_SEED=7 makes properties
+draw the cases of that seed; fast-check says the seed of one that fails.`
 
 /**
  * What vitest's JSON reporter writes, as far as it is used here.
- * @typedef {{ readonly status: string, readonly fullName: string }} Test
+ * A test that passed has failure messages if it failed before, on its first try.
+ * @typedef {{ readonly status: string, readonly fullName: string, readonly failureMessages: ReadonlyArray<string> }} Test
  * @typedef {{ readonly name: string, readonly status: string, readonly message?: string, readonly assertionResults: ReadonlyArray<Test> }} File
  * @typedef {{ readonly success: boolean, readonly testResults: ReadonlyArray<File> }} Report
  */
@@ -72,6 +75,7 @@ const main = () => {
   )
   const skipped = tests.filter((test) => test.status !== "passed" && test.status !== "failed")
   const failedTests = tests.filter((test) => test.status === "failed")
+  const retried = tests.filter((test) => test.status === "passed" && test.failureMessages.length > 0)
 
   /** @type {Array<string>} */
   const others = []
@@ -82,6 +86,10 @@ const main = () => {
   if (report !== undefined && !passed && broken.length + failedTests.length === 0) others.push("vitest, outside of the tests")
   if (ci && skipped.length > 0) {
     for (const test of skipped) console.log(`skipped with CI=true: ${test.file} > ${test.fullName}`)
+  }
+  for (const test of retried) {
+    console.log(`passed on the second try: ${test.file} > ${test.fullName}`)
+    for (const message of test.failureMessages) console.log(message.replace(/^/gm, "  "))
   }
   for (const what of others) console.log(`failed: ${what}`)
 

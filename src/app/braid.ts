@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Runtime } from "effect"
+import { Effect, Option, Runtime } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { simulateFlags } from "./simulation/command/simulate-flags.ts"
 import { version } from "./version.ts"
@@ -29,11 +29,15 @@ const playground = Command.make(
     once: Flag.Boolean("once").pipe(Flag.withDefault(false), Flag.withDescription("End after the story instead of staying up")),
     subnet: Flag.Int("subnet").pipe(
       Flag.withDefault(40),
-      Flag.withDescription("Pods get addresses 127.<subnet>.0.0 and the following; choose another one to run two playgrounds")
+      Flag.withDescription("Pods, and with --kubernetes Services, get addresses from 127.<subnet>.0.0 on, a /16 per cluster; choose another one to run two playgrounds")
     ),
     sessionTtlSecs: Flag.Int("session-ttl-secs").pipe(
       Flag.withDefault(60),
       Flag.withDescription("How long a session lives without a client")
+    ),
+    kubernetes: Flag.Boolean("kubernetes").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Real control planes, with the operators installed by helm; `npm run kubernetes` makes the programs")
     ),
     json: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("One JSON line per step on standard output"))
   },
@@ -70,6 +74,59 @@ const cleanup = Command.make(
     )
 ).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
 
+/** How a person's commands find their cluster. */
+const clusterFlags = {
+  kubeconfig: Flag.String("kubeconfig").pipe(
+    Flag.optional,
+    Flag.map(Option.getOrUndefined),
+    Flag.withDescription("Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config")
+  ),
+  context: Flag.String("context").pipe(
+    Flag.optional,
+    Flag.map(Option.getOrUndefined),
+    Flag.withDescription("Context of the kubeconfig; otherwise its current one")
+  )
+}
+
+const doctor = Command.make(
+  "doctor",
+  {
+    ...clusterFlags,
+    cluster: Flag.String("cluster").pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription("Look at this cluster only")),
+    namespace: Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription("Namespace of the operator, with a kubeconfig")),
+    timeoutSecs: Flag.Int("timeout-secs").pipe(Flag.withDefault(10), Flag.withDescription("How long connecting, and each answer, may take")),
+    output: Flag.Literals("output", ["text", "json"]).pipe(Flag.withAlias("o"), Flag.withDefault("text"), Flag.withDescription("Lines for a person, or JSON"))
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./doctor/doctor-command.ts")),
+      ({ runDoctor }) => Effect.flatMap(runDoctor(options), exitWith)
+    )
+).pipe(
+  Command.withDescription(
+    "Says what is wrong with each cluster and what to do: in the operator's pod as the operator, elsewhere with a kubeconfig. Exit code 1 with a failure, 2 when no cluster can be looked at."
+  )
+)
+
+const overviewFlags = {
+  ...clusterFlags,
+  output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(Flag.withAlias("o"), Flag.withDefault("table"), Flag.withDescription("A table for a person, JSON or YAML"))
+}
+
+const status = Command.make("status", overviewFlags, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./overview/status-command.ts")),
+    ({ runStatus }) => Effect.flatMap(runStatus(options), exitWith)
+  )
+).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
+
+const sessions = Command.make("sessions", overviewFlags, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./overview/sessions-command.ts")),
+    ({ runSessions }) => Effect.flatMap(runSessions(options), exitWith)
+  )
+).pipe(Command.withDescription("Lists the sessions of a cluster: phase, target, user, how many clusters are ready, and why not."))
+
 const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
   Command.withDescription("Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless.")
 )
@@ -83,7 +140,7 @@ const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, playground, simulate, cleanup, agent])
+  Command.withSubcommands([operator, doctor, status, sessions, playground, simulate, cleanup, agent])
 )
 
 /** An interrupted command ends with 130, unless it has said otherwise: to some, Ctrl-C is the end that they wait for. */

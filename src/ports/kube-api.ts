@@ -9,7 +9,10 @@ export interface ResourceRef {
   readonly scope: "Cluster" | "Namespaced"
 }
 
-/** An object as the API server sent it: nothing is dropped, nothing is checked but the metadata's presence. */
+/**
+ * An object as the API server sent it: nothing is checked but the metadata's presence, and nothing is dropped but, in lists and
+ * watches, what `metadata.managedFields` holds.
+ */
 export interface KubeObject {
   readonly apiVersion?: string
   readonly kind?: string
@@ -17,7 +20,10 @@ export interface KubeObject {
   readonly [field: string]: unknown
 }
 
-/** `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason. */
+/**
+ * `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason. `NotLeading`: nothing was sent, for
+ * another replica may lead by now.
+ */
 export type KubeErrorReason =
   | "NotFound"
   | "AlreadyExists"
@@ -28,6 +34,7 @@ export type KubeErrorReason =
   | "Invalid"
   | "TooManyRequests"
   | "Unreachable"
+  | "NotLeading"
   | "Other"
 
 /**
@@ -56,11 +63,21 @@ export type WatchEvent =
 export interface Selection {
   readonly namespace?: string
   readonly labelSelector?: string
+  /** The one object of this name: rights to a single object cover its lists and watches too. */
+  readonly name?: string
 }
 
 export interface PatchOptions {
   readonly namespace?: string
   readonly subresource?: "status"
+}
+
+export interface DeleteOptions {
+  readonly namespace?: string
+  /** Another object of this name is a `Conflict`. */
+  readonly uid?: string
+  /** How long a pod's programs get to end, instead of what the pod says; 0 when they have. */
+  readonly gracePeriodSeconds?: number
 }
 
 /** One cluster's API server, as one identity. Every call is one request; retrying is the caller's decision. */
@@ -82,6 +99,6 @@ export interface KubeApi {
   readonly delete: (
     ref: ResourceRef,
     name: string,
-    options?: { readonly namespace?: string; readonly uid?: string }
+    options?: DeleteOptions
   ) => Effect.Effect<void, KubeError>
 }

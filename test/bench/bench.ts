@@ -1,10 +1,12 @@
 import { parseArgs } from "node:util"
+import { kubernetes } from "./kubernetes.ts"
 import { protocol } from "./protocol.ts"
 import { simulation } from "./simulation.ts"
 
 /** Name, what it measures, and the measurement, which gives the lines to print. */
 const benchmarks: ReadonlyArray<readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]> = [
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
+  ["kubernetes", "against a real API server: our watch cache and client-node's informer, our controllers and a plain loop", kubernetes],
   ["simulation", "virtual against real time, the cost of more clusters and sessions, and what distance costs a client", simulation]
 ]
 
@@ -27,7 +29,12 @@ const main = async (): Promise<number> => {
     console.error(`bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`)
     return 2
   }
-  for (const [name, , run] of benchmarks) if (positionals.includes(name)) for await (const line of run()) console.log(line)
+  try {
+    for (const [name, , run] of benchmarks) if (positionals.includes(name)) for await (const line of run()) console.log(line)
+  } catch (error) {
+    console.error(`bench: ${error instanceof Error ? error.message : String(error)}`)
+    return 1
+  }
   return 0
 }
 

@@ -4,12 +4,10 @@ import { Kernel } from "../../src/app/simulation/kernel/kernel.ts"
 import { SimProcess } from "../../src/app/simulation/kernel/sim-process.ts"
 import type { SimClient } from "../../src/app/simulation/world/sim-client.ts"
 import { usualPlan, World } from "../../src/app/simulation/world/world.ts"
+import { median, spread } from "./spread.ts"
 
 const minute = 60_000
 const repetitions = 5
-
-const median = (all: ReadonlyArray<number>): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
-const spread = (all: ReadonlyArray<number>): string => `${median(all).toFixed(0)} (${Math.min(...all).toFixed(0)}–${Math.max(...all).toFixed(0)})`
 
 const sleepers = 500
 const naps = 60

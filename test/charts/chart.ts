@@ -126,6 +126,8 @@ export class Chart {
         { maxBuffer: 64 * 1024 * 1024 },
         (error, out, err) => resolve({ failed: error !== null, stdout: out, stderr: err })
       )
+      // It may end before it has read the values.
+      child.stdin?.on("error", () => undefined)
       child.stdin?.end(values === undefined ? "" : flowYaml(values))
     })
     if (!failed) return new Rendered(stdout)

@@ -74,8 +74,10 @@ describeKubernetes("the chart in a real cluster", (assets) => {
 
     it.each(samples)("%s is accepted by server-side apply, hooks included", async (sample) => {
       const rendered = await chart.render({ sample })
-      // Nothing of a Job's pod may change, so the one of the sample before has to go.
-      for (const job of rendered.ofKind("Job")) await kubectl("delete", "job", String(at(job, "metadata", "name")), "--namespace", String(at(job, "metadata", "namespace")), "--ignore-not-found")
+      // Nothing of a Job's pod may change, nor of the test's, so those of the sample before have to go.
+      for (const hook of ["Job", "Pod"].flatMap((kind) => rendered.ofKind(kind))) {
+        await kubectl("delete", String(hook["kind"]), String(at(hook, "metadata", "name")), "--namespace", String(at(hook, "metadata", "namespace")), "--ignore-not-found")
+      }
       await plane.apply(rendered.text)
     })
 
@@ -84,10 +86,13 @@ describeKubernetes("the chart in a real cluster", (assets) => {
       const rendered = await chart.render({ sample: "multicluster_rfc" })
       for (const [kind, name] of [["Deployment", "mirrord-operator"], ["Job", "mirrord-cleanup"]] as const) {
         const template = at(rendered.get(kind, name), "spec", "template") as { readonly metadata: object; readonly spec: object }
-        const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, name: `try-${name}` }, spec: template.spec }
+        const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, generateName: `try-${name}-` }, spec: template.spec }
         const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", { body: pod })
         expect([code, code === 201 ? "" : text]).toEqual([201, ""])
       }
+      const test = rendered.get("Pod", "mirrord-doctor")
+      const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", { body: { ...test, metadata: { name: "try-mirrord-doctor" } } })
+      expect([code, code === 201 ? "" : text]).toEqual([201, ""])
       const privileged = { apiVersion: "v1", kind: "Pod", metadata: { name: "refused" }, spec: { containers: [{ name: "a", image: "a" }] } }
       expect(await statusOf(admin, "POST", "/api/v1/namespaces/mirrord/pods", privileged)).toBe(403)
       await kubectl("label", "namespace", "mirrord", "pod-security.kubernetes.io/enforce-")
@@ -98,7 +103,7 @@ describeKubernetes("the chart in a real cluster", (assets) => {
       beforeAll(async () => {
         await kubectl("delete", "clusterrolebindings", "--selector=app.kubernetes.io/instance=braid")
         const rendered = await chart.render({ sample: "child_in_multicluster" })
-        await kubectl("delete", "job", "mirrord-cleanup", "--namespace=mirrord", "--ignore-not-found")
+        await kubectl("delete", "job/mirrord-cleanup", "pod/mirrord-doctor", "--namespace=mirrord", "--ignore-not-found")
         await plane.apply(rendered.text)
         primary = as(await plane.tokenOf("mirrord", "mirrord-operator-envoy"))
       })
@@ -129,7 +134,7 @@ describeKubernetes("the chart in a real cluster", (assets) => {
 
     it("the hook ends sessions with its own rights", async () => {
       const rendered = await chart.render({ sample: "multicluster_bearer_token" })
-      await kubectl("delete", "job", "mirrord-cleanup", "--namespace=mirrord", "--ignore-not-found")
+      await kubectl("delete", "job/mirrord-cleanup", "pod/mirrord-doctor", "--namespace=mirrord", "--ignore-not-found")
       await plane.apply(rendered.text)
       await plane.apply([parent("mc-0000000000000001"), parent("mc-0000000000000002")].map((object) => stringify(object)).join("---\n"))
       const config = new KubeConfig()
@@ -196,7 +201,7 @@ describeKubernetes("a release of the chart", (assets) => {
 
     it("is uninstalled and leaves the custom resources", async () => {
       // No pod runs here, so the hook could not end; what it does is tested above.
-      await run(helm, ["uninstall", "braid", "--no-hooks"])
+      await run(helm, ["uninstall", "braid", "--no-hooks", "--ignore-not-found"])
       expect(await crds()).toEqual(installed)
       expect(await run(join(assets, "kubectl"), ["get", "clusterroles", "--output=name"])).not.toContain("mirrord")
     })
@@ -209,12 +214,13 @@ describeKubernetes("a release of the chart", (assets) => {
       const definitions = await Promise.all(names.map(async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object))
       await writeFile(join(folder, "templates/all.yaml"), publishedRelease(definitions).map((object) => stringify(object)).join("---\n"))
       const kubectl = join(assets, "kubectl")
-      // What the release before has kept belongs to that one; the namespace goes slowly.
+      // What the release before has kept belongs to that one; the namespace goes slowly. The second try begins with what is left of the first.
+      await run(helm, ["uninstall", "operator", "--no-hooks", "--ignore-not-found"])
       await run(kubectl, ["delete", "crd", ...installed.map((name) => name.replace(/^.*\//u, "")), "--ignore-not-found", "--wait=false"])
-      await run(kubectl, ["patch", "mmcs", "mc-0000000000000001", "--type=merge", "--patch", '{"metadata":{"finalizers":null}}'])
-      await run(kubectl, ["wait", "--for=delete", ...installed, "namespace/mirrord", "--timeout=60s"])
+      await run(kubectl, ["patch", "mmcs", "mc-0000000000000001", "--type=merge", "--patch", '{"metadata":{"finalizers":null}}']).catch(() => "")
+      await run(kubectl, ["wait", "--for=delete", ...installed, "namespace/mirrord", "--timeout=300s"])
       await run(helm, ["install", "operator", folder])
-      await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"])
+      await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=300s"])
       await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
 
       await writeFile(join(plane.directory, "values.json"), JSON.stringify({ ...primary, license: { key: "key" } }))
@@ -224,7 +230,7 @@ describeKubernetes("a release of the chart", (assets) => {
       expect(await run(kubectl, ["get", "secrets", "--all-namespaces", "--field-selector=metadata.name=mirrord-cluster-a", "--output=jsonpath={.items[*].metadata.namespace}"])).toBe("mirrord")
       const deployment = JSON.parse(await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])) as unknown
       expect(at(deployment, "spec", "replicas")).toBe(1)
-      expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } })
+      expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } })
       expect(asList(at(deployment, "spec", "template", "spec", "volumes")).map((volume) => at(volume, "name"))).toEqual(["config", "tmp"])
       expect(at(deployment, "spec", "template", "spec", "containers", 0, "args")).toEqual(["operator"])
     })

@@ -43,10 +43,13 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       "Deployment/mirrord/mirrord-operator",
       "Job/mirrord/mirrord-cleanup",
       "Namespace/mirrord",
+      "Pod/mirrord/mirrord-doctor",
       "PriorityClass/mirrord-agent-pod",
+      "Role/default/mirrord-operator-events",
       "Role/kube-system/mirrord-operator-apiserver-authentication",
       "Role/mirrord/mirrord-operator",
       "Role/mirrord/mirrord-operator-agents",
+      "RoleBinding/default/mirrord-operator-events",
       "RoleBinding/kube-system/mirrord-operator-apiserver-authentication",
       "RoleBinding/mirrord/mirrord-operator",
       "RoleBinding/mirrord/mirrord-operator-agents",
@@ -65,7 +68,10 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       selector: { app: "mirrord-operator", "mirrord-operator-leader": "true" },
       ports: [{ name: "https", port: 443, targetPort: "https" }]
     })
-    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels")).toMatchObject({ app: "mirrord-operator", "mirrord-operator-leader": "true" })
+    // The leader puts its label on its pod itself: whoever just starts gets no requests.
+    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels")).toMatchObject({ app: "mirrord-operator" })
+    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels", "mirrord-operator-leader")).toBeUndefined()
+    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "replicas")).toBe(1)
     expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toEqual({
       group: "operator.metalbear.co",
       version: "v1",
@@ -232,6 +238,14 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     for (const pod of [rendered.pod, at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec")]) expect(at(pod, "imagePullSecrets")).toEqual([{ name: "pull" }])
     expect(at(rendered.fileValue("agent-config.yaml"), "image_pull_secrets")).toEqual([{ name: "pull" }])
   },
+  operator_replicas: (rendered) => {
+    const deployment = rendered.get("Deployment", "mirrord-operator")
+    expect(at(deployment, "spec", "replicas")).toBe(2)
+    expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } })
+    expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({ team: "platform" })
+    expect(at(deployment, "spec", "template", "metadata", "labels", "mirrord-operator-leader")).toBeUndefined()
+    expect(rendered.container["env"]).toContainEqual({ name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } })
+  },
   extra_env: (rendered) => {
     expect(rendered.env).toMatchObject({ ZERO: "0", LARGE: "12345678", FRACTION: "1.5", SWITCH: "false", WORD: "text" })
     expect(rendered.env).not.toHaveProperty("REMOVED")
@@ -285,7 +299,9 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(at(rendered.pod, "securityContext", "sysctls")).toBeUndefined()
     expect(at(rendered.get("Service", "mirrord-operator"), "spec", "ports", 0, "port")).toBe(8443)
     expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service", "port")).toBe(8443)
-    for (const probe of ["livenessProbe", "readinessProbe"]) expect(at(rendered.container, probe, "httpGet")).toEqual({ path: "/health", port: 8443, scheme: "HTTPS" })
+    for (const [probe, path] of [["livenessProbe", "/livez"], ["readinessProbe", "/readyz/serving"]] as const) {
+      expect(at(rendered.container, probe, "httpGet")).toEqual({ path, port: 8443, scheme: "HTTPS" })
+    }
   },
   operator_agent_tls: (rendered) => {
     expect(rendered.env["OPERATOR_AGENT_CONNECTION_TLS"]).toBe("true")
@@ -470,12 +486,28 @@ describeHelm("samples of values", (helm) => {
     })
 
     it("runs pods under the restricted Pod Security Standard, with a file system that cannot be written", () => {
-      const pods = rendered(sample).objects.flatMap((object) => at(object, "spec", "template", "spec") ?? [])
-      expect(pods).toHaveLength(2)
+      const pods = rendered(sample).objects.flatMap((object) => (object["kind"] === "Pod" ? [object["spec"]] : [at(object, "spec", "template", "spec") ?? []].flat()))
+      expect(pods).toHaveLength(3)
       for (const pod of pods) {
         expect(restrictedProblems(pod)).toEqual([])
         for (const container of asList(at(pod, "containers"))) expect(at(container, "securityContext", "readOnlyRootFilesystem")).toBe(true)
       }
+    })
+
+    it("tests itself as the operator: its account, image, variables and files, under none of its labels", () => {
+      const test = rendered(sample).get("Pod", "mirrord-doctor")
+      expect(at(test, "metadata", "annotations")).toEqual({ "helm.sh/hook": "test", "helm.sh/hook-delete-policy": "before-hook-creation" })
+      const { container, pod } = rendered(sample)
+      const spec = asMap(test["spec"])
+      const [doctor] = asList(spec["containers"]).map(asMap)
+      expect(doctor).toMatchObject({ args: ["doctor"], image: container["image"], env: container["env"] })
+      for (const field of ["serviceAccountName", "nodeSelector", "tolerations", "imagePullSecrets"]) expect([field, spec[field]]).toEqual([field, pod[field]])
+      const withoutTls = (list: unknown): ReadonlyArray<unknown> => asList(list).filter((one) => at(one, "name") !== "tls")
+      expect([spec["volumes"], doctor?.["volumeMounts"]]).toEqual([withoutTls(pod["volumes"]), withoutTls(container["volumeMounts"])])
+      const selector = asMap(at(rendered(sample).get("Service", String(at(rendered(sample).ofKind("Service")[0], "metadata", "name"))), "spec", "selector"))
+      const labels = asMap(at(test, "metadata", "labels"))
+      expect(Object.entries(selector).every(([name, value]) => labels[name] === value)).toBe(false)
+      expect(labels["app"]).not.toBe("mirrord-operator")
     })
 
     it("grants nothing by a wildcard, and tokens of one account only", () => {

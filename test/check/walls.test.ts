@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { copyCheckFiles } from "./check-files.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const bin = join(root, "node_modules", ".bin")
@@ -12,9 +13,7 @@ const env = { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` }
 /** A copy of what the check reads: its configuration and scripts, the given folders of `src`. */
 const copyOf = (rooms: ReadonlyArray<string>): string => {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "braid-walls-")))
-  for (const file of ["package.json", "tsconfig.json", ".oxlintrc.json", "vitest.config.ts", "scripts/lint-walls.mjs", "scripts/check.mjs"]) {
-    cpSync(join(root, file), join(copy, file))
-  }
+  copyCheckFiles(copy)
   for (const room of rooms) cpSync(join(root, room), join(copy, room), { recursive: true })
   mkdirSync(join(copy, "test"), { recursive: true })
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))

@@ -68,6 +68,8 @@ const causesOf = (answer: Answer): ReadonlyArray<string> =>
   asObjects(at(answer.body, "details", "causes")).map(({ field, message }) => `${String(field)}: ${String(message)}`)
 
 const refused = async (client: ApiClient, kind: PublishedKind, sample: InvalidSample, name: string): Promise<Answer> => {
+  // It is there, if this is the second try.
+  await client.delete(`${collectionOf(kind)}/${name}`)
   const [first] = kind.valid
   const change = "value" in sample ? [sample.value] : []
   const changed = withField({ ...objectOf(kind, name, first?.spec), status: first?.status }, sample.path, ...change)
@@ -110,6 +112,8 @@ export const customResourcesSuite = (client: () => ApiClient): void => {
       for (const [index, { dropped, name, spec, stored, ...sample }] of kind.valid.entries()) {
         it(`accepts ${name}`, async () => {
           const sent = objectOf(kind, `valid-${index}`, spec)
+          // It is there, if this is the second try.
+          await client().delete(`${collectionOf(kind)}/valid-${index}`)
           const kept = dropped.reduce<unknown>((object, path) => withField(object, path), { spec, ...sample })
           const expectStored = ({ body }: Answer, part: "spec" | "status"): void => {
             expect(body[part] ?? null).toEqual(at(kept, part) === null ? null : expect.anything())

@@ -16,7 +16,7 @@ describe("museum", () => {
   it("is not empty", () => expect(files).not.toEqual([]))
 
   for (const name of files) {
-    it(name.replace(/\.txt$/, ""), () => {
+    it(name.replace(/\.txt$/, ""), { timeout: 600_000 }, () => {
       expect(readFileSync(`${folder}${name}`, "utf8"), "the first lines say what was wrong and when it was found").toMatch(/^# .*\S[\s\S]*\b20\d\d-\d\d-\d\d/)
       const read = readScenario(`${folder}${name}`, undefined)
       if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))

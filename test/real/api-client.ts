@@ -41,7 +41,7 @@ export const apiClient = (kubeconfigPath: string): ApiClient => {
   return {
     call: (method, path, body, headers = {}) =>
       new Promise((resolve, reject) => {
-        const request = https.request(new URL(path, cluster.server), { ...tls, method, headers, agent: false, timeout: 20_000 }, (answer) => {
+        const request = https.request(new URL(path, cluster.server), { ...tls, method, headers, agent: false, timeout: 120_000 }, (answer) => {
           let text = ""
           answer.setEncoding("utf8").on("data", (part: string) => {
             text += part

@@ -11,6 +11,7 @@ import { clientMessage, type ClientMessage } from "../../src/domain/protocol/cli
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { type ApiAnswer, type ApiClient, apiClient } from "./api-client.ts"
 import { fleetIs } from "./fleet-health.ts"
+import { subnetOf } from "../address-plan.ts"
 import { describeReal, request, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { parentNames, parents, readySession } from "./sessions.ts"
 import { userCertificate } from "./user-certificate.ts"
@@ -65,7 +66,7 @@ const conversation = (socket: WebSocket) => {
 }
 
 describeReal("bad input, while a real client's session goes on", ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-  const real = usePlayground({ topology: "management", subnet: 110 })
+  const real = usePlayground({ topology: "management", subnet: subnetOf("real client, bad input") })
   const sockets: Array<WebSocket> = []
   let bystander: RunningCommand | undefined
   let ann: ApiClient

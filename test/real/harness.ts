@@ -1,16 +1,20 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import * as http from "node:http"
-import * as net from "node:net"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 import { afterAll, beforeAll, describe, it } from "vitest"
 import type { ContainerProgram } from "../../src/adapters/embedded/kubelet/container-program.ts"
-import { type Playground, type RunningCluster, startPlayground } from "../../src/app/playground/playground.ts"
+import type { EmbeddedCluster } from "../../src/adapters/embedded/embedded-cluster.ts"
+import { startKubernetesPlayground } from "../../src/app/playground/kubernetes/kubernetes-playground.ts"
+import type { RealCluster } from "../../src/app/playground/kubernetes/real-cluster.ts"
+import { programsIn } from "../../src/app/playground/kubernetes/programs.ts"
+import type { LocalCluster, Playground, RunningCluster } from "../../src/app/playground/local-cluster.ts"
+import { startPlayground } from "../../src/app/playground/playground.ts"
 import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
@@ -28,12 +32,13 @@ export type Binaries<Needed extends Binary> = Readonly<Record<Needed, string>>
 export const describeReal = <const Needed extends Binary>(
   name: string,
   needed: ReadonlyArray<Needed>,
-  body: (binaries: Binaries<Needed>) => void
+  body: (binaries: Binaries<Needed>) => void,
+  options: { readonly timeout?: number } = {}
 ): void => {
   const found = needed.map((binary) => [binary, process.env[variables[binary]] ?? ""] as const)
   const missing = found.flatMap(([binary, path]) => (path === "" ? [variables[binary]] : []))
   const mandatory = /^(1|true)$/i.test(process.env["CI"] ?? "")
-  describe.runIf(missing.length === 0)(name, () => {
+  describe.runIf(missing.length === 0)(name, options, () => {
     body(Object.fromEntries(found) as Binaries<Needed>)
   })
   for (const variable of missing) {
@@ -43,25 +48,39 @@ export const describeReal = <const Needed extends Binary>(
   }
 }
 
+/**
+ * Times how much what waits here waits longer than an idle machine needs: nothing is slower for it when all is well, and a loaded machine is no
+ * failure.
+ */
+const patience = 6
+
+/** So long is waited at least, in ms: what takes a second may take a minute on a machine with other things to do. */
+const shortestWait = 150_000
+
 /** Waits until `look` gives something; the answer is looked for again every few ms, as objects change in this process. */
 export const until = async <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> => {
-  const deadline = performance.now() + withinMs
-  for (;;) {
+  const limitMs = Math.max(shortestWait, withinMs * patience)
+  const deadline = performance.now() + limitMs
+  for (let last = false; ; last ||= performance.now() > deadline) {
     const seen = look()
     if (seen !== undefined) return seen
-    if (performance.now() > deadline) throw new Error(`not seen within ${withinMs / 1000} s: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    if (last) throw new Error(`not seen within ${limitMs / 1000} s: ${what}`)
+    // Before the last look all that waits in this process gets its turn: perhaps the machine had only stood still.
+    await new Promise((resolve) => setTimeout(resolve, performance.now() > deadline ? 2_000 : 25))
   }
 }
 
-export interface RealPlayground {
-  readonly playground: () => Playground
-  readonly cluster: (name: string) => RunningCluster
+export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
+  readonly playground: () => Playground<Cluster>
+  readonly cluster: (name: string) => RunningCluster<Cluster>
   /** Kubeconfig that holds the primary alone, for {@link clientUser}. */
   readonly kubeconfig: () => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
 }
+
+/** Embedded clusters or real ones. */
+export type AnyRealPlayground = RealPlayground<LocalCluster>
 
 export interface RealPlaygroundOptions {
   readonly topology: TopologyName
@@ -69,25 +88,42 @@ export interface RealPlaygroundOptions {
   readonly subnet: number
   readonly agent?: ContainerProgram
   readonly remoteSessionTimeoutSecs?: number
+  /** Default {@link sessionTtlSecs}. */
+  readonly sessionTtlSecs?: number
 }
 
+const settings = (options: RealPlaygroundOptions, directory: string) => ({
+  topology: topology(options.topology, options.subnet),
+  directory,
+  sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
+  remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
+  ...(options.agent === undefined ? {} : { agent: options.agent }),
+  progress: () => Effect.void
+})
+
 /** One playground for the tests of the calling `describe`; it is gone, processes and files, when they are done. */
-export const usePlayground = (options: RealPlaygroundOptions): RealPlayground => {
+export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
+  useStarted((directory) => startPlayground(settings(options, directory)))
+
+/**
+ * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded machine takes to start
+ * three of them.
+ */
+export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
+  useStarted((directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }), 900_000)
+
+const useStarted = <Cluster extends LocalCluster>(
+  start: (directory: string) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>,
+  startLimitMs?: number
+): RealPlayground<Cluster> => {
   let directory = ""
   const kubeconfig = (): string => join(directory, "client.kubeconfig")
   const scope = Effect.runSync(Scope.make())
-  let started: Playground | undefined
+  let started: Playground<Cluster> | undefined
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "braid-real-"))
     started = await Effect.runPromise(
-      startPlayground({
-        topology: topology(options.topology, options.subnet),
-        directory,
-        sessionTtlSecs,
-        remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
-        ...(options.agent === undefined ? {} : { agent: options.agent }),
-        progress: () => Effect.void
-      }).pipe(
+      start(directory).pipe(
         Effect.tap(({ primary }) =>
           primary.cluster.userKubeconfig({ user: clientUser, groups: ["system:masters"], path: kubeconfig() })
         ),
@@ -95,14 +131,14 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
         Effect.provide(NodeServices.layer)
       )
     )
-  })
+  }, startLimitMs)
   const homes: Array<string> = []
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
   })
-  const playground = (): Playground => {
+  const playground = (): Playground<Cluster> => {
     if (started === undefined) throw new Error("the playground has not been started")
     return started
   }
@@ -158,7 +194,7 @@ export interface CommandOptions {
   readonly args: ReadonlyArray<string>
   readonly home: string
   readonly kubeconfig: string
-  /** After it the command is killed. */
+  /** After it, on an idle machine, the command is killed. */
   readonly deadlineMs?: number
 }
 
@@ -188,34 +224,25 @@ export const killProcessesOf = (home: string): void => {
 /** Body of the answer to a request on a connection of its own. */
 export const request = (url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   new Promise((resolve, reject) => {
-    const outgoing = http.get(new URL(path, url), { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 }, (answer) => {
+    const outgoing = http.get(new URL(path, url), { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience }, (answer) => {
       let body = ""
       answer.setEncoding("utf8").on("data", (text: string) => {
         body += text
       })
       answer.on("end", () => resolve(body)).on("error", reject)
     })
-    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within 10 s`))).on("error", reject)
-  })
-
-/** A port that is free now. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer().once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))))
-    })
+    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within a minute`))).on("error", reject)
   })
 
 /** Tries again until it works: a listener or a subscription may take a moment. */
 export const eventually = async <A>(what: string, attempt: () => Promise<A>, withinMs = 10_000): Promise<A> => {
-  const deadline = performance.now() + withinMs
-  for (;;) {
+  const limitMs = Math.max(shortestWait, withinMs * patience)
+  const deadline = performance.now() + limitMs
+  for (let last = false; ; last ||= performance.now() > deadline) {
     try {
       return await attempt()
     } catch (error) {
-      if (performance.now() > deadline) throw new Error(`not within ${withinMs / 1000} s: ${what}`, { cause: error })
+      if (last) throw new Error(`not within ${limitMs / 1000} s: ${what}`, { cause: error })
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
@@ -271,9 +298,9 @@ export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }:
   follow(child.stdout, "stdout")
   follow(child.stderr, "stderr")
   const deadline = setTimeout(() => {
-    output.stderr += `killed after ${deadlineMs / 1000} s\n`
+    output.stderr += `killed after ${(deadlineMs * patience) / 1000} s\n`
     kill(child, "SIGKILL")
-  }, deadlineMs)
+  }, deadlineMs * patience)
   let code: number | undefined
   let took: number | undefined
   child.once("error", (error) => {

@@ -1,3 +1,5 @@
+import { subnetOf } from "../address-plan.ts"
 import { realClientCases } from "./client-cases.ts"
+import { usePlayground } from "./harness.ts"
 
-realClientCases("management", 70)
+realClientCases("topology management", () => usePlayground({ topology: "management", subnet: subnetOf("real client, management") }))

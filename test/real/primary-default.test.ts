@@ -1,3 +1,5 @@
+import { subnetOf } from "../address-plan.ts"
 import { realClientCases } from "./client-cases.ts"
+import { usePlayground } from "./harness.ts"
 
-realClientCases("primary-default", 80)
+realClientCases("topology primary-default", () => usePlayground({ topology: "primary-default", subnet: subnetOf("real client, primary-default") }))

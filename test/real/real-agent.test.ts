@@ -4,15 +4,16 @@ import { join } from "node:path"
 import { readFileSync, writeFileSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { processProgram } from "../../src/adapters/embedded/kubelet/process-program.ts"
+import { subnetOf } from "../address-plan.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
-import type { RunningCluster } from "../../src/app/playground/playground.ts"
+import type { RunningCluster } from "../../src/app/playground/local-cluster.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 
 describeReal("operators with the real agent, targetless", ["mirrord", "agent", "layerApp"], ({ agent, layerApp, mirrord }) => {
   const real = usePlayground({
     topology: "management",
-    subnet: 90,
+    subnet: subnetOf("real client, real agent"),
     agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
   })
   const commands: Array<RunningCommand> = []
@@ -36,18 +37,18 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
     udp.close()
   })
 
-  /** All that a targetless session can do, and pings each second, through the client's own internal proxy. */
+  /** All that a targetless session can do, and pings every 4 s (as long as the client waits for each answer), through the client's own internal proxy. */
   const session = (name: string, kubeconfig: string): { readonly app: RunningCommand; readonly log: string } => {
     const home = real.home(name)
     const log = join(home, "internal-proxy.log")
     const config = join(home, "mirrord.json")
     writeFileSync(
       config,
-      JSON.stringify({ internal_proxy: { ping_interval: 1, log_level: "mirrord_intproxy=debug", log_destination: log } })
+      JSON.stringify({ internal_proxy: { ping_interval: 4, log_level: "mirrord_intproxy=debug", log_destination: log } })
     )
     const actions = [
       "--env", "KUBERNETES_SERVICE_PORT", "--read", "/etc/hostname", "--resolve", "localhost",
-      "--connect", `127.0.0.1:${ports.tcp}`, "--udp", `127.0.0.1:${ports.udp}`, "--seconds", "5"
+      "--connect", `127.0.0.1:${ports.tcp}`, "--udp", `127.0.0.1:${ports.udp}`, "--seconds", "14"
     ]
     const app = runClient({
       file: mirrord,
@@ -74,7 +75,7 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
     expect(await app.ended(20_000), app.stderr()).toBe(0)
     expect(app.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
     const written = readFileSync(log, "utf8")
-    expect(written.split("Agent responded to ping").length - 1).toBeGreaterThanOrEqual(3)
+    expect(written.split("Agent responded to ping").length - 1).toBeGreaterThanOrEqual(2)
     expect(written).not.toContain("attempting to reconnect")
   }
 
@@ -105,7 +106,7 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
     await works(running, real.cluster("cluster-a"))
   })
 
-  it("leaves no session and no agent behind", { timeout: 120_000 }, async () => {
+  it("leaves no session and no agent behind", async () => {
     await nothingLeft(real)
   })
 })

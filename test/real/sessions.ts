@@ -7,38 +7,38 @@ import {
   type SessionPhase
 } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
-import type { Playground, RunningCluster } from "../../src/app/playground/playground.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../../src/app/playground/local-cluster.ts"
 import { Result } from "effect"
-import { clientUser, type RealPlayground, until } from "./harness.ts"
+import { clientUser, type AnyRealPlayground, until } from "./harness.ts"
 
 const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({ group, version, resource: plural })
 const pods: ResourceRef = { group: "", version: "v1", resource: "pods" }
 const jobs: ResourceRef = { group: "batch", version: "v1", resource: "jobs" }
 
-const read = <T>({ cluster }: RunningCluster, descriptor: ResourceDescriptor<T>): ReadonlyArray<T> =>
+const read = <T>({ cluster }: AnyRunningCluster, descriptor: ResourceDescriptor<T>): ReadonlyArray<T> =>
   cluster.store.list(ref(descriptor)).items.flatMap((item) => {
     const result = readResource(descriptor, item)
     return Result.isSuccess(result) ? [result.success] : []
   })
 
-export const parents = ({ primary }: Playground): ReadonlyArray<MirrordMultiClusterSession> => read(primary, mirrordMultiClusterSessions)
-export const children = (cluster: RunningCluster): ReadonlyArray<MirrordClusterSession> => read(cluster, mirrordClusterSessions)
-export const workloadClusters = ({ clusters }: Playground): ReadonlyArray<RunningCluster> =>
+export const parents = ({ primary }: AnyPlayground): ReadonlyArray<MirrordMultiClusterSession> => read(primary, mirrordMultiClusterSessions)
+export const children = (cluster: AnyRunningCluster): ReadonlyArray<MirrordClusterSession> => read(cluster, mirrordClusterSessions)
+export const workloadClusters = ({ clusters }: AnyPlayground): ReadonlyArray<AnyRunningCluster> =>
   clusters.filter(({ description }) => description.hasWorkload)
 
 const isReady = (child: MirrordClusterSession): boolean =>
   child.status?.conditions?.some(({ status, type }) => type === readyCondition && status === "True") === true
 
-export const parentNames = (playground: Playground): ReadonlySet<string> => new Set(parents(playground).map(({ metadata }) => metadata.name))
+export const parentNames = (playground: AnyPlayground): ReadonlySet<string> => new Set(parents(playground).map(({ metadata }) => metadata.name))
 
 /** The first parent that is not among the known ones, once it is in the given phase. */
-export const newParent = ({ playground }: RealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
+export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
   until(`a new parent session that is ${phase}`, () =>
     parents(playground()).find(({ metadata, status }) => !known.has(metadata.name) && status?.phase === phase)
   )
 
 /** Waits until a new session is Ready with a ready child in every workload cluster, and gives the parent. */
-export const readySession = async (real: RealPlayground, known: ReadonlySet<string>): Promise<MirrordMultiClusterSession> => {
+export const readySession = async (real: AnyRealPlayground, known: ReadonlySet<string>): Promise<MirrordMultiClusterSession> => {
   const { metadata } = await newParent(real, known, "Ready")
   for (const cluster of workloadClusters(real.playground())) {
     const { name } = cluster.description
@@ -60,7 +60,7 @@ const ownedByOperator = (object: KubeObject): boolean => object.metadata.name?.s
  * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five minutes, so
  * that `kubectl` can show why.
  */
-export const leftovers = (playground: Playground): ReadonlyArray<string> => [
+export const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
   ...parents(playground).filter(({ status }) => status?.phase !== "Failed").map(({ metadata }) => `parent ${metadata.name}`),
   ...playground.clusters.flatMap((running) => {
     const { store } = running.cluster
@@ -73,7 +73,7 @@ export const leftovers = (playground: Playground): ReadonlyArray<string> => [
 ]
 
 /** The last lines of the primary's operator, for failures that only it can explain. */
-const operatorLog = async ({ primary }: Playground): Promise<string> => {
+const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
   const pod = primary.kubelet.containers().find(({ container }) => container === "mirrord-operator")
   const logs = pod === undefined ? undefined : primary.kubelet.podLogs(pod.namespace, pod.pod, undefined, { tailLines: 60 })
   if (logs?._tag !== "Lines") return ""
@@ -87,7 +87,7 @@ const operatorLog = async ({ primary }: Playground): Promise<string> => {
  * Waits until the sessions of clients that have left are gone with all they made: heartbeats go on for 15 s after the last socket,
  * then the TTL runs.
  */
-export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 60_000): Promise<void> => {
+export const nothingLeft = async ({ playground }: AnyRealPlayground, withinMs = 60_000): Promise<void> => {
   try {
     await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined), withinMs)
   } catch (error) {
@@ -98,7 +98,7 @@ export const nothingLeft = async ({ playground }: RealPlayground, withinMs = 60_
 }
 
 /** Requests of the client's user at API servers other than the primary's. */
-export const strayRequests = ({ clusters, primary }: Playground): ReadonlyArray<string> =>
+export const strayRequests = ({ clusters, primary }: AnyPlayground): ReadonlyArray<string> =>
   clusters
     .filter((cluster) => cluster !== primary)
     .flatMap(({ cluster, description }) =>

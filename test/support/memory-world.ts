@@ -119,6 +119,7 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
       () =>
         openConnection(cluster, {
           caller: primaryIdentity,
+          checked: "proxy",
           namespace: request.namespace,
           target: request.target,
           sessionId: request.sessionId.toString(),

@@ -1,8 +1,8 @@
-{{/* Labels of the operator's pod. The leader carries its label from the start, since there is one pod and no election yet. */}}
+{{/* Labels of the operator's pods. The operator itself puts the leader's label on its pod, and takes it off the others. */}}
 {{- define "braid.podLabels" -}}
-{{- $own := dict "app" "mirrord-operator" "component" "operator" "app.kubernetes.io/component" "operator" "mirrord-operator-leader" "true" -}}
+{{- $own := dict "app" "mirrord-operator" "component" "operator" "app.kubernetes.io/component" "operator" -}}
 {{- if .Values.sa.azureClientId -}}{{- $_ := set $own "azure.workload.identity/use" "true" -}}{{- end -}}
-{{- include "braid.labelsWith" (list . (merge $own .Values.operator.podLabels)) -}}
+{{- include "braid.labelsWith" (list . (merge $own (omit .Values.operator.podLabels "mirrord-operator-leader"))) -}}
 {{- end -}}
 
 {{/* CPU and memory of requests or limits, those that are given. */}}

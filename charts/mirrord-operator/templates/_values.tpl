@@ -116,6 +116,10 @@ empty get their default, so that nothing below needs to look twice.
 
 {{- define "braid.isPrimary" -}}{{- include "braid.on" .Values.operator.multiCluster.enabled -}}{{- end -}}
 {{- define "braid.isMember" -}}{{- include "braid.on" .Values.operator.multiClusterMember -}}{{- end -}}
+{{/* Sessions have agents in this cluster; in one that only manages sessions they have none. */}}
+{{- define "braid.hasAgents" -}}
+{{- if or (not (include "braid.isPrimary" .)) (include "braid.isMember" .) (ne (include "braid.bool" .Values.operator.multiCluster.managementOnly) "true") -}}true{{- end -}}
+{{- end -}}
 {{- define "braid.hasMemberAccount" -}}
 {{- if and (include "braid.isMember" .) (not .Values.operator.multiClusterMemberIamGroup) (not .Values.operator.multiClusterMemberAzureGroup) -}}true{{- end -}}
 {{- end -}}

@@ -15,8 +15,8 @@ import { unavailable } from "./status-error.ts"
 export interface ProxyOptions {
   readonly store: ObjectStore
   readonly random: () => number
-  /** The front-proxy client certificate. */
-  readonly identity: KeyPair
+  /** The front-proxy client certificate of now. */
+  readonly identity: () => KeyPair
   readonly connections: Connections
   readonly connectTimeoutMs: number
 }
@@ -49,6 +49,7 @@ const forwardedHeaders = (req: IncomingMessage, who: Identity, service: Aggregat
     ...kept,
     ["X-Forwarded-For", before === undefined ? from : `${String(before)}, ${from}`] as const,
     ["X-Remote-User", who.user] as const,
+    ...(who.uid === undefined ? [] : [["X-Remote-Uid", who.uid] as const]),
     ...who.groups.map((group) => ["X-Remote-Group", group] as const),
     ...Object.entries(who.extra).flatMap(([key, values]) => values.map((value) => [extraHeader(key), value] as const)),
     ["Audit-Id", randomUUID()] as const,
@@ -176,7 +177,8 @@ export class AggregationProxy {
 
   /** No agent may be named beside a `createConnection`: with one, Node dials on its own. */
   #connect(host: string, port: number, service: AggregatedService): TLSSocket {
-    const { connections, identity, connectTimeoutMs } = this.#options
+    const { connections, connectTimeoutMs } = this.#options
+    const identity = this.#options.identity()
     const transport = connectTcp({ host, port, allowHalfOpen: true, noDelay: true })
     connections.add(transport)
     const { namespace, name } = service.service

@@ -1,4 +1,4 @@
-import { Data, Effect, type Scope } from "effect"
+import { Data, Effect, Schedule, type Scope } from "effect"
 import { chmod, mkdir, writeFile } from "node:fs/promises"
 import type { Server } from "node:https"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import { mastersGroup } from "./identity.ts"
 import { kubeconfigYaml } from "./kubeconfig.ts"
 import { applyManifests } from "./manifests.ts"
 import { ObjectStore } from "./object-store.ts"
-import { createAuthority } from "./pki.ts"
+import { createAuthority, type KeyPair } from "./pki.ts"
 import type { PodLogs } from "./server-context.ts"
 import { ServiceAccountTokens } from "./tokens.ts"
 
@@ -24,7 +24,7 @@ export interface EmbeddedClusterOptions {
   readonly name: string
   /** Folder for the kubeconfig; created if missing. */
   readonly directory: string
-  /** Default: any free one. */
+  /** Default: any that is free and that the system gives to no outgoing connection, so that it still is after a stop. */
   readonly port?: number
   /** How many changes a watch can be behind before it is told 410. */
   readonly historyLimit?: number
@@ -71,17 +71,22 @@ export interface EmbeddedCluster {
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, EmbeddedClusterError>
+  /** The aggregation layer's client certificate from now on; which authorities are trusted is for the ConfigMap to say. */
+  readonly useFrontProxy: (identity: KeyPair) => void
   /** Says where logs of containers come from. */
   readonly setPodLogs: (podLogs: PodLogs | undefined) => void
   /** The server is gone: every connection is reset and the port refuses. The objects stay. No-op if it is stopped. */
   readonly stop: () => Effect.Effect<void>
-  /** Serves again on the same port. No-op if it runs. */
+  /** Serves again on the same port, for which it waits up to a minute. No-op if it runs. */
   readonly restart: () => Effect.Effect<void, EmbeddedClusterError>
 }
 
 const auditLimit = 100_000
 
 class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
+
+/** Systems take ports of outgoing connections from 32768 on (Linux) or above; processes that run at the same time begin apart. */
+const ownPorts = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
 
 const listen = (server: Server, port: number): Effect.Effect<number, ListenError> =>
   Effect.callback((resume) => {
@@ -182,7 +187,8 @@ export const startEmbeddedCluster = (
     publishAuthorities(store, clusterCa.caPem, frontProxyCa.caPem)
     const tokens = new ServiceAccountTokens({ store, now, random, leewaySeconds: options.tokenLeewaySeconds ?? 60 })
     const connections = new Connections()
-    const proxy = new AggregationProxy({ store, random, identity: frontProxy, connections, connectTimeoutMs: 10_000 })
+    let identity = frontProxy
+    const proxy = new AggregationProxy({ store, random, identity: () => identity, connections, connectTimeoutMs: 10_000 })
     const audit: Array<Caller> = []
     let podLogs: PodLogs | undefined
     let running: Server | undefined
@@ -213,7 +219,8 @@ export const startEmbeddedCluster = (
       return server === undefined ? Effect.void : close(server, connections)
     })
 
-    const port = yield* Effect.acquireRelease(failed("start")(start(options.port ?? 0)), () => stop)
+    const firstStart = options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
+    const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
     const stopFilling = fillNamespaces(store, clusterCa.caPem)
     const stopProbing = watchAvailability(store, proxy, now, options.probeIntervalMs ?? 5000)
     yield* Effect.addFinalizer(() =>
@@ -246,6 +253,9 @@ export const startEmbeddedCluster = (
       callers: () => [...audit],
       serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
       userKubeconfig: ({ user, groups = [], path }) => attempt("kubeconfig")(() => writeKubeconfig(user, groups, path)),
+      useFrontProxy: (other) => {
+        identity = other
+      },
       setPodLogs: (hook) => {
         podLogs = hook
       },
@@ -255,7 +265,7 @@ export const startEmbeddedCluster = (
           if (running !== undefined) return Effect.void
           // A new process remembers nothing from before.
           store.compactHistory()
-          return Effect.asVoid(failed("restart")(start(port)))
+          return Effect.asVoid(failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 })))
         })
     }
   })

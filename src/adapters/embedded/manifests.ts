@@ -23,7 +23,8 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
 
 /** Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out is removed. */
 export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
-  for (const document of parseAllDocuments(text)) {
+  // As kubectl reads it: `yes` is a boolean.
+  for (const document of parseAllDocuments(text, { version: "1.1" })) {
     const [problem] = document.errors
     if (problem !== undefined) throw badRequest(`error parsing YAML: ${problem.message}`)
     const value: unknown = document.toJS()

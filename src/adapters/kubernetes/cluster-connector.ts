@@ -12,7 +12,7 @@ export type OpenLink = (config: KubeConfig, request: LinkRequest) => Effect.Effe
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
 /** The configuration of a member as `@kubernetes/client-node` wants it. */
-const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
+export const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
   const config = new KubeConfig()
   const user =
     credentials._tag === "BearerToken"

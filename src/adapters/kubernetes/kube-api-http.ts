@@ -1,19 +1,28 @@
 import type { KubeConfig } from "@kubernetes/client-node"
-import { Effect, type Scope, Stream } from "effect"
+import { Channel, Effect, type Scope, Stream } from "effect"
+import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import { Agent, type Dispatcher } from "undici"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
-import { jsonLines } from "./json-lines.ts"
+import { StringPool } from "./string-pool.ts"
+import { textLines } from "./text-lines.ts"
+import { withoutManagedFields } from "./without-managed-fields.ts"
 
-/** How long an API server may take to begin an answer, and how long it may be silent within one, in ms. */
-const headersTimeout = 30_000
-const bodyTimeout = 30_000
-/**
- * A watch is silent while nothing happens. The server is asked to end it after so many seconds; one that is silent for longer hangs
- * on a connection whose other end is gone.
- */
-const watchSeconds = 290
-const watchTimeout = 300_000
+/** How long a server may be silent. */
+export interface KubeApiTimes {
+  /** Until a connection stands, in ms. */
+  readonly connectTimeout: number
+  /** Until it begins an answer, in ms. */
+  readonly headersTimeout: number
+  /** Within an answer, in ms. */
+  readonly bodyTimeout: number
+  /** A watch is silent while nothing happens; so many seconds after its start the server is asked to end it. */
+  readonly watchSeconds: number
+  /** A watch that is silent for longer than this, in ms, hangs on a connection whose other end is gone. More than `watchSeconds`. */
+  readonly watchTimeout: number
+}
+
+export const defaultTimes: KubeApiTimes = { connectTimeout: 10_000, headersTimeout: 30_000, bodyTimeout: 30_000, watchSeconds: 290, watchTimeout: 300_000 }
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -65,9 +74,18 @@ export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: s
     ...(subresource === undefined ? [] : [subresource])
   ].join("/")
 
+/** Where the kubelet keeps a pod's token, which it renews. client-node would read it once a minute, and one file for all configurations. */
+const tokenFileOf = (config: KubeConfig): string | undefined => {
+  const provider: unknown = config.getCurrentUser()?.authProvider
+  const settings = isRecord(provider) && isRecord(provider["config"]) ? provider["config"] : {}
+  const file = settings["tokenFile"]
+  return typeof file === "string" ? file : undefined
+}
+
 const queryOf = (selection: Selection | undefined, more: Readonly<Record<string, string>>): string => {
   const query = new URLSearchParams(more)
   if (selection?.labelSelector !== undefined) query.set("labelSelector", selection.labelSelector)
+  if (selection?.name !== undefined) query.set("fieldSelector", `metadata.name=${selection.name}`)
   const text = query.toString()
   return text === "" ? "" : `?${text}`
 }
@@ -76,8 +94,9 @@ const queryOf = (selection: Selection | undefined, more: Readonly<Record<string,
  * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out raw, as its
  * typed models drop fields that they do not know. One connection pool, renewed when the credentials change.
  */
-export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<KubeApi, never, Scope.Scope> =>
+export const makeKubeApi = (config: KubeConfig, cluster: string, times: KubeApiTimes = defaultTimes): Effect.Effect<KubeApi, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const { bodyTimeout, connectTimeout, headersTimeout, watchSeconds, watchTimeout } = times
     let pool: { readonly key: string; readonly agent: Agent } | undefined
     yield* Effect.addFinalizer(() => Effect.promise(async () => pool?.agent.destroy()))
 
@@ -94,11 +113,13 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
           agent: new Agent({
             headersTimeout,
             bodyTimeout,
-            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: 10_000 } as never
+            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: connectTimeout } as never
           })
         }
       }
-      const authorization = (options.headers as Record<string, string> | undefined)?.["Authorization"]
+      const file = tokenFileOf(config)
+      const authorization =
+        file === undefined ? (options.headers as Record<string, string> | undefined)?.["Authorization"] : `Bearer ${(await readFile(file, "utf8")).trim()}`
       return { agent: pool.agent, headers: authorization === undefined ? {} : { authorization } }
     }
 
@@ -155,14 +176,15 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
     const call = (
       method: Dispatcher.HttpMethod,
       path: string,
-      body?: { readonly type: string; readonly value: object }
+      body?: { readonly type: string; readonly value: object },
+      read: (response: Dispatcher.BodyMixin) => Promise<unknown> = (response) => response.json()
     ): Effect.Effect<unknown, KubeError> => {
       const operation = `${method} ${path}`
       return Effect.tryPromise({
         try: async (signal) => {
           const response = await send(method, path, signal, body)
           if (response.statusCode >= 300) throw await refused(operation, response)
-          return response.body.json()
+          return read(response.body)
         },
         catch: (cause) => unreachable(operation, cause)
       })
@@ -174,12 +196,15 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
         : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
 
     const json = (value: object) => ({ type: "application/json", value })
+    const strings = new StringPool()
+    const parseSlim = (text: string, holds: "list" | "event"): unknown => strings.shareIn(JSON.parse(withoutManagedFields(text, holds)) as unknown)
+    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parseSlim(await body.text(), "list")
 
     return {
       cluster,
       get: (ref, name, namespace) => call("GET", pathOf(ref, namespace, name)).pipe(Effect.flatMap(object(`get ${name}`))),
       list: (ref, selection) =>
-        call("GET", `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`).pipe(
+        call("GET", `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`, undefined, readList).pipe(
           Effect.flatMap((value) => {
             const list = isRecord(value) ? value : {}
             const { metadata } = list
@@ -196,8 +221,9 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
         const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(watchSeconds), resourceVersion })
         const path = `${pathOf(ref, selection?.namespace)}${query}`
         const operation = `WATCH ${path}`
-        const toEvent = (line: unknown): WatchEvent => {
-          const event = isRecord(line) ? line : {}
+        const toEvent = (line: string): WatchEvent => {
+          const value = parseSlim(line, "event")
+          const event = isRecord(value) ? value : {}
           const changed = event["object"]
           if (event["type"] === "ERROR") {
             const status = isRecord(changed) ? changed : {}
@@ -210,14 +236,24 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
           }
           return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
         }
-        const lines = async function* (signal: AbortSignal): AsyncGenerator<WatchEvent> {
+        // As many events at a time as have come: each turn of a stream costs more than an event does.
+        const events = async function* (signal: AbortSignal): AsyncGenerator<readonly [WatchEvent, ...ReadonlyArray<WatchEvent>]> {
           const response = await send("GET", path, signal, undefined, watchTimeout)
           if (response.statusCode >= 300) throw await refused(operation, response)
-          for await (const line of jsonLines(response.body)) yield toEvent(line)
+          for await (const lines of textLines(response.body)) {
+            const events: Array<WatchEvent> = []
+            try {
+              for (const line of lines) events.push(toEvent(line))
+            } finally {
+              // Also those before one that ends the watch.
+              const [first, ...others] = events
+              if (first !== undefined) yield [first, ...others]
+            }
+          }
         }
         return Stream.unwrap(
           Effect.map(Effect.abortSignal, (signal) =>
-            Stream.fromAsyncIterable(lines(signal), (cause) => unreachable(operation, cause))
+            Stream.fromChannel(Channel.fromAsyncIterable(events(signal), (cause) => unreachable(operation, cause)))
           )
         )
       },
@@ -236,6 +272,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string): Effect.Effect<
             apiVersion: "v1",
             kind: "DeleteOptions",
             propagationPolicy: "Background",
+            ...(options?.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
             ...(options?.uid === undefined ? {} : { preconditions: { uid: options.uid } })
           })
         ).pipe(Effect.asVoid)

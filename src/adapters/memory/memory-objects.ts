@@ -65,6 +65,7 @@ const nameKey = (name: string, namespace: string | undefined): string => `${name
 
 const isSelected = ({ metadata }: KubeObject, selection: Selection | undefined): boolean => {
   if (selection?.namespace !== undefined && metadata.namespace !== selection.namespace) return false
+  if (selection?.name !== undefined && metadata.name !== selection.name) return false
   if (selection?.labelSelector === undefined) return true
   return selection.labelSelector.split(",").every((term) => {
     const [key = "", value] = term.split("=")
@@ -98,6 +99,11 @@ export class MemoryObjects {
 
   get version(): number {
     return this.#version
+  }
+
+  /** Whether changes reach no watch, see {@link MemoryObjects.setMuted}. */
+  get isMuted(): boolean {
+    return this.#muted
   }
 
   /**

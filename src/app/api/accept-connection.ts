@@ -1,7 +1,17 @@
-import { Effect, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
+import { parentName } from "../../domain/session/names.ts"
+import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { audit } from "../audit.ts"
+import { askedBy } from "./asked-by.ts"
 import type { ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
+
+/** Name of the multi-cluster session, or of what the client took for a session's id. */
+const sessionOf = ({ sessionId }: ConnectRequest): string | undefined => {
+  const id = parseSessionIdHeader(sessionId)
+  return Result.isSuccess(id) ? parentName(id.success) : sessionId
+}
 
 /**
  * One connect request from its arrival to the connection's end: held until the session is usable, upgraded, served. `gone` fails when
@@ -18,4 +28,9 @@ export const acceptConnection = (
     const channel = yield* Effect.raceFirst(upgrade, gone)
     yield* Effect.addFinalizer(() => Effect.sync(channel.close))
     yield* connection.serve(channel)
-  })
+  }).pipe(
+    Effect.tapError(({ code, message, reason }) => {
+      const session = sessionOf(request)
+      return audit({ act: "refused", ...askedBy(request), ...(session === undefined ? {} : { session }), namespace: request.namespace, target: request.target, code, reason, message })
+    })
+  )

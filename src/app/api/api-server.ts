@@ -1,5 +1,5 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Clock, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
+import { Cause, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
@@ -7,19 +7,24 @@ import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
+import type { AuditedCaller } from "../../domain/audit/session-act.ts"
 import { decodeBase64Text } from "../../domain/credentials/base64.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { acceptConnection } from "./accept-connection.ts"
-import { type Caller, callerOf, type FrontProxy } from "./caller.ts"
+import { callerOf, type FrontProxySource } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
-import { logError, logInfo } from "../log.ts"
+import { audit } from "../audit.ts"
+import { logError } from "../log.ts"
 
 /** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
 const largestClientMessage = 128 * 1024 * 1024
 /** Connect parameters may travel in a header, protobuf descriptors and all (operator-api §1.2.1). Bytes. */
 const largestHeaders = 1024 * 1024
+/** How long an idle connection is kept, in ms: longer than the API server keeps it (90 s), or a request would meet a connection that is just being closed. */
+const idleBound = 120_000
 /** How long open connections may take to end when the operator stops, in ms. */
 const stopGrace = 5_000
 const subprotocol = "v4.channel.k8s.io"
@@ -35,8 +40,7 @@ export interface ApiServerOptions {
   readonly port: number
   readonly certificatePem: string
   readonly keyPem: string
-  /** What is known of the API server's front proxy; read anew for each request. */
-  readonly frontProxy: () => FrontProxy | undefined
+  readonly frontProxy: FrontProxySource
   /** Setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
   /** ms of silence after which the link of a primary that used to ping counts as lost. Usually {@link longestSilence}. */
@@ -49,7 +53,7 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
   return value?.split(",")[0]?.trim()
 }
 
-const connectPath = /^\/apis\/operator\.metalbear\.co\/v1\/(?:proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
+const connectPath = /^\/apis\/operator\.metalbear\.co\/v1\/(proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
 
 /** What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api §1.8.4). */
 const handshakeProblem = (request: IncomingMessage): string | undefined => {
@@ -75,7 +79,7 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
   const [path = "", ...query] = (request.url ?? "").split("?")
   const match = connectPath.exec(path)
   if (match === null) return notFound(`The operator does not serve upgrades on ${path.slice(0, 200)}.`)
-  const [, namespaceText = "", collection, targetText = ""] = match
+  const [, proxyPrefix, namespaceText = "", collection, targetText = ""] = match
   if (collection === "copytargets") return badRequest("Copy targets are not supported yet; connect to the target itself.")
   const namespace = decodePart(namespaceText)
   const target = decodePart(targetText)
@@ -89,6 +93,7 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
   }
   return {
     caller,
+    checked: proxyPrefix === undefined ? "get" : "proxy",
     namespace,
     target,
     sessionId: single(request, "x-session-id"),
@@ -100,32 +105,36 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
   }
 }
 
+/** Refuses a request that never got as far as to the operator. */
+const refused = ({ code, message, reason }: ApiError, by: AuditedCaller): Effect.Effect<never, ApiError> =>
+  Effect.andThen(audit({ act: "refused", by, code, reason, message }), () => Effect.fail(new ApiError({ code, reason, message })))
+
 /** Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them shortly. */
 export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
     const facade = yield* OperatorFacade
     const { longestLinkSilence = longestSilence } = options
     const scope = yield* Effect.scope
-    const identify = (request: IncomingMessage) => callerOf(request, options.frontProxy(), options.requireFrontProxy)
+    const identify = (request: IncomingMessage) => callerOf(request, options.frontProxy.known(), options.requireFrontProxy)
     const app = orStatus(yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify })))
     const handler = yield* NodeHttpServer.makeHandler(app, { scope }).pipe(Effect.provideService(Authenticator, { identify }))
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const connections = yield* FiberSet.make<void>()
     const runConnection = yield* FiberSet.runtime(connections)<never>()
 
-    let certificateAuthority = options.frontProxy()?.certificateAuthority
     const secure = () => ({
       key: options.keyPem,
       cert: options.certificatePem,
       // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
-      ca: certificateAuthority ?? []
+      ca: options.frontProxy.known()?.certificateAuthority ?? []
     })
     const server = https.createServer({
       ...secure(),
       requestCert: true,
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
-      maxHeaderSize: largestHeaders
+      maxHeaderSize: largestHeaders,
+      keepAliveTimeout: idleBound
     })
     const sockets = new WebSocketServer({
       noServer: true,
@@ -154,9 +163,10 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
       })
       return Effect.gen(function* () {
         const caller = identify(request)
-        if ("refused" in caller) return yield* unauthorized(`Access is through the API server only: ${caller.refused}.`)
+        const nobody = { user: "", groups: [], from: request.socket.remoteAddress ?? "" }
+        if ("refused" in caller) return yield* refused(unauthorized(`Access is through the API server only: ${caller.refused}.`), nobody)
         const wanted = readConnectRequest(request, caller)
-        if (wanted instanceof ApiError) return yield* wanted
+        if (wanted instanceof ApiError) return yield* refused(wanted, caller)
         yield* acceptConnection(facade, wanted, gone, upgrade(wanted))
       }).pipe(
         Effect.scoped,
@@ -167,8 +177,7 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           const problem = isStopping ? "The operator is stopping." : "The operator failed to open the connection; its log says why."
           const error = failure instanceof ApiError ? failure : internalError(problem)
           if (!upgraded) socket.end(refusal(error))
-          if (failure instanceof ApiError) return logInfo("connect refused", { code: error.code, reason: error.reason, message: error.message })
-          return isStopping ? Effect.void : logError("connect failed", { cause: Cause.pretty(exit.cause) })
+          return isStopping || failure instanceof ApiError ? Effect.void : logError("connect failed", { cause: Cause.pretty(exit.cause) })
         }),
         Effect.exit,
         Effect.asVoid
@@ -209,21 +218,8 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           })
         )
     )
-    yield* Clock.currentTimeMillis.pipe(
-      Effect.tap(() =>
-        Effect.sync(() => {
-          const known = options.frontProxy()?.certificateAuthority
-          if (known === certificateAuthority) return
-          certificateAuthority = known
-          server.setSecureContext(secure())
-          // Connections are judged when they are made: those of the API server must be made anew.
-          server.closeIdleConnections()
-        })
-      ),
-      Effect.andThen(Effect.sleep("1 second")),
-      Effect.forever,
-      Effect.forkScoped
-    )
+    // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its connection.
+    options.frontProxy.listen(() => server.setSecureContext(secure()))
     const address = server.address()
     return { port: typeof address === "object" && address !== null ? address.port : options.port }
   })

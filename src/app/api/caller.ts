@@ -1,58 +1,49 @@
+import type { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
-import type { TLSSocket } from "node:tls"
-
-/** Who makes a request, as the API server in front of us authenticated them. */
-export interface Caller {
-  readonly user: string
-  readonly groups: ReadonlyArray<string>
-  readonly extra: Readonly<Record<string, ReadonlyArray<string>>>
-}
-
-/** What the cluster says about its front proxy: ConfigMap `kube-system/extension-apiserver-authentication`. */
-export interface FrontProxy {
-  /** PEM of the CA that signs the proxy's client certificate. */
-  readonly certificateAuthority: string
-  /** Common names that the proxy may have; empty: any. */
-  readonly allowedNames: ReadonlyArray<string>
-}
+import { TLSSocket } from "node:tls"
+import { leadsTo } from "../../adapters/x509/certificate-bundle.ts"
+import { type Caller, callerFrom, type FrontProxy, isAllowedName, usualHeaders } from "../../domain/credentials/front-proxy.ts"
 
 export type CallerResult = Caller | { readonly refused: string }
 
-/** The part of an extra header's name after its prefix, which is percent-encoded. */
-const extraKey = (name: string): string => {
-  const text = name.slice("x-remote-extra-".length)
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+/** The front proxy as it is known now, with the certificates of its bundle. */
+export interface KnownFrontProxy extends FrontProxy {
+  readonly authorities: ReadonlyArray<X509Certificate>
 }
 
-const header = (request: IncomingMessage, name: string): ReadonlyArray<string> => request.headersDistinct[name] ?? []
+/** What is known of the API server's front proxy. */
+export interface FrontProxySource {
+  readonly known: () => KnownFrontProxy | undefined
+  /** Calls back after each change until the scope of the source ends. */
+  readonly listen: (changed: () => void) => void
+}
+
+/** Connections that led to the authorities of now when they were last looked at. */
+const vouched = new WeakMap<TLSSocket, KnownFrontProxy>()
+
+const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined): string | undefined => {
+  const { socket } = request
+  if (proxy === undefined) return "the front-proxy CA is not known yet"
+  const isTls = socket instanceof TLSSocket
+  const certificate = isTls ? socket.getPeerX509Certificate() : undefined
+  if (!isTls || !socket.authorized || certificate === undefined) return "the connection has no client certificate of the API server's front proxy"
+  // The handshake was judged by the authorities of its time.
+  if (vouched.get(socket) !== proxy && !leadsTo(certificate, proxy.authorities)) return "the client certificate's authority is not the front proxy's any more"
+  vouched.set(socket, proxy)
+  const commonName = socket.getPeerCertificate().subject?.CN
+  const name = typeof commonName === "string" ? commonName : ""
+  return isAllowedName(proxy, name) ? undefined : `the client certificate belongs to ${JSON.stringify(name)}, not to the API server's front proxy`
+}
 
 /**
- * Reads the identity that the API server vouches for. The `X-Remote-*` headers count only on a connection whose client certificate
- * was signed by the front-proxy CA; anybody else who reaches this port is nobody.
+ * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client certificate leads to
+ * its CA and has one of its names; anybody else who reaches this port is nobody.
  *
  * `verify` is false only where an installation says so (`requireFrontProxyClientCert: false`).
  */
-export const callerOf = (request: IncomingMessage, proxy: FrontProxy | undefined, verify: boolean): CallerResult => {
-  if (verify) {
-    const socket = request.socket as TLSSocket
-    if (proxy === undefined) return { refused: "the front-proxy CA is not known yet" }
-    if (!socket.authorized) return { refused: "the connection has no client certificate of the API server's front proxy" }
-    const commonName = socket.getPeerCertificate().subject?.CN
-    const name = typeof commonName === "string" ? commonName : ""
-    if (proxy.allowedNames.length > 0 && !proxy.allowedNames.includes(name)) {
-      return { refused: `the client certificate belongs to ${JSON.stringify(name)}, not to the API server's front proxy` }
-    }
-  }
-  const user = header(request, "x-remote-user")[0]
-  if (user === undefined || user === "") return { refused: "the request carries no X-Remote-User" }
-  const extra = Object.entries(request.headersDistinct).flatMap(([name, values]) =>
-    name.startsWith("x-remote-extra-")
-      ? [[extraKey(name), values ?? []] as const]
-      : []
-  )
-  return { user, groups: header(request, "x-remote-group"), extra: Object.fromEntries(extra) }
+export const callerOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined, verify: boolean): CallerResult => {
+  const refused = verify ? refusalOf(request, proxy) : undefined
+  if (refused !== undefined) return { refused }
+  const names = proxy?.headers ?? usualHeaders
+  return callerFrom(request.headersDistinct, names) ?? { refused: `the request names no user (header ${names.user.join(" or ")})` }
 }

@@ -1,11 +1,13 @@
 import { Context, type Effect, type Scope } from "effect"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
-import type { Caller } from "./caller.ts"
 import type { ApiError } from "./status.ts"
 
 /** A request to connect, as read from the upgrade (operator-api §1.8). */
 export interface ConnectRequest {
   readonly caller: Caller
+  /** What the API server has checked that the caller may do with the target: only below the path prefix `proxy/` it is to connect. */
+  readonly checked: "proxy" | "get"
   readonly namespace: string
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
   readonly target: string
@@ -38,9 +40,9 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api §1.9), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
-    /** Ends a session for good. The reference is an id in any of the forms of operator-api §1.9. */
-    readonly deleteSession: (reference: string, caller: Caller) => Effect.Effect<void, ApiError>
-    readonly deleteAllSessions: Effect.Effect<number, ApiError>
+    /** Ends a session for good, in any namespace or only in one. The reference is an id in any of the forms of operator-api §1.9. */
+    readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
+    readonly deleteAllSessions: (caller: Caller) => Effect.Effect<number, ApiError>
     /** Holds until the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -2,7 +2,8 @@ import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { IncomingMessage } from "node:http"
-import { type Caller, type CallerResult } from "./caller.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { CallerResult } from "./caller.ts"
 import { logError } from "../log.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
@@ -71,14 +72,15 @@ const listSessions = Effect.gen(function* () {
 
 const deleteSession = Effect.gen(function* () {
   const caller = yield* authenticated
-  const reference = (yield* parameters)("id")
-  yield* (yield* OperatorFacade).deleteSession(reference, caller)
+  const parameter = yield* parameters
+  const reference = parameter("id")
+  yield* (yield* OperatorFacade).deleteSession(reference, caller, (yield* HttpRouter.params)["namespace"])
   return yield* success(`Session ${reference} is being stopped.`)
 })
 
 const deleteSessions = Effect.gen(function* () {
-  yield* authenticated
-  const count = yield* (yield* OperatorFacade).deleteAllSessions
+  const caller = yield* authenticated
+  const count = yield* (yield* OperatorFacade).deleteAllSessions(caller)
   return yield* success(`${count} sessions are being stopped.`)
 })
 
@@ -106,7 +108,12 @@ const ready = Effect.gen(function* () {
 
 /** Every path of the aggregated API but the upgrades. */
 export const routes = Layer.mergeAll(
+  // The published path; the next is its usual name.
   HttpRouter.add("GET", "/health", HttpServerResponse.text("ok")),
+  HttpRouter.add("GET", "/livez", HttpServerResponse.text("ok")),
+  // Whether requests are to be sent here: from the first moment on, and also while sessions cannot be served, since only the operator itself
+  // can tell users why. An operator that stops takes no connection any more.
+  HttpRouter.add("GET", "/readyz/serving", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/readyz", ready),
   HttpRouter.add("GET", "/apis/operator.metalbear.co", Effect.andThen(authenticated, () => json(apiGroup))),
   HttpRouter.add("GET", root, Effect.andThen(authenticated, () => json(apiResourceList))),

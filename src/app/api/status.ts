@@ -14,7 +14,7 @@ export const statusBody = (code: number, reason: string, message: string): objec
 
 /**
  * An answer other than success. Never 429, 503 or 504 towards users: their client repeats on those for minutes without a word
- * (operator-api §1.2.2).
+ * (operator-api §1.2.2); {@link serviceUnavailable} is the exception.
  */
 export class ApiError extends Data.TaggedError("ApiError")<{
   readonly code: number
@@ -22,14 +22,21 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   readonly message: string
 }> {
   [HttpServerRespondable.symbol](): Effect.Effect<HttpServerResponse.HttpServerResponse> {
-    return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), { status: this.code }).pipe(Effect.orDie)
+    // Who is unknown may be known on the next connection, whose handshake is judged by the authorities of then.
+    const headers = this.code === 401 ? { headers: { connection: "close" } } : {}
+    return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), { status: this.code, ...headers }).pipe(Effect.orDie)
   }
 }
 
 export const badRequest = (message: string): ApiError => new ApiError({ code: 400, reason: "BadRequest", message })
 export const unauthorized = (message: string): ApiError => new ApiError({ code: 401, reason: "Unauthorized", message })
 export const forbidden = (message: string): ApiError => new ApiError({ code: 403, reason: "Forbidden", message })
+/** A session id came along with a URL that the session is not of. The API server has checked the URL only. */
+export const ofAnotherTarget = (session: string, target: string, namespace: string): ApiError =>
+  forbidden(`Session ${session} is not of ${target} in namespace ${namespace}; a session is connected to under the URL that it was started with.`)
 export const notFound = (message: string): ApiError => new ApiError({ code: 404, reason: "NotFound", message })
 export const reconnectNotPossible = (message: string): ApiError =>
   new ApiError({ code: 410, reason: "ReconnectNotPossible", message })
 export const internalError = (message: string): ApiError => new ApiError({ code: 500, reason: "InternalError", message })
+/** Only from who is not the leader: the same request finds the leader in a moment. */
+export const serviceUnavailable = (message: string): ApiError => new ApiError({ code: 503, reason: "ServiceUnavailable", message })

@@ -1,4 +1,6 @@
 import { Clock, Effect, FiberMap, Result, type Scope } from "effect"
+import { childEvents } from "../../domain/events/child-events.ts"
+import { expiredEvent } from "../../domain/events/deed-events.ts"
 import type { SessionTimes } from "../../domain/fleet/configuration.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { type OwnerReference, timestamp } from "../../domain/resources/object-meta.ts"
@@ -9,6 +11,7 @@ import type { SessionFailure } from "../../domain/session/session-failure.ts"
 import { type AgentFailed, type AgentHandle, Agents, type AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { EventRecorder } from "../events/event-recorder.ts"
 import type { Changes } from "../sessions/changes.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
@@ -18,7 +21,9 @@ import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
 import { held } from "../holdings.ts"
-import { logError, logInfo, logWarning } from "../log.ts"
+import { audit, auditedChild } from "../audit.ts"
+import { logError, logWarning } from "../log.ts"
+import { patientApi, patiently } from "../patient-api.ts"
 
 /** Beside the task of a session's start. No session has a space in its name. */
 const refreshOf = (name: string): string => `refresh ${name}`
@@ -54,6 +59,7 @@ export interface ClusterSessionOptions {
   readonly api: KubeApi
   readonly sockets: SocketRegistry
   readonly changes: Changes
+  readonly events: EventRecorder
   readonly defaults: SessionTimes
 }
 
@@ -82,9 +88,10 @@ export const makeClusterSessionController = (
   options: ClusterSessionOptions
 ): Effect.Effect<ClusterSessionController, never, Agents | Scope.Scope> =>
   Effect.gen(function* () {
-    const { api, changes, defaults, sockets } = options
+    const { api, changes, defaults, events, sockets } = options
     const agents = yield* Agents
     const operatorSince = yield* Clock.currentTimeMillis
+    const patient = patientApi(api)
     const times = new SessionClock(operatorSince)
     const locals = new Map<string, Local>()
     const tasks = yield* FiberMap.make<string>()
@@ -145,7 +152,7 @@ export const makeClusterSessionController = (
       Effect.map(Clock.currentTimeMillis, (at) => ({ _tag: "Failed", at, failures: ++local.failures, failure }) as const)
 
     const resolve = (name: string, session: MirrordClusterSession, local: Local): Effect.Effect<void> =>
-      Effect.matchEffect(resolveTarget(api, session), {
+      Effect.matchEffect(resolveTarget(patient, session), {
         onSuccess: (placement) => Effect.sync(() => { local.target = { _tag: "Resolved", placement } }),
         onFailure: (failure) => Effect.map(fail(local, failure), (failed) => { local.target = failed })
       })
@@ -160,10 +167,16 @@ export const makeClusterSessionController = (
           uid: session.metadata.uid ?? ""
         }
         const opened = new Set<FrameChannel>()
-        const startOne = (placement: Placements[number] | undefined): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
+        const connected = (placement: Placements[number] | undefined) =>
           Effect.gen(function* () {
             const handle = yield* agents.ensure(placement, owner)
             const hold = yield* Effect.tap(agents.connect(handle), (channel) => Effect.sync(() => opened.add(channel)))
+            return { hold, handle }
+          })
+        const startOne = (placement: Placements[number] | undefined): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
+          Effect.gen(function* () {
+            // One that cannot be reached may have ended, and another one is made in its place.
+            const { handle, hold } = yield* patiently(connected(placement), (error) => error._tag === "AgentUnreachable")
             return { hold, handle, pod: placement?.podName ?? handle.name, containerId: placement?.containerId, startedAt: yield* Clock.currentTimeMillis }
           }).pipe(
             Effect.tapError((error) => logWarning("agent not started", { session: name, problem: error.message })),
@@ -252,11 +265,17 @@ export const makeClusterSessionController = (
             enqueue(name)
           })
         case "PatchStatus":
-          return patch(name, { metadata: action.precondition, status: action.patch })
+          return Effect.tap(patch(name, { metadata: action.precondition, status: action.patch }), (after) =>
+            Effect.sync(() => events.changed(mirrordClusterSessions, session, after, childEvents))
+          )
         case "DeleteChild":
-          return Effect.andThen(logInfo("session ends", { session: name, why: action.why }), () =>
-            api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid })
-          ).pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
+          return api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }).pipe(
+            Effect.andThen(() => {
+              events.record(mirrordClusterSessions, session, expiredEvent(action.why))
+              return audit({ act: "ended", cause: "Expired", ...auditedChild(name, session.spec), message: action.why })
+            }),
+            Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+          )
         case "RequeueAt":
           return Effect.void
       }

@@ -1,4 +1,4 @@
-import { Effect, Random, Result, Schema, type Scope } from "effect"
+import { Clock, Effect, Random, Result, Schema, type Scope } from "effect"
 import { clusterName, type ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
@@ -34,7 +34,7 @@ export interface DebtLedger {
   readonly record: (cluster: ClusterName, childName: string, parentUid: string) => Effect.Effect<void, KubeError>
   /**
    * Deletes what is owed in a cluster. A child that another parent made meanwhile is left alone. Fails with the first problem after
-   * everything was tried, or with the first silence of the cluster; what could not be paid stays.
+   * everything was tried, with the first silence of the cluster, or as long as it has asked to be left alone; what could not be paid stays.
    */
   readonly pay: (cluster: ClusterName, api: KubeApi) => Effect.Effect<void, KubeError>
   /** Pays again and again, wherever something is owed and `apiOf` knows an API server to ask. Never ends. */
@@ -94,16 +94,24 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
         yield* logInfo("owed session deleted", { cluster: api.cluster, session: childName })
       }).pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
 
+    /** Until when servers want to be left alone, epoch ms, and their answers that said so: an occasion to pay changes nothing about it. */
+    const busy = new Map<ClusterName, { readonly until: number; readonly error: KubeError }>()
+
     const pay = (cluster: ClusterName, api: KubeApi): Effect.Effect<void, KubeError> =>
       Effect.gen(function* () {
         // Right after a start the cluster may be known to be well before the ledger was read.
         yield* reflector.awaitSynced
+        const wish = busy.get(cluster)
+        if (wish !== undefined && (yield* Clock.currentTimeMillis) < wish.until) return yield* wish.error
+        busy.delete(cluster)
         let problem: KubeError | undefined
         for (const debt of entries().filter((one) => one.cluster === cluster)) {
           const paid = yield* Effect.result(Effect.andThen(payOne(api, debt), () => strike(debt)))
           if (Result.isSuccess(paid)) continue
           problem ??= paid.failure
-          if (paid.failure.reason === "Unreachable") break
+          const { reason, retryAfterMs } = paid.failure
+          if (retryAfterMs !== undefined) busy.set(cluster, { until: (yield* Clock.currentTimeMillis) + retryAfterMs, error: paid.failure })
+          if (reason === "Unreachable" || retryAfterMs !== undefined) break
         }
         if (problem !== undefined) return yield* problem
       })

@@ -1,4 +1,6 @@
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
+import { childOwedEvent, expiredEvent } from "../../domain/events/deed-events.ts"
+import { parentEvents } from "../../domain/events/parent-events.ts"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { clusterName } from "../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
@@ -16,6 +18,7 @@ import type { SessionAction } from "../../domain/session/session-action.ts"
 import type { SessionFailure } from "../../domain/session/session-failure.ts"
 import { plan } from "../../domain/session/session-plan.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { EventRecorder } from "../events/event-recorder.ts"
 import { type Fleet, type FleetCluster } from "../fleet/fleet.ts"
 import type { Changes } from "../sessions/changes.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
@@ -26,7 +29,8 @@ import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
 import { held } from "../holdings.ts"
-import { logInfo, logWarning } from "../log.ts"
+import { audit, auditedParent } from "../audit.ts"
+import { logWarning } from "../log.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
 const callTimeout = 10_000
@@ -41,6 +45,7 @@ export interface SessionManagerOptions {
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
   readonly changes: Changes
+  readonly events: EventRecorder
   readonly sha256Hex: Sha256Hex
 }
 
@@ -78,7 +83,7 @@ const refusal = (error: KubeError): SessionFailure | undefined => {
  */
 export const makeSessionManager = (options: SessionManagerOptions): Effect.Effect<SessionManager, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { changes, debts, fleet, local, settings, sockets } = options
+    const { changes, debts, events, fleet, local, settings, sockets } = options
     const leaderSince = yield* Clock.currentTimeMillis
     const times = new SessionClock(leaderSince)
     /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
@@ -152,6 +157,14 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     const patchParent = (name: string, patch: object, status: boolean): Effect.Effect<KubeObject, KubeError> =>
       local.mergePatch(mirrordMultiClusterSessions, name, patch, status ? { subresource: "status" } : {})
 
+    const patchStatus = (name: string, parent: KubeObject, { patch, precondition }: Extract<SessionAction, { readonly patch: unknown }>) =>
+      Effect.tap(patchParent(name, { metadata: precondition, status: patch }, true), (after) =>
+        Effect.sync(() => {
+          const before = readCached(mirrordMultiClusterSessions, parent)
+          if (Result.isSuccess(before)) events.changed(mirrordMultiClusterSessions, before.success, after, parentEvents)
+        })
+      )
+
     const call = yield* FiberSet.makeRuntime<never>()
     /** Children about which a call is under way; `again`: something more was to be done meanwhile. */
     const calls = new Map<string, { again: boolean }>()
@@ -209,7 +222,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           )
         }
         case "RecordChild":
-          return Effect.tap(patchParent(name, { metadata: action.precondition, status: action.patch }, true), () =>
+          return Effect.tap(patchStatus(name, parent, action), () =>
             Effect.sync(() => {
               // Nobody can have made them yet, unless somebody wiped a status in which they stood before.
               const { uid = "" } = parent.metadata
@@ -220,7 +233,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             })
           )
         case "PatchStatus":
-          return patchParent(name, { metadata: action.precondition, status: action.patch }, true)
+          return patchStatus(name, parent, action)
         case "CreateChild": {
           const { child, cluster } = action
           const key = childKey(cluster, child.metadata.name)
@@ -267,12 +280,18 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           })
         }
         case "RecordDebt":
-          return debts.record(action.cluster, action.childName, action.parentUid)
+          return Effect.tap(debts.record(action.cluster, action.childName, action.parentUid), () =>
+            Effect.sync(() => events.record(mirrordMultiClusterSessions, parent, childOwedEvent(action.cluster, action.childName)))
+          )
         case "DeleteParent":
-          return Effect.andThen(logInfo("session ends", { session: name, why: action.why }), () =>
-            local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }).pipe(
-              Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-            )
+          return local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }).pipe(
+            Effect.andThen(() => {
+              events.record(mirrordMultiClusterSessions, parent, expiredEvent(action.why))
+              const read = readCached(mirrordMultiClusterSessions, parent)
+              const about = Result.isSuccess(read) ? auditedParent(name, read.success.spec) : { session: name }
+              return audit({ act: "ended", cause: "Expired", ...about, message: action.why })
+            }),
+            Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
           )
         case "RequeueAt":
           return Effect.void

@@ -89,17 +89,19 @@ export const makeReflector = (
       Effect.suspend(() => {
         let version = from
         const once = Effect.suspend(() =>
-          Stream.runForEach(api.watch(ref, version, selection), (event) =>
+          Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
             Effect.sync(() => {
               failures = 0
-              if (event._tag === "Bookmark") {
-                version = event.resourceVersion
-                return
+              for (const event of events) {
+                if (event._tag === "Bookmark") {
+                  version = event.resourceVersion
+                  continue
+                }
+                version = event.object.metadata.resourceVersion ?? version
+                told = version
+                if (event._tag === "Changed") putNewer(event.object)
+                else remove(event.object)
               }
-              version = event.object.metadata.resourceVersion ?? version
-              told = version
-              if (event._tag === "Changed") putNewer(event.object)
-              else remove(event.object)
             })
           )
         )

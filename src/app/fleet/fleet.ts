@@ -31,6 +31,14 @@ export type ClusterHealth =
   | { readonly _tag: "Connected"; readonly operatorVersion: string; readonly fingerprint: string | undefined; readonly parametersInHeader: boolean }
   | { readonly _tag: "Error"; readonly message: string }
 
+/** What a look at a cluster found; times are epoch ms. */
+export interface ClusterLook {
+  /** When it was begun: what changed in the cluster since is not in it. Missing where it is known without a look. */
+  readonly askedAt?: number
+  readonly checkedAt: number
+  readonly health: ClusterHealth
+}
+
 /** One workload cluster of the fleet. */
 export interface FleetCluster {
   readonly name: ClusterName
@@ -41,7 +49,7 @@ export interface FleetCluster {
   readonly children: () => Reflector | undefined
   /** Since when the children cannot be read, epoch ms, if so. */
   readonly unreadableSince: () => number | undefined
-  readonly health: () => { readonly checkedAt: number; readonly health: ClusterHealth } | undefined
+  readonly health: () => ClusterLook | undefined
   readonly reach: () => ClusterReach
 }
 
@@ -62,7 +70,7 @@ const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
 
 /** The credentials that a cluster's Secret holds for its `authType`, or what is missing. */
-const readCredentials = (member: MemberConfiguration, name: string, secret: KubeObject | undefined): MemberCredentials | string => {
+export const readCredentials = (member: MemberConfiguration, name: string, secret: KubeObject | undefined): MemberCredentials | string => {
   if (secret === undefined) return `its Secret ${name} with label ${credentialsLabel}=true does not exist; create it beside the operator`
   const data = (secret["data"] ?? {}) as Readonly<Record<string, unknown>>
   switch (member.auth._tag) {
@@ -121,7 +129,7 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
     const clock = yield* Clock.Clock
     let obstacle: string | undefined = "it has not been connected yet"
     let obstacleSince = clock.currentTimeMillisUnsafe()
-    let health: { readonly checkedAt: number; readonly health: ClusterHealth } | undefined
+    let look: ClusterLook | undefined
     let failures = 0
     /** Missing until it was found out: a cluster that nobody has looked at yet is not lost. */
     let reachable: boolean | undefined
@@ -176,6 +184,7 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
     const check: Effect.Effect<void> = Effect.gen(function* () {
       if (engaged === undefined) return
       const isDecisive = failures > 0 && reachable !== false
+      const askedAt = yield* Clock.currentTimeMillis
       const result = yield* ask(engaged.access).pipe(
         Effect.timeoutOrElse({ duration: isDecisive ? decisiveTimeout : checkTimeout, orElse: () => Effect.fail({ message: "its operator did not answer in time" }) }),
         Effect.result
@@ -192,22 +201,25 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
         // A cluster that has just come back, be it from one failed check, gets the usual time for the list: its silence until now says
         // nothing any more.
         if (!wasWell && !isReadable()) unreadableSince = now
-        health = { checkedAt: now, health: result.success }
+        look = { askedAt, checkedAt: now, health: result.success }
         setReachable(true)
       } else {
         failures++
         // Until then what was known last is the better guess: also links are made by what the operator said that it can.
         if (failures >= lostAfter || reachable === false) {
-          health = { checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
+          look = { askedAt, checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
           setReachable(false)
         }
       }
       if (reachable !== undefined) checked.openUnsafe()
     })
 
+    const health = (): ClusterLook | undefined => (obstacle === undefined ? look : { checkedAt: obstacleSince, health: { _tag: "Error", message: obstacle } })
     const reach = (): ClusterReach => {
-      const error = obstacle ?? (health?.health._tag === "Error" ? health.health.message : undefined)
-      return reachable === false ? { reachable, error: error ?? "it does not answer" } : { reachable: true, error: undefined }
+      if (reachable !== false) return { reachable: true, error: undefined }
+      const known = health()
+      const error = known?.health._tag === "Error" ? known.health.message : "it does not answer"
+      return { reachable, error, ...(known?.askedAt === undefined ? {} : { askedAt: known.askedAt }) }
     }
     const view: FleetCluster = {
       name: cluster.name,
@@ -215,7 +227,7 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       access: () => engaged?.access,
       children: () => engaged?.children,
       unreadableSince: () => (isReadable() ? undefined : unreadableSince),
-      health: () => (obstacle === undefined ? health : { checkedAt: obstacleSince, health: { _tag: "Error", message: obstacle } }),
+      health,
       reach
     }
     return { view, engage, disengage }

@@ -1,32 +1,52 @@
-import { Effect, Result, Schema, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
+import { readBundle } from "../../adapters/x509/certificate-bundle.ts"
+import { readFrontProxy } from "../../domain/credentials/front-proxy.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
-import type { FrontProxy } from "../api/caller.ts"
-import { logWarning } from "../log.ts"
+import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
+import type { FrontProxySource, KnownFrontProxy } from "../api/caller.ts"
+import { makeReflector } from "../controllers/reflector.ts"
+import { logInfo, logWarning } from "../log.ts"
 
-/** How often the cluster's answer is read again, and how often while there is none. */
-const refreshEvery = "1 minute"
-const retryEvery = "1 second"
+/** How long the start waits for the first answer; without one, requests are refused until it comes. */
+const patience = "5 seconds"
 
-const Names = Schema.fromJsonString(Schema.Array(Schema.String))
+const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string> =>
+  Result.flatMap(
+    Result.flatMap(
+      Result.mapError(readResource(configMaps, object), ({ message }) => message),
+      ({ data }) => readFrontProxy(data ?? {})
+    ),
+    (proxy) =>
+      Result.try({
+        try: () => ({ ...proxy, authorities: readBundle(proxy.certificateAuthority) }),
+        catch: (cause) => `requestheader-client-ca-file: ${cause instanceof Error ? cause.message : String(cause)}; it must be certificates in PEM`
+      })
+  )
 
-/** Who the API server's front proxy is, kept up to date while the scope lives; `undefined` until it is known. */
-export const watchFrontProxy = (api: KubeApi): Effect.Effect<() => FrontProxy | undefined, never, Scope.Scope> =>
+/**
+ * Who the API server's front proxy is, watched while the scope lives; unknown until it was read once. What cannot be read, or is gone, changes
+ * nothing: a mistake in that ConfigMap must not lock out the API server.
+ */
+export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, never, Scope.Scope> =>
   Effect.gen(function* () {
-    let known: FrontProxy | undefined
-    const refresh = Effect.gen(function* () {
-      const object = yield* api.get(configMaps, "extension-apiserver-authentication", "kube-system")
-      const configMap = readResource(configMaps, object)
-      const data = (Result.isSuccess(configMap) ? configMap.success.data : undefined) ?? {}
-      const certificateAuthority = data["requestheader-client-ca-file"]
-      if (certificateAuthority === undefined) return
-      const names = Schema.decodeUnknownResult(Names)(data["requestheader-allowed-names"] ?? "[]")
-      known = { certificateAuthority, allowedNames: Result.isSuccess(names) ? names.success : [] }
-    }).pipe(Effect.catch((error) => logWarning("the front proxy's CA cannot be read", { problem: error.message })))
-    yield* refresh
-    yield* Effect.forkScoped(
-      Effect.forever(Effect.andThen(Effect.suspend(() => Effect.sleep(known === undefined ? retryEvery : refreshEvery)), () => refresh))
-    )
-    return () => known
+    const listeners = new Set<() => void>()
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    let known: KnownFrontProxy | undefined
+    const changed = (object: KubeObject, deleted: boolean): void => {
+      const read = deleted ? Result.fail("it was deleted") : frontProxyOf(object)
+      if (Result.isFailure(read)) {
+        run(logWarning("ConfigMap kube-system/extension-apiserver-authentication cannot be used; what it said last holds", { problem: read.failure }))
+        return
+      }
+      known = read.success
+      run(logInfo("the front proxy is known", { authorities: known.authorities.length, names: known.allowedNames.join(",") }))
+      for (const listener of listeners) listener()
+    }
+    const reflector = yield* makeReflector(api, configMaps, changed, { namespace: "kube-system", name: "extension-apiserver-authentication" })
+    yield* Effect.timeoutOption(reflector.awaitSynced, patience)
+    const problem = reflector.problem()
+    if (problem !== undefined) yield* logWarning("the front proxy's CA cannot be read", { problem: problem.message })
+    yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
+    return { known: () => known, listen: (listener) => void listeners.add(listener) }
   })

@@ -6,16 +6,15 @@ import { dialAgent } from "../../adapters/pod/agent-channel.ts"
 import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { makeServingCertificate } from "../../adapters/x509/serving-certificate.ts"
-import { Agents } from "../../ports/agents.ts"
-import { ClusterConnector } from "../../ports/cluster-access.ts"
 import { serveApi } from "../api/api-server.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
+import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { runReplica } from "../leadership/run-replica.ts"
+import { patientApi } from "../patient-api.ts"
 import { version } from "../version.ts"
 import { watchFrontProxy } from "./front-proxy.ts"
-import { makeOperator } from "./operator.ts"
 import { ownKubeConfig } from "./own-kube-config.ts"
 import { readSettings, type Settings } from "./settings.ts"
-import { untilStarted } from "./starting.ts"
 import { logError, logInfo } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
@@ -37,13 +36,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
   Effect.gen(function* () {
     const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
-    const agents = podAgents(connector.local.api, settings.agents, dialAgent)
-    const operator = yield* untilStarted(
-      makeOperator({ namespace: settings.namespace, version, fleet: settings.fleet }).pipe(
-        Effect.provideService(ClusterConnector, connector),
-        Effect.provideService(Agents, agents)
-      )
-    )
+    const elected = makeElectedFacade()
     const { certificatePem, keyPem } = yield* servingCertificate(settings)
     const { port } = yield* serveApi({
       host: settings.host,
@@ -52,9 +45,19 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       keyPem,
       frontProxy,
       requireFrontProxy: settings.requireFrontProxy
-    }).pipe(Effect.provideService(OperatorFacade, operator))
+    }).pipe(Effect.provideService(OperatorFacade, elected.facade))
     yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
-    return yield* Effect.never
+    if (settings.candidacy === undefined) {
+      yield* logInfo("no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an operator for this cluster")
+    }
+    // Only who has got the port takes part in the election.
+    return yield* runReplica({
+      operator: { namespace: settings.namespace, version, fleet: settings.fleet },
+      connector,
+      agents: (api) => podAgents(patientApi(api), settings.agents, dialAgent),
+      candidacy: settings.candidacy,
+      elected
+    })
   })
 
 /** `braid operator`: exit code 2 when the configuration is refused, 1 when the operator cannot go on. */

@@ -1,9 +1,10 @@
 import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
-import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions, type MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
@@ -13,11 +14,13 @@ import { parseSessionIdHeader, parseSessionReference, sessionIdName } from "../.
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-access.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { type Deed, mayDo } from "../api/access-review.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
 import { makeClusterSessionController } from "../controllers/cluster-session-controller.ts"
 import { makeDebtLedger } from "../controllers/debt-ledger.ts"
 import { makeSessionManager } from "../controllers/multi-cluster-session-manager.ts"
+import { type EventRecorder, makeEventRecorder } from "../events/event-recorder.ts"
 import { makeFleet } from "../fleet/fleet.ts"
 import { Changes } from "../sessions/changes.ts"
 import { makeMemberSessions } from "../sessions/member-sessions.ts"
@@ -27,10 +30,13 @@ import { makeSocketRegistry } from "../sessions/socket-registry.ts"
 import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
 import { steadyClock } from "./steady-clock.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
+import { audit, auditedChild, auditedParent } from "../audit.ts"
 import { CurrentHoldings, held } from "../holdings.ts"
 import { logWarning } from "../log.ts"
 
 const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+
+const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({ group: "operator.metalbear.co", resource: "targets", verb: "proxy", namespace, name: target })
 
 export interface OperatorOptions {
   readonly namespace: string
@@ -39,8 +45,14 @@ export interface OperatorOptions {
   readonly fleet: FleetConfiguration | undefined
 }
 
+/** By whom sessions are stopped, and whether one or all. */
+interface Stop {
+  readonly by: Caller
+  readonly cause: "Stopped" | "AllStopped"
+}
+
 /** The primary's half: fleet, session manager and sessions over many clusters. */
-const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes) =>
+const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes, events: EventRecorder) =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector
     const debts = yield* makeDebtLedger(local.api, options.namespace)
@@ -77,6 +89,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
       sockets,
       debts,
       changes,
+      events,
       sha256Hex
     })
     onChange = (session) => {
@@ -135,12 +148,14 @@ const make = (
     const times = options.fleet ?? defaultSessionTimes
     const authority = yield* ensureUserAuthority(local.api, options.namespace)
     const changes = new Changes()
+    // Before the controllers: it ends after them, and writes what they told last.
+    const events = yield* makeEventRecorder(local.api)
 
     let onSocket: (session: string) => void = () => {}
     const sockets = makeSocketRegistry((session) => onSocket(session))
     yield* held("sockets of sessions", sockets.size)
     yield* held("sessions waited for", () => changes.size)
-    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, defaults: times })
+    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, events, defaults: times })
     onSocket = controller.enqueue
     const members = yield* makeMemberSessions({
       api: local.api,
@@ -150,7 +165,7 @@ const make = (
       changes,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
     })
-    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes)
+    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes, events)
 
     const parents = (): ReadonlyArray<MirrordMultiClusterSession> =>
       (primary?.manager.parents.all() ?? []).flatMap(({ metadata }) => primary?.manager.parent(metadata.name) ?? [])
@@ -175,7 +190,7 @@ const make = (
         yield* primary.fleet.checked
       }
     }).pipe(
-      Effect.timeoutOption("5 seconds"),
+      Effect.timeoutOption("8 seconds"),
       Effect.andThen(() => problems),
       Effect.flatMap((found) =>
         found.length === 0 ? Effect.void : Effect.fail(internalError(`The operator cannot serve sessions now: ${found.join(" ")} Try again in a moment.`))
@@ -199,6 +214,10 @@ const make = (
       Effect.gen(function* () {
         const id = parseSessionIdHeader(request.sessionId)
         if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
+        // To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the right to connect.
+        if (request.checked !== "proxy" && !(yield* mayDo(local.api, request.caller, connectTo(request)))) {
+          return yield* forbidden(`User ${request.caller.user} cannot proxy resource "targets" in API group "operator.metalbear.co" in the namespace "${request.namespace}".`)
+        }
         const params = parseConnectQuery(request.query)
         if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
         if (request.certificate === undefined) {
@@ -222,13 +241,24 @@ const make = (
         )
       )
 
-    const deleteSession = (reference: string) =>
+    const isThere = (session: { readonly spec: { readonly namespace: string } }, namespace: string | undefined): boolean =>
+      namespace === undefined || session.spec.namespace === namespace
+
+    const stopParent = ({ metadata: { name }, spec }: MirrordMultiClusterSession, how: Stop) =>
+      Effect.andThen(remove(local.api, mirrordMultiClusterSessions, name), audit({ act: "ended", ...how, ...auditedParent(name, spec) }))
+
+    const stopOwn = ({ metadata: { name }, spec }: MirrordClusterSession, how: Stop) =>
+      Effect.andThen(remove(local.api, mirrordClusterSessions, name), audit({ act: "ended", ...how, ...auditedChild(name, spec) }))
+
+    const deleteSession = (reference: string, by: Caller, namespace?: string) =>
       Effect.gen(function* () {
         const ids = parseSessionReference(reference)
         if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
         for (const id of ids.success) {
-          if (primary?.manager.parent(parentName(id)) !== undefined) return yield* remove(local.api, mirrordMultiClusterSessions, parentName(id))
-          if (controller.session(sessionIdName(id)) !== undefined) return yield* remove(local.api, mirrordClusterSessions, sessionIdName(id))
+          const parent = primary?.manager.parent(parentName(id))
+          if (parent !== undefined && isThere(parent, namespace)) return yield* stopParent(parent, { by, cause: "Stopped" })
+          const session = controller.session(sessionIdName(id))
+          if (session !== undefined && isThere(session, namespace)) return yield* stopOwn(session, { by, cause: "Stopped" })
         }
         return yield* notFound(`There is no session ${reference}.`)
       })
@@ -260,12 +290,13 @@ const make = (
             .filter((info) => namespace === undefined || info.namespace === namespace)
             .map(sessionObject)
         ),
-      deleteAllSessions: Effect.gen(function* () {
-        const [multi, own] = [parents(), ownSessions()]
-        yield* Effect.forEach(multi, ({ metadata }) => Effect.ignore(remove(local.api, mirrordMultiClusterSessions, metadata.name)), { discard: true })
-        yield* Effect.forEach(own, ({ metadata }) => Effect.ignore(remove(local.api, mirrordClusterSessions, metadata.name)), { discard: true })
-        return multi.length + own.length
-      })
+      deleteAllSessions: (by) =>
+        Effect.gen(function* () {
+          const [multi, own] = [parents(), ownSessions()]
+          yield* Effect.forEach(multi, (parent) => Effect.ignore(stopParent(parent, { by, cause: "AllStopped" })), { discard: true })
+          yield* Effect.forEach(own, (session) => Effect.ignore(stopOwn(session, { by, cause: "AllStopped" })), { discard: true })
+          return multi.length + own.length
+        })
     }
   })
 

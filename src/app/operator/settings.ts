@@ -4,6 +4,8 @@ import { parseDocument } from "yaml"
 import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
+import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
+import type { Candidacy } from "../leadership/run-replica.ts"
 
 /** The configuration keeps the operator from starting; exit code 2. Every mistake at once, one sentence each. */
 export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration")<{
@@ -23,19 +25,24 @@ export interface Settings {
   readonly certificate: { readonly certificatePath: string; readonly keyPath: string } | undefined
   readonly agents: AgentSettings
   readonly fleet: FleetConfiguration | undefined
+  /** How this process is elected as the leader; missing where it does not know its pod. */
+  readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
+}
+
+/** A configuration file by its text. Nothing in it is as if there was no file. */
+export const documentOf = (text: string): ConfigurationDocument => {
+  if (text.trim() === "") return { _tag: "Absent" }
+  const document = parseDocument(text)
+  const [error] = document.errors
+  return error === undefined ? { _tag: "Parsed", value: document.toJS() as unknown } : { _tag: "NotYaml", reason: error.message }
 }
 
 const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocument> =>
   path === undefined
     ? Effect.succeed({ _tag: "Absent" })
     : Effect.tryPromise(() => readFile(path, "utf8")).pipe(
-        Effect.map((text): ConfigurationDocument => {
-          if (text.trim() === "") return { _tag: "Absent" }
-          const document = parseDocument(text)
-          const [error] = document.errors
-          return error === undefined ? { _tag: "Parsed", value: document.toJS() as unknown } : { _tag: "NotYaml", reason: error.message }
-        }),
+        Effect.map(documentOf),
         Effect.catch((error) => Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) }))
       )
 
@@ -50,12 +57,22 @@ const splitAddress = (address: string): { readonly host: string; readonly port: 
 }
 
 const text = (name: string) => Config.option(Config.String(name))
+const seconds = (name: string, otherwise: number) =>
+  Config.Number(name).pipe(
+    Config.map((value) => value * 1000),
+    Config.withDefault(otherwise)
+  )
 
 /** The environment of the published chart (helm-chart §2.4), as far as it is used. */
 const environment = Config.all({
   address: Config.schema(Address, ["OPERATOR", "ADDR"]).pipe(Config.withDefault("[::]:443")),
   namespace: Config.String("MIRRORD_OPERATOR_NAMESPACE").pipe(Config.withDefault("mirrord")),
   requireFrontProxy: Config.Boolean("OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT").pipe(Config.withDefault(true)),
+  podName: text("OPERATOR_POD_NAME"),
+  podUid: text("OPERATOR_POD_UID"),
+  leaseDuration: seconds("OPERATOR_LEASE_DURATION_SECS", usualLeaseTimes.leaseDuration),
+  renewDeadline: seconds("OPERATOR_LEASE_RENEW_DEADLINE_SECS", usualLeaseTimes.renewDeadline),
+  retryPeriod: seconds("OPERATOR_LEASE_RETRY_PERIOD_SECS", usualLeaseTimes.retryPeriod),
   jsonLog: Config.Boolean("OPERATOR_JSON_LOG").pipe(Config.withDefault(false)),
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
@@ -68,6 +85,14 @@ const environment = Config.all({
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG")
 })
 
+const leaseMistake = (problem: string): ConfigurationMistake => ({
+  file: "environment",
+  field: "OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS, OPERATOR_LEASE_RETRY_PERIOD_SECS",
+  value: problem,
+  cure: "leave them out for 15, 10 and 2",
+  message: `OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
+})
+
 export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
   Effect.gen(function* () {
     const env = yield* environment
@@ -75,6 +100,11 @@ export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect
     const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
     const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters }, sha256Hex)
     if (fleet !== undefined && Result.isFailure(fleet)) return yield* new RefusedConfiguration({ mistakes: fleet.failure })
+    const { leaseDuration, renewDeadline, retryPeriod } = env
+    const times = { leaseDuration, renewDeadline, retryPeriod }
+    const problem = leaseTimesProblem(times)
+    if (problem !== undefined) return yield* new RefusedConfiguration({ mistakes: [leaseMistake(problem)] })
+    const [podName, podUid] = [Option.getOrElse(env.podName, () => ""), Option.getOrElse(env.podUid, () => "")]
     const [certificatePath, keyPath] = [Option.getOrUndefined(env.certificatePath), Option.getOrUndefined(env.keyPath)]
     return {
       ...splitAddress(env.address),
@@ -91,6 +121,7 @@ export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect
         startupTimeoutSecs: 60,
         logLevel: env.agentLogLevel
       },
+      candidacy: podName === "" || podUid === "" ? undefined : { pod: { name: podName, uid: podUid }, times },
       fleet: fleet?.success
     }
   })

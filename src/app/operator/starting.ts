@@ -7,8 +7,9 @@ import { logWarning } from "../log.ts"
 type Facade = OperatorFacade["Service"]
 
 /** How long a request waits for an operator that is still starting, in ms: below what makes a person give up. */
-const patience = 5_000
-const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("10 seconds")]).pipe(Schedule.jittered)
+const patience = 8_000
+/** With jitter, less than that patience: who asks when nothing stands in the way any more waits until it is found out. */
+const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("3 seconds")]).pipe(Schedule.jittered)
 
 /**
  * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request waits a little and is
@@ -22,7 +23,7 @@ export const untilStarted = <R>(start: Effect.Effect<Facade, KubeError, R>): Eff
     yield* start.pipe(
       Effect.tapError((error) => {
         problem = error.message
-        return logWarning("the operator cannot start yet", { problem })
+        return Effect.andThen(logWarning("the operator cannot start yet", { problem }), () => Effect.sleep(error.retryAfterMs ?? 0))
       }),
       Effect.retry(retries),
       Effect.flatMap((facade) => Deferred.succeed(started, facade)),
@@ -40,8 +41,8 @@ export const untilStarted = <R>(start: Effect.Effect<Facade, KubeError, R>): Eff
       ),
       issueCertificate: (csr) => once((made) => made.issueCertificate(csr)),
       listSessions: (namespace) => once((made) => made.listSessions(namespace)),
-      deleteSession: (reference, caller) => once((made) => made.deleteSession(reference, caller)),
-      deleteAllSessions: once((made) => made.deleteAllSessions),
+      deleteSession: (...of) => once((made) => made.deleteSession(...of)),
+      deleteAllSessions: (caller) => once((made) => made.deleteAllSessions(caller)),
       connect: (request) => once((made) => made.connect(request))
     }
   })

@@ -1,4 +1,6 @@
 import { stringify } from "yaml"
+import { eventNamespace } from "../../domain/events/event-object.ts"
+import { leaderLabel } from "../../domain/leadership/leader-label.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
 /** Where the operator lives in each cluster, and where the demo workload lives. */
@@ -9,7 +11,9 @@ export const workloadTarget = "deployment/myapp"
 export const images = { operator: "braid", agent: "braid-agent", demo: "braid-demo" } as const
 
 const operatorPort = 3000
-const documents = (objects: ReadonlyArray<object>): string => objects.map((object) => stringify(object)).join("---\n")
+/** To kubectl, which reads YAML 1.1, `yes` is no text. */
+const kubectlYaml = { version: "1.1" } as const
+const documents = (objects: ReadonlyArray<object>): string => objects.map((object) => stringify(object, kubectlYaml)).join("---\n")
 
 const role = (kind: "Role" | "ClusterRole", name: string, rules: ReadonlyArray<object>, namespace?: string): object => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -66,6 +70,8 @@ export interface OperatorEnvironment {
   readonly kubeconfig: string
   readonly multiClusterFile: string | undefined
   readonly clustersFile: string | undefined
+  /** One unless given; one of them leads. */
+  readonly replicas?: number
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
@@ -74,6 +80,8 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
   const env: ReadonlyArray<object> = [
     { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
     { name: "OPERATOR_ADDR", value: `$(POD_IP):${operatorPort}` },
+    { name: "OPERATOR_POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+    { name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     { name: "MIRRORD_OPERATOR_NAMESPACE", value: operatorNamespace },
     { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
     { name: "KUBECONFIG", value: environment.kubeconfig },
@@ -89,7 +97,9 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       [
         rule("", ["secrets"], ["get", "list", "watch", "create"]),
         rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
-        rule("batch", ["jobs"], ["create", "delete", "patch"])
+        rule("batch", ["jobs"], ["create", "delete", "patch"]),
+        rule("coordination.k8s.io", ["leases"], ["get", "create", "patch"]),
+        rule("", ["pods"], ["patch"])
       ],
       operatorNamespace
     ),
@@ -97,17 +107,20 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     role(
       "Role",
       "mirrord-operator-front-proxy",
-      [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["extension-apiserver-authentication"], verbs: ["get"] }],
+      [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["extension-apiserver-authentication"], verbs: ["list", "watch"] }],
       "kube-system"
     ),
     binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
+    // Events about objects of the whole cluster are all in this namespace.
+    role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
+    binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
     role("ClusterRole", "mirrord-operator-envoy", envoyRules),
     binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy"),
     {
       apiVersion: "v1",
       kind: "Service",
       metadata: { name: "mirrord-operator", namespace: operatorNamespace },
-      spec: { selector: labels, ports: [{ name: "https", port: 443, targetPort: operatorPort }] }
+      spec: { selector: { ...labels, [leaderLabel]: "true" }, ports: [{ name: "https", port: 443, targetPort: operatorPort }] }
     },
     {
       apiVersion: "apiregistration.k8s.io/v1",
@@ -127,7 +140,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       kind: "Deployment",
       metadata: { name: "mirrord-operator", namespace: operatorNamespace, labels },
       spec: {
-        replicas: 1,
+        replicas: environment.replicas ?? 1,
         selector: { matchLabels: labels },
         template: {
           metadata: { labels },
@@ -139,7 +152,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
                 image: images.operator,
                 env,
                 ports: [{ name: "https", containerPort: operatorPort }],
-                readinessProbe: { httpGet: { path: "/health", port: operatorPort, scheme: "HTTPS" }, periodSeconds: 1 }
+                readinessProbe: { httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" }, periodSeconds: 1 }
               }
             ]
           }

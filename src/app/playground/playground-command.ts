@@ -1,7 +1,11 @@
 import { Effect, FileSystem } from "effect"
 import { Logger } from "effect"
 import { workloadNamespace, workloadTarget } from "./manifests.ts"
-import { type Playground, startPlayground } from "./playground.ts"
+import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
+import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
+import type { AnyPlayground } from "./local-cluster.ts"
+import { startPlayground } from "./playground.ts"
+import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
 import { playStory } from "./story.ts"
 import { topology, type TopologyName } from "./topology.ts"
@@ -10,6 +14,8 @@ export interface PlaygroundCommandOptions {
   readonly topology: TopologyName
   readonly once: boolean
   readonly json: boolean
+  /** Real control planes instead of embedded clusters. */
+  readonly kubernetes: boolean
   /** Second octet of the first cluster's pod addresses. */
   readonly subnet: number
   readonly sessionTtlSecs: number
@@ -17,7 +23,7 @@ export interface PlaygroundCommandOptions {
 
 const remoteSessionTimeoutSecs = 300
 
-const readyDetails = ({ clusters, primary }: Playground) => ({
+const readyDetails = ({ clusters, primary }: AnyPlayground) => ({
   kubeconfig: {
     primary: primary.cluster.kubeconfigPath,
     ...Object.fromEntries(clusters.map(({ cluster, description }) => [description.name, cluster.kubeconfigPath]))
@@ -27,7 +33,7 @@ const readyDetails = ({ clusters, primary }: Playground) => ({
   entry: Object.fromEntries(clusters.flatMap(({ description, entry }) => (entry === undefined ? [] : [[description.name, entry]])))
 })
 
-const thingsToTry = (playground: Playground): ReadonlyArray<string> => [
+const thingsToTry = (playground: AnyPlayground): ReadonlyArray<string> => [
   "",
   "Try, in another terminal:",
   `  export KUBECONFIG=${playground.primary.cluster.kubeconfigPath}`,
@@ -42,15 +48,25 @@ const thingsToTry = (playground: Playground): ReadonlyArray<string> => [
   "Ctrl-C ends everything and leaves nothing behind."
 ]
 
-const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+/** On real control planes if that is asked for and their programs are there. */
+const start = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
-    const playground = yield* startPlayground({
+    const settings = {
       topology: topology(options.topology, options.subnet),
       directory,
       sessionTtlSecs: options.sessionTtlSecs,
       remoteSessionTimeoutSecs,
-      progress: (step) => reporter.step(step, true)
-    })
+      progress: (step: string) => reporter.step(step, true)
+    }
+    if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground
+    const programs = findPrograms(process.env)
+    if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
+    return (yield* startKubernetesPlayground({ ...settings, programs })) satisfies AnyPlayground
+  })
+
+const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const playground: AnyPlayground = yield* start(options, directory, reporter)
     yield* playStory(playground, reporter)
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return

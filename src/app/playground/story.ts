@@ -10,16 +10,16 @@ import { ClientFailed } from "../client/client-failed.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
 import { requestUserCertificate } from "../client/user-credentials.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
-import type { Playground, RunningCluster } from "./playground.ts"
+import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import type { Reporter, StepDetails } from "./reporter.ts"
 
 /** The one session of the story, seen from its client. */
 interface Story {
-  readonly playground: Playground
+  readonly playground: AnyPlayground
   readonly client: SessionClient
   readonly id: SessionId
   readonly defaultCluster: string
-  readonly workloads: ReadonlyArray<RunningCluster>
+  readonly workloads: ReadonlyArray<AnyRunningCluster>
 }
 
 const target = "deployment.myapp"
@@ -43,13 +43,13 @@ const eventually = <A extends object | string>(what: string, look: Effect.Effect
       if (found !== undefined) return found
       yield* Effect.sleep("100 millis")
     }
-  }).pipe(Effect.timeoutOrElse({ duration: "60 seconds", orElse: () => Effect.fail(failed(`${what} did not happen within 60 s`)) }))
+  }).pipe(Effect.timeoutOrElse({ duration: "5 minutes", orElse: () => Effect.fail(failed(`${what} did not happen within 5 minutes`)) }))
 
 const request = (url: string, headers: Readonly<Record<string, string>> = {}): Effect.Effect<string, ClientFailed> =>
   Effect.tryPromise({
     try: async (signal) => (await fetch(url, { signal, headers: { ...headers, connection: "close" } })).text(),
     catch: (cause) => failed(`the request to ${url} failed: ${String(cause)}`)
-  }).pipe(Effect.timeoutOrElse({ duration: "15 seconds", orElse: () => Effect.fail(failed(`the request to ${url} was not answered within 15 s`)) }))
+  }).pipe(Effect.timeoutOrElse({ duration: "1 minute", orElse: () => Effect.fail(failed(`the request to ${url} was not answered within a minute`)) }))
 
 /** The environment as the command line fetches it, on a short connection of its own. */
 const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate: string) =>
@@ -172,7 +172,7 @@ const pings = ({ client }: Story) =>
     return { pongs }
   }).pipe(Effect.scoped)
 
-const loseMember = (story: Story, member: RunningCluster) =>
+const loseMember = (story: Story, member: AnyRunningCluster) =>
   Effect.gen(function* () {
     const warned = yield* Effect.forkChild(
       story.client.expect(`a warning about ${member.description.name}`, (event) =>
@@ -186,7 +186,7 @@ const loseMember = (story: Story, member: RunningCluster) =>
     return { warning, ...(yield* enterEverywhere(others)) }
   })
 
-const regainMember = (member: RunningCluster) =>
+const regainMember = (member: AnyRunningCluster) =>
   Effect.gen(function* () {
     yield* member.cluster.restart().pipe(Effect.mapError((error) => failed(error.message)))
     const answer = yield* eventually(
@@ -200,7 +200,7 @@ const regainMember = (member: RunningCluster) =>
   })
 
 /** What of the session is left in a cluster, by name. */
-const leftovers = ({ cluster, description }: RunningCluster): ReadonlyArray<string> => {
+const leftovers = ({ cluster, description }: AnyRunningCluster): ReadonlyArray<string> => {
   const named = (group: string, version: string, resource: string, namespace?: string) =>
     cluster.store
       .list({ group, version, resource }, namespace === undefined ? {} : { namespace })
@@ -235,7 +235,7 @@ const endSession = ({ id, playground }: Story) =>
   }).pipe(Effect.scoped)
 
 /** Plays one session from its start to its end through our own client, one reported step after the other. */
-export const playStory = (playground: Playground, reporter: Reporter): Effect.Effect<void> =>
+export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect.Effect<void> =>
   Effect.gen(function* () {
     /** Reports a step; a failed one ends the story, as the following ones would only echo it. */
     const step = <A extends StepDetails, R>(name: string, run: Effect.Effect<A, ClientFailed, R>) =>

@@ -62,6 +62,11 @@ export interface ClientConnectionOptions {
   readonly warnings?: ReadonlyArray<string>
   /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
   readonly locks: SessionLocks
+  /**
+   * Whether the client has come again on another connection. If this one is silent then, it is dead: it makes no link any more, which would
+   * be later than the living one's and take that one's ports at the member.
+   */
+  readonly hasYounger?: () => boolean
   /** Whether the client is the user's own, whose silence tells something, and not the operator of a primary (`client-pulse.ts`). */
   readonly isUser: boolean
   /**
@@ -225,6 +230,9 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       if (clientFull) channel.pause()
     }
 
+    const maySilentlyBeGone = (): boolean => full.size === 0 && mayBeReplaced(pulse, elapsed())
+    const isReplaced = (): boolean => options.hasYounger?.() === true && maySilentlyBeGone()
+
     const late = () => Effect.fail({ message: `no connection within ${dialTimeout} ms` })
 
     const redial = (member: MemberName, after = firstRedial): void => {
@@ -236,10 +244,13 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
           for (;;) {
             yield* Effect.sleep(pause)
             pause = Math.min(longestRedial, Math.max(firstRedial, pause * 2))
+            if (isReplaced()) continue
             const channel = yield* options
               .connect(member)
               .pipe(Effect.timeoutOrElse({ duration: dialTimeout, orElse: late }), Effect.option)
-            if (channel._tag === "Some") return attach(member, channel.value)
+            if (channel._tag === "None") continue
+            if (!isReplaced()) return attach(member, channel.value)
+            channel.value.close()
           }
         })
       )
@@ -247,7 +258,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
 
     if (options.isUser) {
       holders.set(self, {
-        mayBeReplaced: () => full.size === 0 && mayBeReplaced(pulse, elapsed()),
+        mayBeReplaced: maySilentlyBeGone,
         replaced: () => finish({ _tag: "ClientGone", reason: "it fell silent, and a newer connection of its session took its ports" })
       })
       let checkedAt = elapsed()

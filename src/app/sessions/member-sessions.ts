@@ -1,7 +1,7 @@
 import { Effect, Result, type Scope } from "effect"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
-import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"
-import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
+import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { memberName } from "../../domain/routing/member.ts"
 import { observeChild } from "../../domain/session/child-observation.ts"
@@ -11,21 +11,23 @@ import { failureStatus } from "../../domain/session/failure-status.ts"
 import { ownerLabel, parentName } from "../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../domain/session/session-id.ts"
 import { parseTargetName } from "../../domain/target/target-path.ts"
-import { toKubeTarget } from "../../domain/target/target.ts"
+import { isSameTarget, toKubeTarget } from "../../domain/target/target.ts"
 import { Agents, type AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Caller } from "../api/caller.ts"
+import { mayDo } from "../api/access-review.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
-import { ApiError, badRequest, forbidden, internalError, reconnectNotPossible } from "../api/status.ts"
+import { ApiError, badRequest, forbidden, internalError, ofAnotherTarget, reconnectNotPossible } from "../api/status.ts"
 import type { ClusterSessionController, SessionAgent } from "../controllers/cluster-session-controller.ts"
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
-import { makeSessionLocks, makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
+import { arrive, type ClientIdentity, clientIdentity, makeSessionLocks, makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
 import { held } from "../holdings.ts"
-import { logInfo } from "../log.ts"
+import { askedBy } from "../api/asked-by.ts"
+import { audit, auditedChild } from "../audit.ts"
+import { patientApi, patiently } from "../patient-api.ts"
 
 /** Agents need no pings to live, but a dead one is noticed by them (issue "a session", §5), in ms. */
 const pingAgentsEvery = 20_000
@@ -54,27 +56,12 @@ export interface MemberSessions {
 
 /** Whether the caller may drive sessions here, as only a primary's identity may (docs/member-link.md). */
 const isPrimary = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
-  api
-    .create(subjectAccessReviews, {
-      apiVersion: apiVersionOf(subjectAccessReviews),
-      kind: subjectAccessReviews.kind,
-      spec: {
-        user: caller.user,
-        groups: caller.groups,
-        extra: caller.extra,
-        resourceAttributes: { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" }
-      }
-    })
-    .pipe(
-      Effect.mapError((error) => internalError(`The caller's permissions cannot be looked up: ${error.detail}.`)),
-      Effect.map((review) => {
-        const answer = readResource(subjectAccessReviews, review)
-        return Result.isSuccess(answer) && answer.success.status.allowed
-      })
-    )
+  mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })
 
 /** The client's own default where it says nothing (operator-api §1.8.2). */
 const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
+
+const identityOf = ({ clientHostname, clientName }: ConnectRequest): ClientIdentity => clientIdentity(clientName, clientHostname)
 
 type Standing =
   | { readonly _tag: "Usable"; readonly name: string; readonly agents: ReadonlyArray<SessionAgent> }
@@ -90,6 +77,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
     yield* held("session locks", sessionLocks.size)
     yield* held("agent locks", agentLocks.size)
 
+    const patient = patientApi(api)
     const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
       Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
 
@@ -114,9 +102,10 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       key: string,
       find: () => MirrordClusterSession | undefined,
       what: string,
-      client: { readonly isUser: boolean; readonly policy: AgentUser["policy"] }
+      client: { readonly isUser: boolean; readonly identity: ClientIdentity; readonly policy: AgentUser["policy"]; readonly asked: ReturnType<typeof askedBy> }
     ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
       Effect.gen(function* () {
+        const before = find()
         const present = yield* changes.until(key, find)
         yield* sockets.track(present.metadata.name)
         const usable = yield* changes.until(key, () => {
@@ -129,14 +118,20 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
         const [representative] = usable.agents
         if (representative === undefined) return yield* late(what)
         const user: AgentUser = { session: usable.name, link: ++links, policy: client.policy }
-        const first = yield* connectAgent(representative, user).pipe(
+        const first = yield* patiently(connectAgent(representative, user), () => true).pipe(
           Effect.mapError((error) => internalError(`${error.message}.`)),
           // A client that leaves before its upgrade is never served.
           Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
         )
         // The connections of a primary's session were arbitrated there; of two here the later one is the one that counts.
         const shared = client.isUser ? yield* sessionLocks.use(usable.name) : makeSessionLocks()
-        return accepted(user, usable.agents, representative, first, shared, client.isUser)
+        const hasYounger = yield* arrive(shared, client.identity)
+        const about = auditedChild(usable.name, present.spec)
+        const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+        return accepted(user, usable.agents, representative, first, shared, hasYounger, client.isUser, {
+          begin: audit({ act: wasServed ? "reconnected" : "connected", ...client.asked, ...about }),
+          end: (message) => audit({ act: "disconnected", ...client.asked, ...about, message })
+        })
       }).pipe(
         Effect.timeoutOrElse({
           duration: options.remoteSessionTimeoutSecs * 1_000,
@@ -150,10 +145,12 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       representative: SessionAgent,
       first: FrameChannel,
       locks: SessionLocks,
-      isUser: boolean
+      hasYounger: () => boolean,
+      isUser: boolean,
+      audited: { readonly begin: Effect.Effect<void>; readonly end: (message: string) => Effect.Effect<void> }
     ): AcceptedConnection => ({
       serve: (client) =>
-        serveClient({
+        Effect.andThen(audited.begin, () => serveClient({
           router: {
             members: all.map(({ pod }) => memberName(pod)),
             defaultMember: memberName(representative.pod),
@@ -172,6 +169,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
             return agent === undefined ? Effect.fail({ message: `${member} has no agent now` }) : connectAgent(agent, user)
           },
           locks,
+          hasYounger,
           isUser,
           terminated: changes.until(user.session, () => {
             const session = controller.session(user.session)
@@ -179,16 +177,13 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
             return gone ? { reason: "The session was ended." } : undefined
           }),
           label: user.session
-        }).pipe(
-          Effect.tap((end) => logInfo("client connection ended", { session: user.session, end: end._tag, reason: end.reason })),
-          Effect.asVoid
-        )
+        })).pipe(Effect.flatMap((end) => audited.end(`${end._tag}: ${end.reason}`)))
     })
 
     return {
       attachChild: (request, id) =>
         Effect.gen(function* () {
-          if (!(yield* isPrimary(api, request.caller))) {
+          if (!(yield* isPrimary(patient, request.caller))) {
             return yield* forbidden(
               `User ${request.caller.user} connects without a user certificate (header x-client-der), which only the operator of a primary cluster may: one that may create mirrordclustersessions here.`
             )
@@ -202,18 +197,18 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           }
           const params = parseConnectQuery(request.query)
           if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
-          return yield* attach(parent, find, `The session of ${parent}`, { isUser: false, policy: policyOf(params.success) })
+          return yield* attach(parent, find, `The session of ${parent}`, { isUser: false, identity: identityOf(request), policy: policyOf(params.success), asked: askedBy(request) })
         }),
       attachUser: (request, id, owner, params) =>
         Effect.gen(function* () {
           const name = sessionIdName(id)
           const find = () => controller.session(name)
-          const existing = find()
-          if (existing === undefined) {
-            const target = parseTargetName(request.target, params.values.label_target)
-            if (Result.isFailure(target)) return yield* badRequest(target.failure.message)
-            if (target.success._tag === "Label") return yield* badRequest("Label targets are not supported yet; name a workload.")
-            const kubeTarget = toKubeTarget(target.success)
+          const asked = askedBy(request, owner)
+          const target = parseTargetName(request.target, params.values.label_target)
+          if (Result.isFailure(target)) return yield* badRequest(target.failure.message)
+          if (target.success._tag === "Label") return yield* badRequest("Label targets are not supported yet; name a workload.")
+          const kubeTarget = toKubeTarget(target.success)
+          if (find() === undefined) {
             const body = {
               apiVersion: apiVersionOf(mirrordClusterSessions),
               kind: mirrordClusterSessions.kind,
@@ -226,15 +221,20 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
                 ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
               }
             }
-            yield* api.create(mirrordClusterSessions, body).pipe(
+            yield* patient.create(mirrordClusterSessions, body).pipe(
+              Effect.andThen(audit({ act: "created", ...asked, ...auditedChild(name, body.spec) })),
               Effect.catch((error) =>
                 error.reason === "AlreadyExists" ? Effect.void : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
               )
             )
-          } else if (existing.spec.owner.userId !== owner.userId) {
-            return yield* forbidden(`Session ${name} belongs to another user.`)
           }
-          return yield* attach(name, find, `Session ${name}`, { isUser: true, policy: policyOf(params) })
+          const { spec: of } = yield* changes.until(name, find).pipe(
+            Effect.timeoutOrElse({ duration: options.remoteSessionTimeoutSecs * 1_000, orElse: () => Effect.fail(late(`Session ${name}`)) })
+          )
+          if (of.owner.userId !== owner.userId) return yield* forbidden(`Session ${name} belongs to another user.`)
+          // The API server has checked the URL, which does not name the session.
+          if (of.namespace !== request.namespace || !isSameTarget(of.target, kubeTarget)) return yield* ofAnotherTarget(name, request.target, request.namespace)
+          return yield* attach(name, find, `Session ${name}`, { isUser: true, identity: identityOf(request), policy: policyOf(params), asked })
         })
     }
   })

@@ -20,14 +20,17 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { LinkRefused } from "../../ports/member-link.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
-import { ApiError, badRequest, forbidden, internalError, reconnectNotPossible } from "../api/status.ts"
+import { ApiError, badRequest, forbidden, internalError, ofAnotherTarget, reconnectNotPossible } from "../api/status.ts"
 import type { SessionManager } from "../controllers/multi-cluster-session-manager.ts"
 import type { Fleet } from "../fleet/fleet.ts"
 import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
-import type { SessionLockTable } from "./session-locks.ts"
+import { arrive, clientIdentity, type SessionLockTable } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
+import { askedBy } from "../api/asked-by.ts"
+import { audit, auditedParent } from "../audit.ts"
 import { logInfo, logWarning } from "../log.ts"
+import { patientApi } from "../patient-api.ts"
 
 /** Members that are ready are linked at once; a slow one joins later, in ms. */
 const linkBound = 5_000
@@ -107,8 +110,8 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
   }
 
   /** The parent, made if this is the session's first connect. */
-  const ensureParent = (name: string, spec: MirrordMultiClusterSessionSpec): Effect.Effect<void, ApiError> =>
-    local
+  const ensureParent = (name: string, spec: MirrordMultiClusterSessionSpec, created: Effect.Effect<void>): Effect.Effect<void, ApiError> =>
+    patientApi(local)
       .create(mirrordMultiClusterSessions, {
         apiVersion: apiVersionOf(mirrordMultiClusterSessions),
         kind: mirrordMultiClusterSessions.kind,
@@ -116,7 +119,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
         spec
       })
       .pipe(
-        Effect.asVoid,
+        Effect.andThen(created),
         Effect.catch((error) =>
           error.reason === "AlreadyExists" ? Effect.void : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
         )
@@ -164,20 +167,22 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
       Effect.gen(function* () {
         const name = parentName(id)
         const known = manager.parent(name)
-        if (known !== undefined && known.spec.owner.userId !== owner.userId) {
-          return yield* forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
-        }
+        const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
+        const asked = askedBy(request, owner)
         yield* sockets.track(name)
         if (known === undefined) {
           const spec = specOf(request, owner, params)
           if (spec instanceof ApiError) return yield* spec
-          yield* ensureParent(name, spec)
-          const parent = yield* changes.until(name, () => manager.parent(name))
-          if (parent.spec.owner.userId !== owner.userId) {
-            return yield* forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
-          }
+          yield* ensureParent(name, spec, audit({ act: "created", ...asked, ...auditedParent(name, spec) }))
         }
+        const of = (known ?? (yield* changes.until(name, () => manager.parent(name)))).spec
+        if (of.owner.userId !== owner.userId) {
+          return yield* forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
+        }
+        // The API server has checked the URL, which does not name the session.
+        if (of.namespace !== request.namespace || of.targetAlias !== request.target) return yield* ofAnotherTarget(name, request.target, request.namespace)
         const shared = yield* locks.use(name)
+        const hasYounger = yield* arrive(shared, clientIdentity(request.clientName, request.clientHostname))
         const [parent, first] = yield* linkDefault(name, id, params).pipe(
           Effect.timeoutOrElse({
             duration: (options.remoteSessionTimeoutSecs + 30) * 1_000,
@@ -198,9 +203,10 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
             ),
           { concurrency: "unbounded" }
         )
+        const about = auditedParent(name, parent.spec)
         return {
           serve: (client) =>
-            serveClient({
+            Effect.andThen(audit({ act: wasServed ? "reconnected" : "connected", ...asked, ...about }), () => serveClient({
               router: {
                 members: members.map(memberName),
                 defaultMember: memberName(defaultCluster),
@@ -221,18 +227,22 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
               },
               warnings: leftOutWarnings(parent),
               locks: shared,
+              hasYounger,
               isUser: true,
               terminated: changes.until(name, () => {
                 const now = standing(name, manager.parent(name))
                 return now?._tag === "Over" ? { reason: now.error.message } : undefined
               }),
               label: name
-            }).pipe(
-              Effect.tap((end) => logInfo("client connection ended", { session: name, end: end._tag, reason: end.reason })),
+            })).pipe(
+              Effect.tap((end) => audit({ act: "disconnected", ...asked, ...about, message: `${end._tag}: ${end.reason}` })),
               Effect.flatMap((end) =>
                 // The client was told that it is over: the session must not linger for a reconnect that never comes.
                 end._tag === "SessionEnded"
-                  ? Effect.ignore(local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }))
+                  ? local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }).pipe(
+                      Effect.andThen(audit({ act: "ended", cause: "ToldOver", ...about, message: end.reason })),
+                      Effect.ignore
+                    )
                   : Effect.void
               )
             )

@@ -9,14 +9,43 @@ export interface LockHolder {
   readonly replaced: () => void
 }
 
-/** The one piece of state that connections of a session share: who holds which port (wire-protocol §8.3 no. 22). */
+/** Which program on which machine connects, as far as it says so: of two such clients the later one may be the earlier one that comes back. */
+export type ClientIdentity = string & { readonly ClientIdentity: unique symbol }
+export const clientIdentity = (name: string | undefined, hostname: string | undefined): ClientIdentity =>
+  JSON.stringify([name, hostname]) as ClientIdentity
+
+/** What connections of a session share: who holds which port (wire-protocol §8.3 no. 22), and who came after whom. */
 export interface SessionLocks {
   current: PortLocks
+  /** Clients that connect or are connected, in the order in which they came; the later counts from its request on. */
+  readonly arrivals: Set<{ readonly identity: ClientIdentity }>
   /** The connections that are open. */
   readonly holders: Map<ConnectionName, LockHolder>
 }
 
-export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, holders: new Map() })
+export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, arrivals: new Set(), holders: new Map() })
+
+/**
+ * Takes note of a client for as long as the scope lives. Gives whether the same client, as far as anybody can tell, has come again since.
+ */
+export const arrive = ({ arrivals }: SessionLocks, identity: ClientIdentity): Effect.Effect<() => boolean, never, Scope.Scope> => {
+  const self = { identity }
+  const hasYounger = (): boolean => {
+    let isAfter = false
+    for (const one of arrivals) {
+      if (isAfter && one.identity === identity) return true
+      isAfter ||= one === self
+    }
+    return false
+  }
+  return Effect.acquireRelease(
+    Effect.sync(() => {
+      arrivals.add(self)
+      return hasYounger
+    }),
+    () => Effect.sync(() => arrivals.delete(self))
+  )
+}
 
 /** Locks of every session that has a connection; they go with its last one, which held them. */
 export interface SessionLockTable {

@@ -16,7 +16,5 @@ export type ClusterAuth =
 export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const
 export type AuthType = (typeof authTypes)[number]
 
-export const isAuthType = (text: unknown): text is AuthType => authTypes.some((known) => known === text)
-
 /** Label of the Secrets that hold members' credentials; its value is `"true"`. */
 export const credentialsLabel = "operator.metalbear.co/remote-cluster-credentials"

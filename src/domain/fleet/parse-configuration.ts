@@ -1,4 +1,5 @@
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import {
   clusterName,
   clusterNameProblem,
@@ -12,6 +13,7 @@ import {
   type FleetConfiguration,
   type SessionStart
 } from "./configuration.ts"
+import { primaryFields } from "./configuration-fields.ts"
 import { MistakeList } from "./mistakes.ts"
 import { parseMembers, type MemberEntry } from "./parse-members.ts"
 
@@ -27,6 +29,11 @@ export type ConfigurationDocument =
 
 export const multiClusterFile = "multicluster-config.yaml"
 export const clustersFile = "clusters-config.yaml"
+
+const isText = Schema.is(primaryFields.clusterName)
+const isSeconds = Schema.is(primaryFields.sessionTtlSecs)
+const isTruth = Schema.is(primaryFields.managementOnly)
+const isSessionStart = Schema.is(primaryFields.sessionStart)
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -67,7 +74,7 @@ const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings =>
   const text = (field: string): string => {
     const found = fields[field]
     if (found === undefined || found === null) return ""
-    if (typeof found === "string") return found
+    if (isText(found)) return found
     mistakes.add(field, found, `${field} must be text`, "write it in quotes")
     return ""
   }
@@ -75,7 +82,7 @@ const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings =>
   const seconds = (field: string, fallback: number): number => {
     const found = fields[field]
     if (found === undefined || found === null || found === 0) return fallback
-    if (typeof found === "number" && Number.isSafeInteger(found) && found > 0) return found
+    if (isSeconds(found)) return found
     mistakes.add(field, found, `${field} must be a whole number of seconds above 0`, `write for example ${fallback}`)
     return fallback
   }
@@ -83,14 +90,14 @@ const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings =>
     const found = fields["managementOnly"]
     if (found === undefined) return true
     if (found === null) return false
-    if (typeof found === "boolean") return found
+    if (isTruth(found)) return found
     mistakes.add("managementOnly", found, "managementOnly must be true or false", "write true or false without quotes")
     return false
   }
   const sessionStart = (): SessionStart => {
     const found = fields["sessionStart"]
-    if (found === undefined || found === null || found === "default") return "default"
-    if (found === "all") return "all"
+    if (found === undefined || found === null) return "default"
+    if (isSessionStart(found)) return found
     mistakes.add("sessionStart", found, "sessionStart must be default or all", "write default or all")
     return "default"
   }

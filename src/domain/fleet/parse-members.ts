@@ -1,7 +1,9 @@
 import * as Result from "effect/Result"
-import { authTypes, isAuthType, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
+import * as Schema from "effect/Schema"
+import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
 import { readPem } from "../credentials/pem.ts"
 import { clusterName, clusterNameProblem } from "./cluster-name.ts"
+import { clusterFields } from "./configuration-fields.ts"
 import type { MemberConfiguration } from "./configuration.ts"
 import type { MistakeList } from "./mistakes.ts"
 
@@ -12,6 +14,10 @@ export interface MemberEntry {
   readonly isDefault: boolean
   readonly member: MemberConfiguration
 }
+
+const isAuthType = Schema.is(clusterFields.authType)
+const isServer = Schema.is(clusterFields.server)
+const isFlag = Schema.is(clusterFields.isDefault)
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -84,7 +90,7 @@ const parseEntry = (value: unknown, index: number, mistakes: MistakeList): Membe
     )
   }
   const server = value["server"]
-  if (typeof server !== "string" || server.trim() === "") {
+  if (!isServer(server)) {
     mistakes.add(
       `${at}.server`,
       server,
@@ -94,13 +100,13 @@ const parseEntry = (value: unknown, index: number, mistakes: MistakeList): Membe
   }
   const flag = value["isDefault"]
   const isDefault = flag === true || flag === "true"
-  if (!isDefault && flag !== undefined && flag !== null && flag !== false && flag !== "false") {
+  if (flag !== undefined && flag !== null && !isFlag(flag)) {
     mistakes.add(`${at}.isDefault`, flag, "isDefault must be true or false", "write true, or leave it out")
   }
   if (typeof name !== "string" || problem !== undefined) return undefined
 
   const problems: Array<string> = []
-  const url = typeof server === "string" ? server.trim() : ""
+  const url = isServer(server) ? server.trim() : ""
   checkUrl(url, problems)
   return {
     index,

@@ -110,10 +110,10 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
 
 const readiness = <P>(
   observed: ObservedChild<P>,
-  generation: number | undefined
+  child: MirrordClusterSession
 ): Omit<Condition, "lastTransitionTime"> => {
   const { target, agent } = observed
-  const at = { type: readyCondition, ...(generation === undefined ? {} : { observedGeneration: generation }) }
+  const at = { type: readyCondition, ...observedFor(child) }
   const failed =
     target._tag === "Failed"
       ? target.failure
@@ -127,6 +127,8 @@ const readiness = <P>(
   const message = target._tag === "Resolved" ? "The agent is starting." : "The target is being resolved."
   return { ...at, status: "False", reason: startingReason, message }
 }
+
+const observedFor = ({ metadata: { generation } }: MirrordClusterSession) => (generation === undefined ? {} : { observedGeneration: generation })
 
 /** The next step towards a running agent, and when a failed one is tried again. */
 const progress = <P>(
@@ -160,9 +162,9 @@ export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyA
 
   const { act, at } = progress(observed, now)
   const before = child.status?.conditions ?? []
-  const conditions = withCondition(before, readiness(observed, child.metadata.generation), now)
+  const conditions = withCondition(before, readiness(observed, child), now)
   const status: ReadonlyArray<ChildAction<P>> =
-    conditions === before ? [] : [{ _tag: "PatchStatus", patch: { conditions }, precondition }]
+    conditions === before ? [] : [{ _tag: "PatchStatus", patch: { conditions, ...observedFor(child) }, precondition }]
   const times = [end?.at, at].filter((time): time is number => time !== undefined && time > now)
   const requeue: ReadonlyArray<ChildAction<P>> =
     times.length === 0 ? [] : [{ _tag: "RequeueAt", at: Math.min(...times) }]

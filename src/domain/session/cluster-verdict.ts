@@ -5,8 +5,8 @@ import { childOwner } from "./child-owner.ts"
 import type { ClusterReach } from "./observed-session.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
-/** Milliseconds for which silence of a cluster is not yet taken for its loss. */
-export const lossGrace = 5_000
+/** Milliseconds for which silence of a cluster is not yet taken for its loss: a busy server may ask to wait for five seconds. */
+export const lossGrace = 8_000
 
 /** Milliseconds until a create that was refused is tried again. */
 export const refusedRetry = 15_000
@@ -18,7 +18,8 @@ export const unreadable = "its sessions cannot be read"
 export type ClusterVerdict =
   | { readonly _tag: "Ready" }
   | { readonly _tag: "Starting" }
-  | { readonly _tag: "Lost"; readonly failure: SessionFailure }
+  /** `askedAt`: as in {@link ClusterReach}. */
+  | { readonly _tag: "Lost"; readonly failure: SessionFailure; readonly askedAt?: number }
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
 /**
@@ -47,7 +48,11 @@ export interface ClusterInput {
   readonly parent: { readonly name: string; readonly uid: string }
 }
 
-const lost = (message: string): ClusterVerdict => ({ _tag: "Lost", failure: { reason: "ClusterLost", message } })
+const lost = (message: string, askedAt?: number): ClusterVerdict => ({
+  _tag: "Lost",
+  failure: { reason: "ClusterLost", message },
+  ...(askedAt === undefined ? {} : { askedAt })
+})
 
 /** Assesses one cluster's part of a session. */
 export const assessCluster = (input: ClusterInput, now: number): ClusterAssessment => {
@@ -62,7 +67,7 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
   const starting: ClusterVerdict = { _tag: "Starting" }
 
   if (reach === undefined) return { ...base, verdict: lost("it is no longer configured") }
-  if (!reach.reachable) return { ...base, verdict: lost(reach.error ?? "it cannot be reached") }
+  if (!reach.reachable) return { ...base, verdict: lost(reach.error ?? "it cannot be reached", reach.askedAt) }
   switch (child._tag) {
     case "Unknown": {
       const knownLostAt = child.since + lossGrace

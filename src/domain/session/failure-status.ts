@@ -27,6 +27,7 @@ export const kubeStatus = (code: number, reason: string, message: string): KubeS
 
 const codes: Readonly<Record<FailureReason, readonly [code: number, reason: string]>> = {
   NoSuchTarget: [404, "NotFound"],
+  TargetNotReady: [500, "InternalError"],
   Forbidden: [403, "Forbidden"],
   TimedOut: [500, "InternalError"],
   ClusterLost: [500, "InternalError"],

@@ -9,6 +9,8 @@ export interface ClusterReach {
   readonly reachable: boolean
   /** Why not, one sentence. */
   readonly error: string | undefined
+  /** When the look at it was begun that says so, epoch ms; nothing where it is known without one. */
+  readonly askedAt?: number
 }
 
 /** Settings of sessions, from the fleet's configuration. */

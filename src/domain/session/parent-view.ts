@@ -28,6 +28,8 @@ export interface ParentView {
   readonly name: string
   readonly uid: string
   readonly generation: number | undefined
+  /** The generation that the status was written for. */
+  readonly observedGeneration: number | undefined
   readonly createdAt: number
   readonly deletedAt: number | undefined
   readonly finalizers: ReadonlyArray<string>
@@ -65,6 +67,7 @@ export const parentView = (
     name: metadata.name,
     uid: metadata.uid ?? "",
     generation: metadata.generation,
+    observedGeneration: status?.observedGeneration,
     createdAt: createdSeenAt,
     deletedAt: isDeleting ? (deletedSeenAt ?? createdSeenAt) : undefined,
     finalizers: metadata.finalizers ?? [],

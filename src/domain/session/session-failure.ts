@@ -2,6 +2,8 @@
 export const failureReasons = [
   /** The target, or its container, does not exist. */
   "NoSuchTarget",
+  /** The target exists and has no pod that is ready, now. */
+  "TargetNotReady",
   /** Somebody may not do what the session needs. */
   "Forbidden",
   /** Not ready in time. */
@@ -10,7 +12,7 @@ export const failureReasons = [
   "ClusterLost",
   /** The default cluster of a running session stayed away too long. */
   "DefaultLost",
-  /** Anything else: no usable pod, the agent does not start, … */
+  /** Anything else: the agent does not start, … */
   "Error"
 ] as const
 export type FailureReason = (typeof failureReasons)[number]
@@ -26,6 +28,8 @@ export interface SessionFailure {
 /** What a person can do about a failure. */
 const cures: Readonly<Record<FailureReason, string>> = {
   NoSuchTarget: "check the target's name, container and namespace, and that it exists in that cluster",
+  TargetNotReady:
+    "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   TimedOut: "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
@@ -34,6 +38,9 @@ const cures: Readonly<Record<FailureReason, string>> = {
   DefaultLost: "check that cluster, then start a new session",
   Error: "look at the operator's log in that cluster, then run the command again"
 }
+
+/** What a person can do about a failure, as the rest of a sentence. */
+export const cureOf = (reason: FailureReason): string => cures[reason]
 
 /** A failure as one sentence naming cluster, cause and cure. */
 export const explainFailure = (cluster: string | undefined, failure: SessionFailure): string => {

@@ -2,7 +2,8 @@ import { childName } from "./names.ts"
 import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
 import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
-import { parentView, type ParentView } from "./parent-view.ts"
+import { withCondition } from "../resources/condition.ts"
+import { parentConditions, parentView, type ParentView } from "./parent-view.ts"
 import { planStart } from "./session-start.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import type { SessionAction } from "./session-action.ts"
@@ -16,6 +17,20 @@ const requeue = (times: ReadonlyArray<number | undefined>, now: number): Readonl
   const future = times.filter((at): at is number => at !== undefined && at > now)
   return future.length === 0 ? [] : [{ _tag: "RequeueAt", at: Math.min(...future) }]
 }
+
+/** No client may be connected any more, whatever the session's phase was. */
+const endedConditions = (parent: ParentView, open: ReadonlyArray<{ readonly cluster: string }>, now: number) =>
+  withCondition(
+    parent.conditions,
+    {
+      type: parentConditions.ready,
+      status: "False",
+      reason: "Terminating",
+      message: `The session is being deleted; its part in ${open.map(({ cluster }) => cluster).join(", ")} goes first.`,
+      ...(parent.generation === undefined ? {} : { observedGeneration: parent.generation })
+    },
+    now
+  )
 
 /** Being deleted: children first, then the finalizer. What cannot be deleted within the grace is owed. */
 const planTermination = (
@@ -34,7 +49,7 @@ const planTermination = (
       ? []
       : open.map(({ cluster, childName }) => ({ _tag: "RecordDebt", cluster, childName, parentUid: parent.uid }))
   const phase: ReadonlyArray<SessionAction> =
-    parent.phase === "Terminating" ? [] : [{ _tag: "PatchStatus", patch: { phase: "Terminating" }, precondition }]
+    parent.phase === "Terminating" ? [] : [{ _tag: "PatchStatus", patch: { phase: "Terminating", conditions: endedConditions(parent, open, now) }, precondition }]
   return [...phase, ...actions, ...debts, ...requeue([owedAt, now + cleanupRetry], now)]
 }
 

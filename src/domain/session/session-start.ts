@@ -16,6 +16,14 @@ import { explainFailure, type SessionFailure } from "./session-failure.ts"
 /** Milliseconds that other members get after the default cluster is ready, before the session starts without them. */
 export const memberGrace = 15_000
 
+/**
+ * Milliseconds for which a session is not refused for a look at a cluster that is older than the session: the cluster may have come back
+ * since, and who asks then is not to hear of it. A younger look takes its place, usually within a second.
+ */
+export const oldNewsGrace = 8_000
+/** Milliseconds until a session that waits for a younger look is planned again. */
+const lookForNews = 1_000
+
 interface Situation {
   readonly observed: ObservedSession
   readonly parent: ParentView
@@ -58,15 +66,26 @@ interface Failing {
 const failureOf = ({ cluster, verdict }: ClusterAssessment): ReadonlyArray<Failing> =>
   verdict._tag === "Lost" || verdict._tag === "Failed" ? [{ cluster, failure: verdict.failure }] : []
 
+/** Until when a cluster's loss does not count against the session, epoch ms, if so. */
+const isOldNewsUntil = ({ verdict }: ClusterAssessment, { parent, now }: Situation): number | undefined => {
+  const until = parent.createdAt + oldNewsGrace
+  const isOld = verdict._tag === "Lost" && verdict.askedAt !== undefined && verdict.askedAt < parent.createdAt
+  return isOld && now < until ? until : undefined
+}
+
+/** Clusters without which the session cannot start. */
+const demandedOf = ({ observed, clusters }: Situation, defaultCluster: ClusterAssessment): ReadonlyArray<ClusterAssessment> =>
+  observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
+
 /** Why a session that is not Ready yet can never be, or nothing. */
 const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
-  const { observed, parent, clusters, now } = situation
+  const { observed, parent, now } = situation
   if (defaultCluster === undefined) {
     const message = `it has no usable default cluster: ${parent.defaultCluster ?? "none"} is not among its clusters`
     return { cluster: parent.defaultCluster, failure: { reason: "Error", message } }
   }
-  const demanded = observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
-  const failed = demanded.flatMap(failureOf)[0]
+  const demanded = demandedOf(situation, defaultCluster)
+  const failed = demanded.filter((one) => isOldNewsUntil(one, situation) === undefined).flatMap(failureOf)[0]
   if (failed !== undefined) return failed
   const late = demanded.find(({ verdict }) => verdict._tag !== "Ready")
   if (late === undefined || now < startDeadline(situation)) return undefined
@@ -124,15 +143,19 @@ const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: b
   const set = (list: ReadonlyArray<Condition>, type: string, is: boolean, reason: string, message: string) =>
     withCondition(list, { type, status: is ? "True" : "False", reason, message, ...generation }, now)
   const name = parent.defaultCluster ?? "none"
+  const failure = clusters.filter(({ cluster }) => cluster === parent.defaultCluster).flatMap(failureOf)[0]
+  const why = failure === undefined ? "" : `: ${failure.failure.message.replace(/[.\s]+$/u, "")}`
   const withDefault = set(
     parent.conditions,
     parentConditions.defaultReady,
     defaultReady,
     defaultReady ? "AgentsUsable" : "NotReady",
-    `The default cluster ${name} is ${defaultReady ? "" : "not "}ready.`
+    `The default cluster ${name} is ${defaultReady ? "" : "not "}ready${why}.`
   )
-  const message = `${ready} of ${clusters.length} clusters ready.`
-  return set(withDefault, parentConditions.ready, phase === "Ready" && defaultReady, phase, message)
+  const without = clusters.filter(({ verdict }) => verdict._tag !== "Ready").map(({ cluster }) => cluster)
+  const message = `${ready} of ${clusters.length} clusters ready${without.length === 0 ? "" : `, without ${without.join(", ")}`}.`
+  const reason = phase === "Ready" && !defaultReady ? "DefaultNotReady" : phase
+  return set(withDefault, parentConditions.ready, phase === "Ready" && defaultReady, reason, message)
 }
 
 const failParent = (situation: Situation, { cluster, failure }: Failing): ReadonlyArray<SessionAction> => {
@@ -154,6 +177,7 @@ const failParent = (situation: Situation, { cluster, failure }: Failing): Readon
     phase: "Failed",
     closed: message,
     conditions,
+    ...generation,
     ...(cluster === undefined || entry === undefined
       ? {}
       : { clusterSessions: { [cluster]: { ready: false, error: failure.message } } })
@@ -202,11 +226,13 @@ export const planStart = (
   })
   const before = {
     phase: parent.phase,
+    observedGeneration: parent.observedGeneration,
     clusterSessions: Object.fromEntries(parent.recorded),
     conditions: parent.conditions
   }
   const after = {
     phase,
+    observedGeneration: parent.generation ?? parent.observedGeneration,
     clusterSessions: Object.fromEntries(
       clusters.map((one) => [one.cluster, entryOf(one, parent.recorded.get(one.cluster), situation, phase)])
     ),
@@ -216,7 +242,9 @@ export const planStart = (
   const status: ReadonlyArray<SessionAction> =
     patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition: parent.precondition }]
   const lostAt = conditionSince(after.conditions, parentConditions.defaultReady, "False")
+  const news = phase === "Ready" || defaultCluster === undefined ? [] : demandedOf(situation, defaultCluster).map((one) => isOldNewsUntil(one, situation))
   const lookAgainAt = [
+    ...news.map((until) => (until === undefined ? undefined : Math.min(until, now + lookForNews))),
     ...clusters.map(({ changesAt }) => changesAt),
     phase === "Ready" ? undefined : startDeadline(situation),
     defaultReady && clusters.some(({ verdict }) => verdict._tag !== "Ready") ? graceEnd(situation) : undefined,

@@ -1,4 +1,4 @@
-import type { SessionFailure } from "../session/session-failure.ts"
+import type { FailureReason, SessionFailure } from "../session/session-failure.ts"
 
 /** Why a pod cannot be the target of an agent, in words of agent-and-targets.md §1.3 and §1.6. */
 export type PodProblem =
@@ -79,6 +79,22 @@ const describe = (error: TargetError): string => {
   }
 }
 
+/** A pod that is starting or going is not ready; one that lacks what an agent needs will not get it. */
+const podReason = (problem: PodProblem): FailureReason => {
+  switch (problem._tag) {
+    case "ContainerNotFound":
+      return "NoSuchTarget"
+    case "NotRunning":
+    case "InDeletion":
+    case "ContainerNotReady":
+      return "TargetNotReady"
+    case "MissingField":
+    case "NoViableContainer":
+    case "UnreadableContainerId":
+      return "Error"
+  }
+}
+
 /**
  * A target's error as the failure of a session. Only what is not there at all is `NoSuchTarget` (404, and a member is
  * left out at once); a workload without usable pods exists and may become usable.
@@ -91,15 +107,16 @@ export const targetFailure = (error: TargetError): SessionFailure => {
     case "NoSuchContainer":
       return { reason: "NoSuchTarget", message }
     case "PodNotUsable":
-      return { reason: error.problem._tag === "ContainerNotFound" ? "NoSuchTarget" : "Error", message }
+      return { reason: podReason(error.problem), message }
     case "Forbidden":
       return { reason: "Forbidden", message }
-    case "MissingSelector":
-    case "AmbiguousTemplate":
-    case "UnknownWorkloadRef":
     case "NoPodMatches":
     case "NoPodUsable":
     case "LabelTargetNotReady":
+      return { reason: "TargetNotReady", message }
+    case "MissingSelector":
+    case "AmbiguousTemplate":
+    case "UnknownWorkloadRef":
     case "CopyTargetRequired":
     case "NodeFull":
     case "ImagePullFailed":

@@ -2,8 +2,8 @@ import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { request as httpsRequest } from "node:https"
 import type { Duplex } from "node:stream"
-import { setTimeout as delay } from "node:timers/promises"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
+import { until } from "../../support/until.ts"
 
 /** How a test proves who it is. */
 export interface Credentials {
@@ -40,34 +40,25 @@ export class LineReader {
   readonly #lines: Array<JsonObject> = []
   #rest = ""
   ended = false
-  #wake: () => void = () => {}
   constructor(res: IncomingMessage) {
     this.#res = res
-    res.on("data", (chunk: Buffer) => {
-      const parts = (this.#rest + chunk.toString("utf8")).split("\n")
+    // A character may be cut in two.
+    res.setEncoding("utf8").on("data", (chunk: string) => {
+      const parts = (this.#rest + chunk).split("\n")
       this.#rest = parts.pop() ?? ""
       for (const part of parts) this.#lines.push(asObject(JSON.parse(part)))
-      this.#wake()
     })
     const end = (): void => {
       this.ended = true
-      this.#wake()
     }
     res.on("close", end).on("end", end).on("error", end)
   }
-  async next(timeoutMs = 10_000): Promise<JsonObject> {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    for (;;) {
+  next(): Promise<JsonObject> {
+    return until("the next line of a stream", () => {
       const line = this.#lines.shift()
-      if (line !== undefined) return line
-      if (this.ended) throw new Error("the stream ended")
-      await Promise.race([
-        new Promise<void>((resolve) => {
-          this.#wake = resolve
-        }),
-        once(deadline, "abort").then(() => Promise.reject(new Error("no line in time")))
-      ])
-    }
+      if (line === undefined && this.ended) throw new Error("the stream ended")
+      return line
+    })
   }
   /** `ADDED name` of the next event. */
   async nextShort(): Promise<string> {
@@ -170,11 +161,16 @@ export class ApiClient {
 
 /** Repeats a look until it shows what is wanted; for what a real cluster does a little later. */
 export const eventually = async <A>(look: () => Promise<A>, wanted: (value: A) => boolean): Promise<A> => {
-  for (let attempt = 0; ; attempt++) {
-    const value = await look()
-    if (wanted(value)) return value
-    if (attempt > 200) throw new Error(`never as wanted: ${JSON.stringify(value)}`)
-    await delay(50)
+  let value: A | undefined
+  const attempt = async (): Promise<{ readonly value: A } | undefined> => {
+    const seen = await look()
+    value = seen
+    return wanted(seen) ? { value: seen } : undefined
+  }
+  try {
+    return (await until("what is wanted", attempt)).value
+  } catch (error) {
+    throw new Error(`never as wanted: ${JSON.stringify(value)}`, { cause: error })
   }
 }
 

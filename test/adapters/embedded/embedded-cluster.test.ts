@@ -2,6 +2,7 @@ import { CoreV1Api, CustomObjectsApi, KubeConfig, KubernetesObjectApi, Watch } f
 import { Effect } from "effect"
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
+import { createServer } from "node:net"
 import { stat } from "node:fs/promises"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startEmbeddedCluster } from "../../../src/adapters/embedded/embedded-cluster.ts"
@@ -137,6 +138,9 @@ spec:
     running.cluster.apply(map('{ a: "1", b: "1" }'))
     running.cluster.apply(map('{ a: "2" }'))
     expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: "2" })
+    // YAML 1.1, as kubectl reads it.
+    running.cluster.apply(map('{ a: yes, b: "yes" }'))
+    expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: true, b: "yes" })
     expect(() => running.cluster.apply("apiVersion: v1\nkind: Nothing\nmetadata: { name: x }")).toThrow('no matches for kind "Nothing" in version "v1"')
     expect(() => running.cluster.apply("a: [")).toThrow("error parsing YAML")
   })
@@ -154,10 +158,27 @@ spec:
     expect((await admin.get("/api/v1/namespaces/default/pods/survivor")).code).toBe(200)
   })
 
+  it("waits for its port, which a stranger has taken meanwhile", async () => {
+    const { cluster, admin } = running
+    const port = Number(new URL(cluster.server).port)
+    // No outgoing connection takes it.
+    expect(port).toBeLessThan(32_768)
+    await Effect.runPromise(cluster.stop())
+    const stranger = createServer().listen(port, "127.0.0.1")
+    await once(stranger, "listening")
+    const restarted = Effect.runPromise(cluster.restart())
+    // It has been refused at least once when somebody else could be.
+    const refused = createServer().listen(port, "127.0.0.1")
+    expect((await once(refused, "error"))[0]).toMatchObject({ code: "EADDRINUSE" })
+    stranger.close()
+    await restarted
+    expect((await admin.get("/readyz")).text).toBe("ok")
+  })
+
   it("remembers every caller", async () => {
-    const before = running.cluster.callers().length
-    await running.admin.get("/api/v1/namespaces/nowhere/pods/x?pretty=1")
-    const callers = await eventually(async () => running.cluster.callers().slice(before), (list) => list.length > 0)
+    const path = "/api/v1/namespaces/nowhere/pods/x?pretty=1"
+    await running.admin.get(path)
+    const callers = await eventually(async () => running.cluster.callers().filter((caller) => caller.path === path), (list) => list.length > 0)
     expect(callers).toContainEqual({ at: now, user: "kubernetes-admin", groups: ["system:masters", "system:authenticated"], method: "GET", path: "/api/v1/namespaces/nowhere/pods/x?pretty=1", status: 404 })
   })
 

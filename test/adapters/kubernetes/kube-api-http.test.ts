@@ -130,6 +130,22 @@ describe("answers that are not an API server's", () => {
     expect(await failing((res) => void res.writeHead(200).end(body), true)).toMatchObject(expected)
   })
 
+  it("a watch tells of all that came before what ends it, in the same piece too", async () => {
+    const event = (name: string): string => `{"type":"ADDED","object":{"metadata":{"name":"${name}","managedFields":[{"manager":"m"}]}}}\n`
+    const seen: Array<unknown> = []
+    const error = await answering(
+      (res) => void res.writeHead(200).end(`${event("a")}${event("b")}{"type":"ERROR","object":{"code":410,"reason":"Expired"}}\n${event("c")}`),
+      (config) =>
+        failureOf(
+          Effect.scoped(
+            Effect.flatMap(makeKubeApi(config, "c"), (api) => Stream.runForEach(api.watch(configMaps, "1"), (event) => Effect.sync(() => void seen.push(event))))
+          )
+        )
+    )
+    expect(error.reason).toBe("Gone")
+    expect(seen).toEqual(["a", "b"].map((name) => ({ _tag: "Changed", object: { metadata: { name, managedFields: null } } })))
+  })
+
   it("a list that is none is an error: an empty one would be taken for the truth", async () => {
     for (const body of ["{}", "[]", '{"kind":"Status","status":"Success"}', '{"items":5,"metadata":{"resourceVersion":"1"}}']) {
       const error = await answering(

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { turns } from "../../support/turns.ts"
 
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
@@ -15,7 +16,7 @@ const dialled = async (): Promise<{ readonly channel: FrameChannel; readonly age
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const accepted = once(server, "connection") as Promise<[Socket]>
-  const channel = await Effect.runPromise(dialAgent("127.0.0.1", (server.address() as AddressInfo).port, 5_000))
+  const channel = await Effect.runPromise(dialAgent("127.0.0.1", (server.address() as AddressInfo).port, 100_000))
   const [agent] = await accepted
   agent.on("error", () => {})
   closers.push(() => {
@@ -49,18 +50,17 @@ const listen = (channel: FrameChannel) => {
 
 const pong = daemonMessage.encode({ _tag: "Pong" })
 const close = daemonMessage.encode({ _tag: "Close", value: "a longer reason ".repeat(20) })
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
 
 describe("a channel to an agent", () => {
   it("cuts the stream into messages however it is chunked, and what came before it was opened is not lost", async () => {
     const { agent, channel } = await dialled()
     const all = Buffer.concat([pong, close, pong, close])
     agent.write(all.subarray(0, 1))
-    await turn()
+    await turns()
     const { messages, until } = listen(channel)
     for (let at = 1; at < all.length; at += 97) {
       agent.write(all.subarray(at, at + 97))
-      await turn()
+      await turns()
     }
     await until(() => messages.length === 4)
     expect(messages.map((bytes) => Buffer.from(bytes))).toEqual([pong, close, pong, close].map((bytes) => Buffer.from(bytes)))
@@ -89,7 +89,7 @@ describe("a channel to an agent", () => {
     const { ends, until } = listen(channel)
     leave(agent)
     await until(() => ends.length > 0)
-    await turn()
+    await turns()
     expect(ends).toEqual([expect.stringMatching(reason)])
     channel.send(Buffer.from("into the void"))
   })
@@ -97,9 +97,9 @@ describe("a channel to an agent", () => {
   it("tells of an end that came before it was opened", async () => {
     const { agent, channel } = await dialled()
     agent.resetAndDestroy()
-    for (let i = 0; i < 20; i++) await turn()
+    await turns()
     channel.send(Buffer.from("x"))
-    for (let i = 0; i < 20; i++) await turn()
+    await turns()
     const { ends, until } = listen(channel)
     await until(() => ends.length > 0)
     expect(ends).toHaveLength(1)
@@ -138,7 +138,7 @@ describe("a channel to an agent", () => {
     channel.pause()
     const many = Buffer.concat(Array.from({ length: 200_000 }, () => close))
     agent.write(many)
-    for (let i = 0; i < 50; i++) await turn()
+    await turns()
     expect(messages).toEqual([])
     expect(agent.writableLength).toBeGreaterThan(0)
     channel.resume()
@@ -152,7 +152,7 @@ describe("a channel to an agent", () => {
     const { port } = server.address() as AddressInfo
     server.close()
     await once(server, "close")
-    const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 5_000)))
+    const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 100_000)))
     expect(error).toMatchObject({ _tag: "AgentUnreachable", agent: `127.0.0.1:${port}`, detail: expect.stringContaining("ECONNREFUSED") })
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
@@ -8,6 +8,7 @@ import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
 
 const settings: AgentSettings = {
   image: "agent:1",

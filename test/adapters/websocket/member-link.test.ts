@@ -11,6 +11,8 @@ import { createAuthority } from "../../../src/adapters/embedded/pki.ts"
 import { openMemberLink } from "../../../src/adapters/websocket/member-link.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../../src/ports/member-link.ts"
+import { until } from "../../support/until.ts"
+import { untilTrue } from "../../support/until-true.ts"
 
 let pki: { readonly ca: string; readonly cert: string; readonly key: string }
 beforeAll(async () => {
@@ -112,7 +114,7 @@ describe("the link to a member", () => {
     const { accepted, config, sockets } = await member((_request, _socket, accept) => accept())
     sockets.on("connection", () => {})
     const opening = Effect.runPromise(openMemberLink(config, request()))
-    while (accepted.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await untilTrue("the accepted upgrade", () => accepted.length > 0)
     const [server] = accepted
     server?.send(Buffer.from("early"))
     const channel = await opening
@@ -121,7 +123,7 @@ describe("the link to a member", () => {
     const [data] = (await once(server ?? sockets, "message")) as [Buffer]
     expect(data.toString()).toBe("there")
     server?.send(Buffer.from("late"))
-    while (events.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await untilTrue("both messages", () => events.length >= 2)
     expect(events).toEqual(["early", "late"])
     channel.close()
   })
@@ -184,8 +186,7 @@ describe("the link to a member", () => {
       held = socket
     })
     const fiber = Effect.runFork(openMemberLink(config, request()))
-    while (held === undefined) await new Promise((resolve) => setImmediate(resolve))
-    const end = held
+    const end = await until("the held upgrade", () => held)
     const gone = new Promise<void>((resolve) => end.once("close", () => resolve()))
     await Effect.runPromise(Fiber.interrupt(fiber))
     await gone
@@ -199,19 +200,19 @@ describe("the link to a member", () => {
 
   it("stays while pings are answered, and also while it is kept from being read", async () => {
     const { accepted, config } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request(), 20))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), 200))
     let pings = 0
     accepted[0]?.on("ping", () => pings++)
     const { events } = listen(channel)
-    while (pings < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+    await untilTrue("four pings", () => pings >= 4)
     expect(events).toEqual([])
     channel.pause()
     const before = pings
-    while (pings < before + 6 && events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await untilTrue("six more pings, or an end", () => pings >= before + 6 || events.length > 0)
     expect(events).toEqual([])
     channel.resume()
     accepted[0]?.send(Buffer.from("alive"))
-    while (events.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await untilTrue("the message", () => events.length > 0)
     expect(events).toEqual(["alive"])
     channel.close()
   })

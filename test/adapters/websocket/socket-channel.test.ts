@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it } from "vitest"
 import WebSocket, { WebSocketServer } from "ws"
 import { socketChannel } from "../../../src/adapters/websocket/socket-channel.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { turns } from "../../support/turns.ts"
+import { untilTrue } from "../../support/until-true.ts"
 
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
@@ -57,8 +59,6 @@ const frames = (client: WebSocket) => {
   return seen
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 describe("a channel over a WebSocket", () => {
   it("carries binary messages both ways in order, also when many are sent in one turn", async () => {
     const { channel, client } = await pair()
@@ -69,7 +69,7 @@ describe("a channel over a WebSocket", () => {
     expect(await heard.until(200)).toEqual(all.map((text) => `message ${text}`))
     for (const text of all) channel.send(Buffer.from(text))
     channel.send(Buffer.from("end"))
-    while (seen.at(-1) !== "binary end") await turn()
+    await untilTrue("the last message", () => seen.at(-1) === "binary end")
     expect(seen).toEqual([...all, "end"].map((text) => `binary ${text}`))
   })
 
@@ -100,7 +100,7 @@ describe("a channel over a WebSocket", () => {
       const [event] = await heard.until(1)
       expect(event).toMatch(/^ended code 100[56]$/)
       if (server.readyState !== server.CLOSED) await once(server, "close")
-      await turn()
+      await turns()
       expect(heard.events).toHaveLength(1)
       channel.send(Buffer.from("into the void"))
       channel.close()
@@ -118,7 +118,7 @@ describe("a channel over a WebSocket", () => {
     channel.send(Buffer.from("too late"))
     await once(client, "close")
     expect(seen.slice(1)).toEqual(["binary last", "close 1000"])
-    await turn()
+    await turns()
     expect(heard.events).toEqual([])
   })
 
@@ -160,7 +160,7 @@ describe("a channel over a WebSocket", () => {
       await heard.until(i + 1)
     }
     channel.send(Buffer.from("only"))
-    while (seen.length === 0) await turn()
+    await untilTrue("a message", () => seen.length > 0)
     expect(seen).toEqual(["binary only"])
   })
 
@@ -170,7 +170,7 @@ describe("a channel over a WebSocket", () => {
     channel.pause()
     const size = 256 * 1024
     for (let i = 0; i < 64; i++) client.send(Buffer.alloc(size, "x"))
-    for (let i = 0; i < 50; i++) await turn()
+    await turns()
     expect(heard.events.length).toBeLessThan(64)
     expect(client.bufferedAmount).toBeGreaterThan(0)
     channel.resume()
@@ -203,9 +203,10 @@ describe("a channel over a WebSocket", () => {
   it("a message that is too large ends this channel", async () => {
     const { channel, client } = await pair(1_000)
     const heard = listen(channel)
+    const closed = once(client, "close")
     client.send(Buffer.alloc(1_001))
     expect((await heard.until(1))[0]).toMatch(/^ended .*exceeded/i)
-    await once(client, "close")
+    await closed
     expect(heard.events).toHaveLength(1)
   })
 

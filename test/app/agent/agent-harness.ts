@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import * as net from "node:net"
-import type { AddressInfo } from "node:net"
+import { createInterface } from "node:readline"
 import { type AgentOptions, runAgent } from "../../../src/app/agent/agent.ts"
+import { freePort } from "../../support/free-port.ts"
 
 export interface RunningAgent {
   readonly port: number
@@ -24,7 +24,7 @@ export const startOurs = (options: Given): Promise<RunningAgent> =>
       Effect.scoped(
         runAgent({
           listen: { host: "127.0.0.1", port: 0 },
-          communicationTimeoutSecs: 30,
+          communicationTimeoutSecs: 600,
           idleTtlSecs: 0,
           ...options,
           onListening: (port) => {
@@ -50,19 +50,10 @@ export const startOurs = (options: Given): Promise<RunningAgent> =>
     )
   })
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = net.createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-
 /** The unmodified agent as a plain process, without a target. */
 export const startReal = async (binary: string, env: Readonly<Record<string, string>>): Promise<RunningAgent> => {
   const port = await freePort()
-  const child = spawn(binary, ["-l", String(port), "-t", "30", "targetless"], {
+  const child = spawn(binary, ["-l", String(port), "-t", "600", "targetless"], {
     cwd: "/",
     env: { ...env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "inherit"]
@@ -71,9 +62,10 @@ export const startReal = async (binary: string, env: Readonly<Record<string, str
   const exit = new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? -1)))
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject)
-    child.stdout.on("data", (bytes: Buffer) => {
-      log.push(...bytes.toString().split("\n"))
-      if (log.some((line) => line.startsWith("agent ready"))) resolve()
+    child.once("exit", (code) => reject(new Error(`the agent ended with ${code} before it was ready: ${log.join("\n")}`)))
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      log.push(line)
+      if (line.startsWith("agent ready")) resolve()
     })
   })
   return {

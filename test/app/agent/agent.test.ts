@@ -39,7 +39,7 @@ describe("life", () => {
   })
 
   it("counts a connection that says nothing as a client", async () => {
-    const agent = await startOurs({ target: target(), communicationTimeoutSecs: 5 })
+    const agent = await startOurs({ target: target(), communicationTimeoutSecs: 600 })
     net.connect(agent.port, "127.0.0.1").end()
     expect(await agent.exit).toBe(0)
   })

@@ -39,7 +39,9 @@ beforeEach(async () => {
   })
   application.on("clientError", (_error, socket) => socket.end("application: not HTTP"))
   world = await loopbackTarget(application, { root })
-  agent = await startOurs({ target: world.target, idleTtlSecs: 60, httpDetectionTimeoutSecs: 0.05 })
+  // Idle connections stay, and no peer is too slow to be HTTP, however long this process stands still.
+  application.keepAliveTimeout = 0
+  agent = await startOurs({ target: world.target, idleTtlSecs: 600, httpDetectionTimeoutSecs: 600 })
 })
 
 afterEach(async () => {
@@ -429,6 +431,8 @@ describe("other than HTTP", () => {
   })
 
   it("reports a silent peer after the detection time-out", async () => {
+    await agent.stop()
+    agent = await startOurs({ target: world.target, idleTtlSecs: 600, httpDetectionTimeoutSecs: 0.05 })
     const client = await newClient("1.29.0")
     await client.ask(stealAll)
     const peer = rawPeer(world.entry)

@@ -6,10 +6,12 @@ import { Deferred, Effect, Exit, Latch, Scope } from "effect"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import WebSocket from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
+import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { serveApi } from "../../../src/app/api/api-server.ts"
-import type { FrontProxy } from "../../../src/app/api/caller.ts"
+import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
+import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
@@ -39,7 +41,28 @@ interface Answer {
 interface Fake {
   problems: ReadonlyArray<string>
   readonly seen: Array<unknown>
+  /** Runs before the operator is described. */
+  before: Effect.Effect<unknown>
   connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
+}
+
+const knownProxy = (certificateAuthority: string, more: Partial<KnownFrontProxy> = {}): KnownFrontProxy => ({
+  certificateAuthority,
+  authorities: readBundle(certificateAuthority),
+  allowedNames: ["front-proxy-client"],
+  headers: usualHeaders,
+  ...more
+})
+
+/** What a test says of the front proxy. */
+const proxySource = (first: KnownFrontProxy | undefined) => {
+  const listeners: Array<() => void> = []
+  let known = first
+  const change = (next: KnownFrontProxy): void => {
+    known = next
+    for (const listener of listeners) listener()
+  }
+  return { known: () => known, listen: (listener: () => void) => void listeners.push(listener), change }
 }
 
 const closers: Array<() => Promise<void>> = []
@@ -47,10 +70,10 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: () => FrontProxy | undefined; readonly longestLinkSilence?: number } = {}) => {
-  const fake: Fake = { problems: [], seen: [], connect: () => Effect.fail(forbidden("nobody may")) }
+const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: ReturnType<typeof proxySource>; readonly longestLinkSilence?: number } = {}) => {
+  const fake: Fake = { problems: [], seen: [], before: Effect.void, connect: () => Effect.fail(forbidden("nobody may")) }
   const facade: OperatorFacade["Service"] = {
-    describe: Effect.succeed({ kind: "MirrordOperator", metadata: { name: "operator" } }),
+    describe: Effect.as(Effect.suspend(() => fake.before), { kind: "MirrordOperator", metadata: { name: "operator" } }),
     problems: Effect.sync(() => fake.problems),
     issueCertificate: (csr) => (csr.includes("BEGIN CERTIFICATE REQUEST") ? Effect.succeed("PEM") : Effect.fail(badRequest("spec.csr: it is not PEM."))),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
@@ -60,7 +83,7 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
         : reference === "missing"
           ? Effect.fail(notFound("There is no session missing."))
           : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
-    deleteAllSessions: Effect.sync(() => (fake.seen.push("delete all"), 3)),
+    deleteAllSessions: () => Effect.sync(() => (fake.seen.push("delete all"), 3)),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())
@@ -70,7 +93,7 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
       port: 0,
       certificatePem: serving.certPem,
       keyPem: serving.keyPem,
-      frontProxy: options.frontProxy ?? (() => ({ certificateAuthority: front.caPem, allowedNames: ["front-proxy-client"] })),
+      frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
       requireFrontProxy: options.requireFrontProxy ?? true,
       ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
     }).pipe(Effect.provideService(OperatorFacade, facade), Scope.provide(scope))
@@ -161,12 +184,63 @@ describe("who is let in", () => {
   })
 
   it("nobody while the front proxy is not known, not even whom a public authority vouches for; later the API server", async () => {
-    let known: FrontProxy | undefined
-    const { call } = await start({ frontProxy: () => known })
+    const frontProxy = proxySource(undefined)
+    const { call } = await start({ frontProxy })
     expect((await call("GET", root)).status).toBe(401)
-    known = { certificateAuthority: front.caPem, allowedNames: [] }
-    for (let i = 0; i < 100 && (await call("GET", root)).status !== 200; i++) await new Promise((resolve) => setTimeout(resolve, 50))
+    frontProxy.change(knownProxy(front.caPem, { allowedNames: [] }))
     expect((await call("GET", root)).status).toBe(200)
+  })
+
+  it("an authority that is exchanged: with both in the bundle both count, then the new one alone, on connections that stay open too", async () => {
+    const frontProxy = proxySource(knownProxy(front.caPem))
+    const { call, port, secure } = await start({ frontProxy })
+    // Connections that are kept: whether they may is not settled once and for all.
+    const keeping = new https.Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = async (): Promise<number | undefined> => {
+      const req = https.request({ ...secure(proxy), port, path: root, agent: keeping, headers: { "X-Remote-User": "dev" } })
+      req.end()
+      const [res] = (await once(req, "response")) as [IncomingMessage]
+      for await (const _ of res);
+      return res.statusCode
+    }
+    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 401])
+    frontProxy.change(knownProxy(`${front.caPem}\n${other.caPem}`))
+    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 200])
+    frontProxy.change(knownProxy(other.caPem))
+    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([401, 200])
+    keeping.destroy()
+  })
+
+  it("a connection that was made under the old authority and was busy when it went is no way in either", async () => {
+    const frontProxy = proxySource(knownProxy(front.caPem))
+    const { fake, port, secure } = await start({ frontProxy })
+    const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = async (): Promise<readonly [number | undefined, boolean]> => {
+      const req = https.request({ ...secure(proxy), port, path: `${root}/mirrordoperators/operator`, agent, headers: { "X-Remote-User": "dev" } })
+      req.end()
+      const [res] = (await once(req, "response")) as [IncomingMessage]
+      for await (const _ of res);
+      return [res.statusCode, req.reusedSocket]
+    }
+    const [asked, answered] = [Latch.makeUnsafe(false), Latch.makeUnsafe(false)]
+    fake.before = Effect.andThen(asked.open, answered.await)
+    const first = ask()
+    await Effect.runPromise(asked.await)
+    frontProxy.change(knownProxy(other.caPem))
+    await Effect.runPromise(answered.open)
+    expect(await first).toEqual([200, false])
+    expect(await ask()).toEqual([401, true])
+    expect(await ask()).toEqual([401, false])
+    agent.destroy()
+  })
+
+  it("whom the headers name that the cluster's configuration names, and no others", async () => {
+    const headers = { user: ["x-our-user", "x-old-user"], uid: ["x-our-uid"], groups: ["x-our-group"], extraPrefixes: ["x-our-extra-"] }
+    const { call, fake } = await start({ frontProxy: proxySource(knownProxy(front.caPem, { headers })) })
+    expect((await call("DELETE", `${root}/sessions/5`)).status).toBe(401)
+    expect((await call("DELETE", `${root}/sessions/5`, { headers: { "X-Our-User": "ann" } })).status).toBe(200)
+    expect((await call("DELETE", `${root}/sessions/5`, { headers: { "X-Old-User": "bob" } })).status).toBe(200)
+    expect(fake.seen).toEqual([["delete", "5", "ann"], ["delete", "5", "bob"]])
   })
 
   it("nobody without a user's name; anybody's word where the installation does not ask for the certificate", async () => {
@@ -178,21 +252,27 @@ describe("who is let in", () => {
   })
 
   it("an upgrade is held to the same", async () => {
-    const { fake, port } = await start()
+    const { fake, secure } = await start()
     fake.connect = () => Effect.succeed(echo)
-    const socket = new WebSocket(`wss://127.0.0.1:${port}${target}`, ["v4.channel.k8s.io"], { ca: other.caPem, headers: { "X-Remote-User": "system:admin" } })
-    socket.on("error", () => {})
-    const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
-    expect(response.statusCode).toBe(401)
-    socket.terminate()
+    for (const client of [undefined, impostor, stranger]) {
+      const { cert: _cert, key: _key, ...plain } = secure()
+      const { port, ...tlsOptions } = client === undefined ? plain : secure(client)
+      const socket = new WebSocket(`wss://127.0.0.1:${port}${target}`, ["v4.channel.k8s.io"], { ...tlsOptions, headers: { "X-Remote-User": "system:admin", "x-session-id": "5" } })
+      socket.on("error", () => {})
+      const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
+      expect(response.statusCode).toBe(401)
+      socket.terminate()
+    }
   })
 
   it("health asks for nothing; readiness says what is missing", async () => {
     const { call, fake } = await start()
-    expect((await call("GET", "/health", { client: "none" })).status).toBe(200)
+    for (const path of ["/health", "/livez", "/readyz/serving"]) expect(await call("GET", path, { client: "none" })).toMatchObject({ status: 200, body: { text: "ok" } })
     expect((await call("GET", "/readyz", { client: "none" })).status).toBe(200)
     fake.problems = ["No cluster is configured."]
     expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({ status: 500, body: { text: "No cluster is configured.\n" } })
+    // It goes on telling users so itself.
+    for (const path of ["/livez", "/readyz/serving"]) expect((await call("GET", path, { client: "none" })).status).toBe(200)
   })
 })
 
@@ -309,6 +389,7 @@ describe("an upgrade", () => {
     await answerOf(await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, { "x-mirrord-connect-params": Buffer.from(query).toString("base64") }))
     expect(seen[0]).toEqual({
       caller: { user: "dev", groups: [], extra: {} },
+      checked: "proxy",
       namespace: "my-ns",
       target: "deployment.a/b",
       sessionId: "5",

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
@@ -7,6 +7,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentFinalizer } from "../../../src/domain/session/names.ts"
 import { KubeError, type KubeErrorReason, type ResourceRef } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
 
 const parents = mirrordMultiClusterSessions
 const children = mirrordClusterSessions

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -6,6 +6,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { addPod, addWorkload, day0, pass, SessionFleet, writesSince } from "./session-fleet.ts"
+import { it } from "../../support/effect-it.ts"
 
 const name = "session-1"
 const spec = {

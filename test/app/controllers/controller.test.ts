@@ -1,8 +1,9 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { makeController, type Requeue } from "../../../src/app/controllers/controller.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
 
 /** A controller whose reconcile notes when it ran and does what `behave` says. */
 const noted = <E = never>(behave: (key: string, run: number) => Effect.Effect<Requeue, E>) =>

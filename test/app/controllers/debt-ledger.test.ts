@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeDebtLedger } from "../../../src/app/controllers/debt-ledger.ts"
@@ -8,6 +8,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { childAnnotations } from "../../../src/domain/session/names.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "./session-fleet.ts"
+import { it } from "../../support/effect-it.ts"
 
 const b = clusterName("cluster-b")
 const c = clusterName("cluster-c")
@@ -126,6 +127,30 @@ describe("the ledger of debts", () => {
       expect(names(apiC)).toEqual([])
       expect(apiB.calls).toHaveLength(1)
       expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-2-b"]))
+    })
+  )
+
+  it.effect("leaves a cluster alone for as long as it asks, whatever occasion there is to pay", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      for (const name of ["mc-1-b", "mc-2-b"]) {
+        child(api, name, "p")
+        yield* ledger.record(b, name, "p")
+      }
+      yield* pass(1)
+      let refusals = 1
+      api.before = ({ verb }) =>
+        verb === "delete" && refusals-- > 0
+          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "TooManyRequests", code: 429, retryAfterMs: 60_000, detail: "busy" }))
+          : Effect.void
+      for (let second = 0; second < 60; second++) {
+        expect(yield* Effect.flip(ledger.pay(b, api))).toMatchObject({ reason: "TooManyRequests" })
+        expect(api.calls.filter(({ verb }) => verb === "delete")).toHaveLength(1)
+        yield* pass(1)
+      }
+      yield* ledger.pay(b, api)
+      expect(names(api)).toEqual([])
     })
   )
 

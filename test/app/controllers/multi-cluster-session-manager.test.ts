@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
@@ -8,6 +8,7 @@ import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { childAnnotations } from "../../../src/domain/session/names.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "./session-fleet.ts"
+import { it } from "../../support/effect-it.ts"
 
 const childA = `${parentOf}-cluster-a`
 const childB = `${parentOf}-cluster-b`

@@ -1,10 +1,11 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeReflector } from "../../../src/app/controllers/reflector.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
 
 const failing = (reason: "Unreachable" | "Forbidden") => new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })
 

@@ -5,6 +5,7 @@ import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeClusterSessionController } from "../../../src/app/controllers/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/controllers/debt-ledger.ts"
 import { makeSessionManager } from "../../../src/app/controllers/multi-cluster-session-manager.ts"
+import { makeEventRecorder } from "../../../src/app/events/event-recorder.ts"
 import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { Changes } from "../../../src/app/sessions/changes.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
@@ -166,6 +167,8 @@ export class SessionFleet {
   readonly primary = new MemoryKubeApi("primary")
   readonly members: ReadonlyMap<string, MemoryKubeApi>
   readonly agents = new Map<string, FakeAgents>()
+  /** Where Events go, of all clusters: apart from the calls that are counted. */
+  readonly told = new MemoryKubeApi("Events")
   readonly configuration: FleetConfiguration
   /** Stands for a process of the primary that sees the primary's API through `asPrimary`. */
   constructor(names: ReadonlyArray<string> = ["cluster-a", "cluster-b"], more: Partial<FleetConfiguration> = {}) {
@@ -191,7 +194,7 @@ export class SessionFleet {
 
   /** The primary's half of an operator, wired as the program does it. */
   startPrimary() {
-    const { configuration, members, primary } = this
+    const { configuration, members, primary, told: recorded } = this
     return process(
       Effect.gen(function* () {
         const changes = new Changes()
@@ -222,6 +225,7 @@ export class SessionFleet {
           sockets,
           debts,
           changes,
+          events: yield* makeEventRecorder(recorded),
           sha256Hex
         })
         onChange = (session) => {
@@ -235,11 +239,13 @@ export class SessionFleet {
 
   startMember(name: string) {
     const api = this.member(name)
+    const { told } = this
     return process(
       Effect.gen(function* () {
         let onSocket: (session: string) => void = () => {}
         const sockets = makeSocketRegistry((session) => onSocket(session))
-        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), defaults: configurationOf([]) })
+        const events = yield* makeEventRecorder(told)
+        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), events, defaults: configurationOf([]) })
         onSocket = controller.enqueue
         return { controller, sockets }
       }).pipe(Effect.provideContext(Context.make(Agents, this.agentsOf(name).service)))

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
@@ -11,6 +11,7 @@ import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "..
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, sha256Hex, workloadCluster } from "../controllers/session-fleet.ts"
+import { it } from "../../support/effect-it.ts"
 
 const a = clusterName("cluster-a")
 const secretName = credentialsSecretName(a, sha256Hex)
@@ -108,7 +109,10 @@ describe("the fleet", () => {
       failing = 1_000
       // Until the next check, its patience, a pause, and the second one's patience.
       yield* pass(17)
-      expect(cluster().reach()).toEqual({ reachable: false, error: "its operator did not answer in time" })
+      const lost = cluster().reach()
+      expect(lost).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
+      // It says of when this is: the look that decides began so long before it was given up.
+      expect((cluster().health()?.checkedAt ?? 0) - (lost.askedAt ?? 0)).toBe(3_000)
       failing = 0
       yield* pass(15)
       expect(cluster().reach().reachable).toBe(true)
@@ -150,7 +154,7 @@ describe("the fleet", () => {
       silent.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
       const hung = yield* start(configurationOf(["cluster-a"]), primary, silent)
       yield* pass(9.5)
-      expect(hung.cluster().reach()).toEqual({ reachable: false, error: "its operator did not answer in time" })
+      expect(hung.cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
       const before = hung.events.length
       yield* pass(30)
       expect(hung.cluster().reach().reachable).toBe(false)

@@ -45,10 +45,10 @@ const primary: Description = {
     fleet: {
       checked: Effect.void,
       clusters: new Map([
-        [clusterName("a"), cluster("a", connected, now - 4_999)],
+        [clusterName("a"), cluster("a", connected, now - 7_999)],
         [clusterName("b"), cluster("b", { checkedAt: now, health: { _tag: "Error", message: "no answer" } })],
         [clusterName("c"), cluster("c", undefined)],
-        [clusterName("d"), cluster("d", connected, now - 5_000)]
+        [clusterName("d"), cluster("d", connected, now - 8_000)]
       ])
     },
     parents: [

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { generateKeyPairSync, sign } from "node:crypto"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { ApiError } from "../../../src/app/api/status.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -10,33 +9,18 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { turns } from "../../support/turns.ts"
+import { virtualTime } from "../../support/effect-it.ts"
 import { type MemoryCluster, type MemoryWorld, memoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
 
 const today = Date.UTC(2026, 10, 21)
 const parent = "mc-00000000000000ff"
 const caller = { user: "ann", groups: ["developers"], extra: {} }
 
-const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
-  const body = Buffer.concat(parts)
-  return Buffer.concat([Buffer.from(body.length < 128 ? [tag, body.length] : [tag, 0x81, body.length]), body])
-}
-const hex = (text: string): Buffer => Buffer.from(text, "hex")
-
-/** A user with a certificate of the operator. */
-const certificateOf = (cluster: MemoryCluster) =>
-  Effect.gen(function* () {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
-    const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
-    const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from("laptop")))))
-    const info = tlv(0x30, hex("020100"), subject, tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)), hex("a000"))
-    const der = tlv(0x30, info, hex("300706032b65700500"), tlv(0x03, hex("00"), sign(null, info, privateKey)))
-    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
-    const issued = yield* cluster.operator?.issueCertificate(pem) ?? Effect.die("no operator")
-    return issued.replace(/-----[^-]+-----|\s/g, "")
-  })
-
 const request = (certificate: string | undefined, change: Partial<ConnectRequest> = {}): ConnectRequest => ({
   caller,
+  checked: "proxy",
   namespace: "default",
   target: "deployment.myapp",
   sessionId: "255",
@@ -66,8 +50,8 @@ const listen = (channel: FrameChannel): { readonly heard: Array<DaemonMessage>; 
   return { heard, ended: () => ended }
 }
 
-/** Lets everything that needs no time happen, and then some time pass. */
-const pass = (duration: string) => Effect.andThen(TestClock.withLive(Effect.sleep(5)), () => TestClock.adjust(duration as "1 second"))
+/** Lets everything that needs no time happen, and then some time pass. Counted in turns of the event loop, of which a slow machine makes as many. */
+const pass = (duration: string) => Effect.andThen(Effect.promise(() => turns()), () => TestClock.adjust(duration as "1 second"))
 
 const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
   Effect.gen(function* () {
@@ -121,7 +105,7 @@ describe("a session through three operators", () => {
       assert.deepStrictEqual(heard.map(({ _tag }) => _tag).sort(), ["GetEnvVarsResponse", "Pong", "SwitchProtocolVersionResponse"])
       const env = heard.find((message) => message._tag === "GetEnvVarsResponse")
       assert.deepStrictEqual(env, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", "a"]]) } })
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("leaves nothing behind when its client is gone for longer than the TTL", () =>
@@ -136,7 +120,7 @@ describe("a session through three operators", () => {
         assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
         assert.strictEqual(agentConnections, 0)
       }
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("closes the links of a client that leaves before it was answered, though the session goes on", () =>
@@ -162,7 +146,7 @@ describe("a session through three operators", () => {
       yield* pass("1 second")
       assert.deepStrictEqual(connections(), [1, 1])
       assert.strictEqual(statusOf(world)?.phase, "Ready")
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("does not take another session's port, gets one error for it, and the port when the other has gone", () =>
@@ -199,7 +183,7 @@ describe("a session through three operators", () => {
       assert.deepStrictEqual(three.answers(), [])
       assert.deepStrictEqual(two.last(), { _tag: "Close", value: "another session has taken port 80 (on_concurrent_steal=override)" })
       assert.isDefined(two.ended())
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("starts without a member that does not have the target, and says so", () =>
@@ -215,7 +199,7 @@ describe("a session through three operators", () => {
       yield* pass("1 second")
       const warnings = heard.filter((message) => message._tag === "LogMessage").map(({ value }) => value.message)
       assert.isTrue(warnings.some((text) => text.includes("cluster b")), JSON.stringify(heard, (_key, value) => (typeof value === "bigint" ? String(value) : value)))
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("is refused with 404 when the default cluster does not have the target, and keeps no children", () =>
@@ -228,7 +212,7 @@ describe("a session through three operators", () => {
       yield* pass("20 seconds")
       assert.strictEqual(statusOf(world)?.phase, "Failed")
       for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("is refused within ten seconds, never with a code on which clients retry, when the default cluster is down", () =>
@@ -238,7 +222,7 @@ describe("a session through three operators", () => {
       const error = refusedWith(yield* connect(world, request(certificate)))
       assert.notInclude([429, 503, 504], error.code)
       assert.match(error.message, /cluster a/)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("says why when the agent does not start", () =>
@@ -248,7 +232,7 @@ describe("a session through three operators", () => {
       const error = refusedWith(yield* connect(world, request(certificate)))
       assert.strictEqual(error.code, 500)
       assert.match(error.message, /no such image/)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("belongs to the user who began it", () =>
@@ -259,7 +243,58 @@ describe("a session through three operators", () => {
       const error = refusedWith(yield* connect(world, request(other)))
       assert.strictEqual(error.code, 403)
       assert.match(error.message, /belongs to another user/)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is not connected to under another target's or namespace's URL, which is all that the API server has checked", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      opened(yield* connect(world, request(certificate)))
+      for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
+        const error = refusedWith(yield* connect(world, request(certificate, change)))
+        assert.strictEqual(error.code, 403)
+        assert.match(error.message, /is not of deployment\./)
+      }
+      opened(yield* connect(world, request(certificate)))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("of a user in one cluster is not connected to under another URL either", () =>
+    Effect.gen(function* () {
+      const { world } = yield* start()
+      const a = member(world, "a")
+      const certificate = yield* certificateOf(a)
+      const ask = (change: Partial<ConnectRequest> = {}) => Effect.result(openConnection(a, request(certificate, change)))
+      opened(yield* ask())
+      for (const change of [{ namespace: "other" }, { target: "deployment.other" }, { target: "deployment.myapp.container.main" }, { target: "targetless" }]) {
+        assert.strictEqual(refusedWith(yield* ask(change)).code, 403)
+      }
+      assert.match(refusedWith(yield* Effect.result(openConnection(a, request(yield* certificateOf(a))))).message, /belongs to another user/)
+      opened(yield* ask())
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is not connected to by whoever may only read targets; who may proxy them is asked for", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      const error = refusedWith(yield* connect(world, request(certificate, { checked: "get" })))
+      assert.strictEqual(error.code, 403)
+      assert.match(error.message, /cannot proxy resource "targets"/)
+      const trusted = { ...caller, user: primaryIdentity.user }
+      opened(yield* connect(world, request(certificate, { checked: "get", caller: trusted })))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is not deleted through another namespace's URL", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* start()
+      opened(yield* connect(world, request(certificate)))
+      const { operator } = world.primary
+      if (operator === undefined) throw new Error("no operator")
+      const refused = refusedWith(yield* Effect.result(operator.deleteSession("255", caller, "other")))
+      assert.strictEqual(refused.code, 404)
+      yield* operator.deleteSession("255", caller, "default")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("ends at once, for good and everywhere when it is deleted by any of its names", () =>
@@ -275,7 +310,7 @@ describe("a session through three operators", () => {
         assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
         for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
       }
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("goes on without a lost member and takes it back when it returns", () =>
@@ -290,7 +325,7 @@ describe("a session through three operators", () => {
       b.api.setReachable(true)
       for (let i = 0; i < 6; i++) yield* pass("10 seconds")
       assert.isTrue(statusOf(world)?.clusterSessions?.["b"]?.ready)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })
 
@@ -309,7 +344,7 @@ describe("bad connects", () => {
       assert.strictEqual(error.code, code)
       assert.match(error.message, message)
       assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("of a user without certificate are refused; only a primary's identity may do that", () =>
@@ -318,7 +353,7 @@ describe("bad connects", () => {
       const error = refusedWith(yield* connect(world, request(undefined)))
       assert.strictEqual(error.code, 403)
       assert.match(error.message, /ann connects without a user certificate/)
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("to garbage in custom resources leave every other session alone", () =>
@@ -329,6 +364,6 @@ describe("bad connects", () => {
       opened(yield* connect(world, request(certificate)))
       assert.strictEqual(statusOf(world)?.phase, "Ready")
       assert.isDefined(member(world, "a").api.peek(pods, "myapp-1", "default"))
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

@@ -34,6 +34,22 @@ describe("settings", () => {
     expect(Exit.isSuccess(exit) && exit.value).toMatchObject({ host: "::", port: 443, namespace: "mirrord", fleet: undefined, requireFrontProxy: true })
   })
 
+  it("elect a leader where the pod is known, with client-go's times unless others are given", async () => {
+    const candidacyOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.candidacy : exit
+    }
+    const pod = { OPERATOR_POD_NAME: "mirrord-operator-0", OPERATOR_POD_UID: "u" }
+    expect(await candidacyOf({})).toBeUndefined()
+    expect(await candidacyOf({ OPERATOR_POD_NAME: "mirrord-operator-0" })).toBeUndefined()
+    expect(await candidacyOf(pod)).toEqual({ pod: { name: "mirrord-operator-0", uid: "u" }, times: { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 } })
+    expect(await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "60", OPERATOR_LEASE_RENEW_DEADLINE_SECS: "40" })).toMatchObject({
+      times: { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 2_000 }
+    })
+    const { message } = await refusal({ ...pod, OPERATOR_LEASE_DURATION_SECS: "8" })
+    expect(message).toMatch(/OPERATOR_LEASE_DURATION_SECS.* do not fit together: the lease duration is 8 s; it must be longer than the renew deadline of 10 s/)
+  })
+
   it("read a primary's files", async () => {
     const exit = await read({
       OPERATOR_ADDR: "127.0.0.1:3000",

@@ -1,9 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { untilStarted } from "../../../src/app/operator/starting.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
 
 const made: OperatorFacade["Service"] = {
   describe: Effect.succeed({ made: true }),
@@ -11,7 +12,7 @@ const made: OperatorFacade["Service"] = {
   issueCertificate: () => Effect.succeed("certificate"),
   listSessions: () => Effect.succeed([]),
   deleteSession: () => Effect.void,
-  deleteAllSessions: Effect.succeed(0),
+  deleteAllSessions: () => Effect.succeed(0),
   connect: () => Effect.never
 }
 const refused = new KubeError({ cluster: "c", operation: "get", reason: "Forbidden", code: 403, detail: "secrets is forbidden" })
@@ -21,7 +22,7 @@ describe("an operator that is starting", () => {
     Effect.gen(function* () {
       const facade = yield* untilStarted(Effect.fail(refused))
       const request = yield* Effect.forkChild(Effect.flip(facade.describe))
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("8 seconds")
       const error = yield* Fiber.join(request)
       assert.strictEqual(error.code, 500)
       assert.match(error.message, /still starting.*secrets is forbidden/)
@@ -36,6 +37,23 @@ describe("an operator that is starting", () => {
       const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
       yield* TestClock.adjust("4 seconds")
       yield* Deferred.succeed(ready, made)
+      assert.strictEqual(yield* Fiber.join(request), "certificate")
+    })
+  )
+
+  it.effect("is there for a request that comes when nothing stands in the way any more, however long something did", () =>
+    Effect.gen(function* () {
+      let isBack = false
+      const facade = yield* untilStarted(Effect.suspend(() => (isBack ? Effect.succeed(made) : Effect.fail(refused))))
+      for (let minute = 0; minute < 3; minute++) {
+        yield* TestClock.adjust("61 seconds")
+        const early = yield* Effect.forkChild(Effect.flip(facade.describe))
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual((yield* Fiber.join(early)).code, 500)
+      }
+      isBack = true
+      const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
+      yield* TestClock.adjust("8 seconds")
       assert.strictEqual(yield* Fiber.join(request), "certificate")
     })
   )

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "vitest"
 import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -7,6 +7,7 @@ import { memberName } from "../../../src/domain/routing/member.ts"
 import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
 import { makeSessionLocks } from "../../../src/app/sessions/session-locks.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
+import { it } from "../../support/effect-it.ts"
 
 const [a, b] = [memberName("cluster-a"), memberName("cluster-b")]
 const say = (message: ClientMessage): Uint8Array => clientMessage.encode(message)
@@ -35,7 +36,7 @@ interface Scene {
 
 /** A connection with two clusters; the client has gone through its handshake. */
 const scene = (
-  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean } = {}
+  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean; readonly hasYounger?: () => boolean } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
@@ -56,6 +57,7 @@ const scene = (
             }),
           ...(options.members === undefined ? {} : { members: options.members }),
           locks: makeSessionLocks(),
+          ...(options.hasYounger === undefined ? {} : { hasYounger: options.hasYounger }),
           isUser: options.isUser ?? true,
           terminated: Effect.callback((resume) => {
             terminate = (reason) => resume(Effect.succeed({ reason }))
@@ -94,6 +96,27 @@ describe("the shell around the router", () => {
       assert.strictEqual((yield* end)._tag, "Dropped")
       assert.isTrue(client.isClosed() && second.isClosed())
       assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("dials nobody while it is silent and its client has come again, and goes on when it is heard again", () =>
+    Effect.gen(function* () {
+      let isYoungest = false
+      const { client, redialled, second } = yield* scene({ hasYounger: () => !isYoungest })
+      // A client of which nothing came for its usual interval.
+      yield* TestClock.adjust("31 seconds")
+      second.end("reset")
+      yield* TestClock.adjust("20 seconds")
+      assert.lengthOf(redialled, 0)
+      client.receive(say({ _tag: "Ping" }))
+      yield* TestClock.adjust("15 seconds")
+      assert.lengthOf(redialled, 1)
+      // Without another one its silence tells nothing.
+      isYoungest = true
+      yield* TestClock.adjust("40 seconds")
+      redialled[0]?.end("reset")
+      yield* TestClock.adjust("2 seconds")
+      assert.lengthOf(redialled, 2)
     })
   )
 

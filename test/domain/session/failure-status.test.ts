@@ -10,7 +10,7 @@ describe("failureStatus", () => {
     expect(status("NoSuchTarget")).toMatchObject({ kind: "Status", status: "Failure", code: 404, reason: "NotFound" })
     expect(status("Forbidden")).toMatchObject({ code: 403, reason: "Forbidden" })
     expect(status("DefaultLost")).toMatchObject({ code: 410, reason: "ReconnectNotPossible" })
-    for (const reason of ["TimedOut", "ClusterLost", "Error"] as const)
+    for (const reason of ["TimedOut", "ClusterLost", "TargetNotReady", "Error"] as const)
       expect(status(reason)).toMatchObject({ code: 500 })
     for (const reason of failureReasons) expect(status(reason).message).toMatch(/cluster-a: the cause; .+\.$/u)
   })

@@ -142,6 +142,60 @@ describe("plan: start", () => {
     expect(recordedFailure(view(world))).toMatchObject({ reason: "ClusterLost" })
   })
 
+  describe("when the look that found the default lost is older than the session", () => {
+    const begun = () => {
+      const world = new SessionWorld()
+      Object.assign(world.member(a), { reachable: false, askedAt: world.now - 1 })
+      world.settle()
+      expect(world.phase()).toBe("Pending")
+      return world
+    }
+
+    it("starts as soon as a younger one finds it well", () => {
+      const world = begun()
+      world.advance(900)
+      world.member(a).reachable = true
+      world.settle()
+      for (const name of [a, b]) world.makeReady(name)
+      expect(world.phase()).toBe("Ready")
+    })
+
+    it("fails as soon as a younger one finds it lost too, which is asked for each second", () => {
+      const world = begun()
+      expect(world.plan().at(-1)).toEqual({ _tag: "RequeueAt", at: world.now + 1_000 })
+      world.member(a).askedAt = world.now
+      world.settle()
+      expect(recordedFailure(view(world))).toMatchObject({ reason: "ClusterLost" })
+    })
+
+    it("fails after 8 s without a younger one", () => {
+      const world = begun()
+      world.advance(7_999)
+      expect(world.phase()).toBe("Pending")
+      world.advance(1)
+      expect(recordedFailure(view(world))).toMatchObject({ reason: "ClusterLost" })
+    })
+
+    it("does not wait for a member that it can start without", () => {
+      const world = new SessionWorld()
+      Object.assign(world.member(b), { reachable: false, askedAt: world.now - 1 })
+      world.settle()
+      world.makeReady(a)
+      expect(world.phase()).toBe("Ready")
+    })
+
+    it("waits for each cluster where all are demanded", () => {
+      const world = new SessionWorld()
+      world.settings = { ...world.settings, sessionStart: "all" }
+      Object.assign(world.member(b), { reachable: false, askedAt: world.now - 1 })
+      world.settle()
+      expect(world.phase()).toBe("Pending")
+      world.member(b).askedAt = world.now
+      world.settle()
+      expect(recordedFailure(view(world))).toMatchObject({ reason: "ClusterLost" })
+    })
+  })
+
   it("fails after remoteSessionTimeoutSecs when the default never gets ready", () => {
     const world = new SessionWorld()
     world.advance(299_999)
@@ -309,7 +363,7 @@ describe("plan: running", () => {
     world.member(b).silentSince = world.now
     world.settle()
     expect(world.entry(b)["ready"]).toBe(true)
-    world.advance(5_000)
+    world.advance(8_000)
     expect(world.entry(b)["ready"]).toBe(false)
     world.member(b).silentSince = undefined
     world.settle()

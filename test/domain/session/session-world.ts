@@ -53,6 +53,8 @@ export class SessionWorld {
     ClusterName,
     {
       reachable: boolean
+      /** When the look at it was begun that found it lost; nothing if that is known without one. */
+      askedAt?: number
       /** Its API server answers, but nobody behind it does. */
       operatorGone?: boolean
       silentSince: number | undefined
@@ -149,9 +151,10 @@ export class SessionWorld {
   }
 
   observe(): ObservedSession {
-    const reach = (reachable: boolean): ClusterReach => ({
+    const reach = (reachable: boolean, askedAt: number | undefined): ClusterReach => ({
       reachable,
-      error: reachable ? undefined : "connection refused"
+      error: reachable ? undefined : "connection refused",
+      ...(reachable || askedAt === undefined ? {} : { askedAt })
     })
     const parent = this.view()
     return {
@@ -162,7 +165,7 @@ export class SessionWorld {
       children: new Map([...this.members.keys()].map((name) => [name, this.#observeChild(name)])),
       fleet: {
         defaultCluster: [...this.members.keys()][0],
-        clusters: new Map([...this.members].map(([name, member]) => [name, reach(member.reachable && member.operatorGone !== true)]))
+        clusters: new Map([...this.members].map(([name, member]) => [name, reach(member.reachable && member.operatorGone !== true, member.askedAt)]))
       },
       settings: this.settings,
       leaderSince: this.leaderSince,

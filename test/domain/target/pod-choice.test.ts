@@ -141,8 +141,8 @@ describe("choosePods", () => {
       const result = choosePods(list, { ...search, isLabelTarget })
       return Result.isFailure(result) ? targetFailure(result.failure) : undefined
     }
-    expect(failure([])).toMatchObject({ reason: "Error", message: expect.stringContaining("no pods") })
-    expect(failure([pod({ status: { phase: "Pending" } })])?.message).toMatch(/none of the 1 pods/u)
+    expect(failure([])).toMatchObject({ reason: "TargetNotReady", message: expect.stringContaining("no pods") })
+    expect(failure([pod({ status: { phase: "Pending" } })])).toMatchObject({ reason: "TargetNotReady", message: expect.stringMatching(/none of the 1 pods/u) })
     expect(failure([], true)?.message).toContain("app=web")
   })
 

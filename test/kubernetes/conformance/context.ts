@@ -138,6 +138,10 @@ export const runCase = async (cluster: ClusterUnderTest, item: ConformanceCase):
   const admin = new ApiClient(cluster.server, cluster.caPem, cluster.admin)
   const namespace = `case-${++counter}`
   expect((await admin.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })).code).toBe(201)
+  // The controllers of a cluster fill a new namespace at their own time; a case that lists or watches it is to see its own objects come.
+  for (const filled of [`${mapsOf(namespace)}/kube-root-ca.crt`, `/api/v1/namespaces/${namespace}/serviceaccounts/default`]) {
+    await eventually(() => admin.get(filled), ({ code }) => code === 200)
+  }
   await item.run({
     cluster,
     admin,

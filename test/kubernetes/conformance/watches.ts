@@ -1,5 +1,6 @@
 import { expect } from "vitest"
 import { asArray, at } from "../../../src/adapters/embedded/json.ts"
+import { eventually } from "../../adapters/embedded/api-client.ts"
 import { configMap, type ConformanceCase, mapsOf, meta, tableHeader } from "./context.ts"
 
 export const watchesCases: ReadonlyArray<ConformanceCase> = [
@@ -71,6 +72,8 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
       const version = meta(await admin.post(mapsOf(namespace), configMap("one")), "resourceVersion")
       await admin.post(mapsOf(namespace), configMap("two"))
       await cluster.forgetHistory?.()
+      // A server that has just started is no help yet: "storage is (re)initializing".
+      await eventually(() => admin.get(mapsOf(namespace)), ({ code }) => code === 200)
       const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(version)}`)
       expect(await watch.next()).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })
       await expect(watch.next()).rejects.toThrow("the stream ended")

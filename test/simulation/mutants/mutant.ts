@@ -78,8 +78,8 @@ export const findMistake = async (mutant: Mutant, numbers: { readonly from: numb
     const { from, to } = numbers
     const stories = spawn(process.execPath, [join(folder, teller), String(from), String(to), ...mutant.invariants], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] })
     const output = { out: "", err: "" }
-    stories.stdout.on("data", (data) => (output.out += data))
-    stories.stderr.on("data", (data) => (output.err += data))
+    stories.stdout.setEncoding("utf8").on("data", (data) => (output.out += data))
+    stories.stderr.setEncoding("utf8").on("data", (data) => (output.err += data))
     const code = await new Promise((resolve, reject) => stories.on("error", reject).on("close", resolve))
     if (code !== 0) throw new Error(`${mutant.name}: the stories could not be told:\n${output.err}`)
     const found: Finding | null = JSON.parse(output.out)

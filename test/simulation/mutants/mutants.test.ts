@@ -21,7 +21,7 @@ describe("planted mistakes", () => {
       }
     })
 
-    it(`${mistake}: story ${found.story} breaks ${found.invariant}`, { timeout: 120_000 }, async () => {
+    it(`${mistake}: story ${found.story} breaks ${found.invariant}`, { timeout: 600_000 }, async () => {
       expect(invariants).toContain(found.invariant)
       const finding = await findMistake(mutant, { from: found.story, to: found.story })
       expect(finding?.id, update).toBe(found.invariant)

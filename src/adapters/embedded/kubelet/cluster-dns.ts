@@ -1,6 +1,6 @@
 import type { KubeObject } from "../kube-object.ts"
 import { asObject, asString } from "../json.ts"
-import type { ObjectStore } from "../object-store.ts"
+import type { ObjectReader } from "./node-store.ts"
 import { pods, services } from "./resources.ts"
 import { find, isPodReady, podIpOf, podPhase } from "./store-access.ts"
 
@@ -8,7 +8,7 @@ import { find, isPodReady, podIpOf, podPhase } from "./store-access.ts"
  * The pods that a service sends traffic to: selected, running, Ready, not being deleted. `undefined`: no such
  * service.
  */
-export const servicePods = (store: ObjectStore, namespace: string, name: string): ReadonlyArray<KubeObject> | undefined => {
+export const servicePods = (store: ObjectReader, namespace: string, name: string): ReadonlyArray<KubeObject> | undefined => {
   const service = find(store, services, namespace, name)
   if (service === undefined) return undefined
   const selector = Object.entries(asObject(asObject(service["spec"])["selector"]))
@@ -20,13 +20,12 @@ export const servicePods = (store: ObjectStore, namespace: string, name: string)
 }
 
 /**
- * The cluster's names: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>` → addresses of the
- * service's
- * ready pods, as for a headless service. There are no cluster IPs here: a client that dials the answer must use the
- * target port.
+ * The cluster's names: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>` → the service's cluster IP, or where it
+ * has none, as for a headless service, the addresses of its ready pods: a client that dials these must use the target port. The embedded
+ * cluster gives no cluster IPs.
  */
 export const resolveService = (
-  store: ObjectStore,
+  store: ObjectReader,
   clusterDomain: string,
   fromNamespace: string,
   name: string
@@ -41,6 +40,8 @@ export const resolveService = (
   const [service, namespace, ...rest] = short.split(".")
   if (service === undefined || service === "" || rest.length > 0) return undefined
   if (short !== bare && namespace === undefined) return undefined
+  const clusterIp = asString(asObject(find(store, services, namespace ?? fromNamespace, service)?.["spec"])["clusterIP"])
+  if (clusterIp !== undefined && clusterIp !== "" && clusterIp !== "None") return [clusterIp]
   const found = servicePods(store, namespace ?? fromNamespace, service)
   return found?.flatMap((pod) => asString(podIpOf(pod)) ?? [])
 }

@@ -3,12 +3,12 @@ import type { ContainerSpec } from "./pod-spec.ts"
 import { configMaps, secrets } from "./resources.ts"
 import type { KubeObject } from "../kube-object.ts"
 import { isObject } from "../json.ts"
-import type { ObjectStore } from "../object-store.ts"
+import type { ObjectReader } from "./node-store.ts"
 import { find, nameOf } from "./store-access.ts"
 
 /** Where environment and volumes take their values from. */
 export interface PodSources {
-  readonly store: ObjectStore
+  readonly store: ObjectReader
   readonly pod: KubeObject
   readonly namespace: string
   readonly podIp: string
@@ -18,7 +18,7 @@ export interface PodSources {
 
 /** The decoded entries of a ConfigMap or Secret, or `undefined` if there is no such object. */
 export const readEntries = (
-  store: ObjectStore,
+  store: ObjectReader,
   kind: "ConfigMap" | "Secret",
   namespace: string,
   name: string

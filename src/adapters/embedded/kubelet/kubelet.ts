@@ -4,17 +4,18 @@ import * as fs from "node:fs/promises"
 import type { AgentTarget, Endpoint } from "../../../ports/agent-target.ts"
 import { asObject } from "../json.ts"
 import { type KubeObject, kubeTime } from "../kube-object.ts"
-import type { ObjectStore } from "../object-store.ts"
 import { AddressPool } from "./address-pool.ts"
 import { resolveService } from "./cluster-dns.ts"
 import type { LogReadOptions } from "./container-log.ts"
 import type { ImageRegistry, RunningContainer } from "./container-program.ts"
 import { type IssueToken, withServiceAccountVolume } from "./container-volumes.ts"
+import type { NodeStore, ObjectReader } from "./node-store.ts"
+import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 import { AddressBook } from "./pod-network.ts"
 import { readPodSpec } from "./pod-spec.ts"
 import { makePodWorker, type NodeContext, type PodWorker } from "./pod-worker.ts"
 import { configMaps, nodes, pods, secrets } from "./resources.ts"
-import { find, ifPresent, keyOf, nameOf, namespaceOf, podPhase, setStatus, uidOf, withConditions } from "./store-access.ts"
+import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "./store-access.ts"
 
 export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletError", {
   reason: Schema.String,
@@ -26,12 +27,14 @@ export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletErr
 }
 
 export interface KubeletOptions {
-  readonly store: ObjectStore
+  readonly store: NodeStore
   readonly nodeName: string
   /** Holds the containers' folders; created if missing, the pods' parts removed with them. */
   readonly directory: string
   /** Pods get `127.<subnet>.x.y`: 1 to 254, another one for each cluster of this machine. */
   readonly subnet: number
+  /** What the API is told instead, where it does not take these addresses. */
+  readonly addresses?: PodAddresses
   readonly images: ImageRegistry
   /** `KUBERNETES_SERVICE_HOST` and `_PORT` of every container. */
   readonly apiServer?: Endpoint
@@ -73,23 +76,14 @@ export interface Kubelet {
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
 }
 
-/**
- * Holds a deleted pod back until its programs have ended: the store itself removes pods at once. A hard removal,
- * past the
- * finalizer, ends the programs as well.
- */
-const terminationFinalizer = "stand-in-kubelet/termination"
-
-const registerNode = (options: KubeletOptions, now: number): void => {
+const registerNode = Effect.fnUntraced(function*(options: KubeletOptions, now: number) {
   const { nodeName, store } = options
   const labels = { "kubernetes.io/hostname": nodeName, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" }
-  if (find(store, nodes, undefined, nodeName) === undefined) {
-    store.create(nodes, { apiVersion: "v1", kind: "Node", metadata: { name: nodeName, labels } })
-  }
+  yield* store.register({ apiVersion: "v1", kind: "Node", metadata: { name: nodeName, labels } })
   const node = find(store, nodes, undefined, nodeName)
   if (node === undefined) return
   const resources = { cpu: "2", memory: "4Gi", pods: String(options.podCapacity ?? 110) }
-  setStatus(store, nodes, node, {
+  store.setStatus(nodes, node, {
     capacity: resources,
     allocatable: resources,
     addresses: [{ type: "InternalIP", address: "127.0.0.1" }, { type: "Hostname", address: nodeName }],
@@ -105,7 +99,7 @@ const registerNode = (options: KubeletOptions, now: number): void => {
       architecture: "amd64"
     }
   })
-}
+})
 
 const isOver = (pod: KubeObject): boolean => podPhase(pod) === "Succeeded" || podPhase(pod) === "Failed"
 
@@ -123,7 +117,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
     const clock = yield* Clock.Clock
     const now = () => clock.currentTimeMillisUnsafe()
     const clusterDomain = options.clusterDomain ?? "cluster.local"
-    const book = new AddressBook()
+    const book = new AddressBook(options.addresses ?? loopbackAddresses)
     const addresses = new AddressPool(options.subnet)
     const workers = new Map<string, PodWorker>()
     let closing = false
@@ -154,7 +148,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       now,
       limitGrace: (seconds) => closing ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds
     }
-    registerNode(options, now())
+    yield* registerNode(options, now())
 
     const fibers = yield* FiberMap.make<string>()
     // Finalizers run in reverse: the pods learn of the end before FiberMap interrupts them.
@@ -164,7 +158,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
     /** Takes a pending pod, or says in its status why not. */
     const admit = Effect.fnUntraced(function*(pod: KubeObject) {
       const refuse = (reason: string, message: string) =>
-        setStatus(store, pods, pod, {
+        store.setStatus(pods, pod, {
           phase: "Pending",
           conditions: withConditions(
             asObject(pod["status"])["conditions"],
@@ -187,12 +181,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       }
       const ip = addresses.take()
       if (ip === undefined) return refuse("Unschedulable", `no address is left in 127.${options.subnet}.0.0/16`)
-      const bound = ifPresent(() =>
-        store.modify(pods, namespaceOf(pod), nameOf(pod), (draft) => {
-          draft["spec"] = { ...asObject(draft["spec"]), nodeName }
-          draft.metadata.finalizers = [...new Set([...draft.metadata.finalizers ?? [], terminationFinalizer])]
-        })
-      )
+      const bound = yield* store.bind(pod, nodeName)
       if (bound === undefined) return addresses.release(ip)
       const worker = makePodWorker(node, bound, issueToken === undefined ? spec : withServiceAccountVolume(spec), ip)
       const uid = uidOf(pod)
@@ -200,23 +189,12 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       const ended = Effect.suspend(() => {
         workers.delete(uid)
         addresses.release(ip)
-        release(bound)
+        store.release(bound)
         // A pod that found no room may have it now.
         return closing ? Effect.void : wakePending
       })
       yield* FiberMap.run(fibers, uid, worker.run.pipe(Effect.ensuring(ended)))
     })
-
-    /** Lets the store remove a deleted pod. */
-    const release = (pod: KubeObject): void => {
-      const current = find(store, pods, namespaceOf(pod), nameOf(pod))
-      if (current?.metadata.deletionTimestamp === undefined || current.metadata.uid !== pod.metadata.uid) return
-      ifPresent(() =>
-        store.modify(pods, namespaceOf(pod), nameOf(pod), (draft) => {
-          draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((item) => item !== terminationFinalizer)
-        })
-      )
-    }
 
     const reconcile = Effect.fnUntraced(function*(namespace: string, name: string) {
       const pod = find(store, pods, namespace, name)
@@ -226,7 +204,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         else if (pod.metadata.deletionTimestamp !== undefined) yield* worker.stop
       }
       if (pod === undefined || workers.has(uidOf(pod))) return
-      if (pod.metadata.deletionTimestamp !== undefined) release(pod)
+      if (pod.metadata.deletionTimestamp !== undefined) store.release(pod)
       else if (!isOver(pod)) yield* admit(pod)
     })
     const wakePending: Effect.Effect<void> = Effect.suspend(() => {
@@ -283,7 +261,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
   })
 
 const podLogs = (
-  store: ObjectStore,
+  store: ObjectReader,
   workers: ReadonlyMap<string, PodWorker>,
   namespace: string,
   name: string,

@@ -4,6 +4,7 @@ import * as net from "node:net"
 import { Duplex } from "node:stream"
 import type { Endpoint, RedirectedConnection } from "../../../ports/agent-target.ts"
 import { ListenError } from "./container-program.ts"
+import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 
 type OnConnection = (socket: Duplex, source: Endpoint) => void
 type Accept = (connection: RedirectedConnection) => void
@@ -27,7 +28,13 @@ interface Port {
 /** Which real address serves an address of a pod, where the two differ. One for all pods of a node. */
 export class AddressBook {
   readonly #real = new Map<string, Endpoint>()
+  readonly addresses: PodAddresses
 
+  constructor(addresses: PodAddresses = loopbackAddresses) {
+    this.addresses = addresses
+  }
+
+  /** @param endpoint on the address that the pod really has */
   set(endpoint: Endpoint, real: Endpoint | undefined): void {
     const key = `${endpoint.ip}:${endpoint.port}`
     if (real === undefined) this.#real.delete(key)
@@ -35,7 +42,10 @@ export class AddressBook {
   }
 
   /** Where to dial for `endpoint`. */
-  readonly reach = (endpoint: Endpoint): Endpoint => this.#real.get(`${endpoint.ip}:${endpoint.port}`) ?? endpoint
+  readonly reach = (endpoint: Endpoint): Endpoint => {
+    const real = { ip: this.addresses.real(endpoint.ip), port: endpoint.port }
+    return this.#real.get(`${real.ip}:${real.port}`) ?? real
+  }
 }
 
 const sourceOf = (socket: net.Socket): Endpoint => ({
@@ -175,7 +185,7 @@ export class PodNetwork {
       return
     }
     this.#track(socket)
-    const destination = { ip: this.ip, port }
+    const destination = { ip: this.#book.addresses.publish(this.ip), port }
     accept({
       socket,
       source: sourceOf(socket),

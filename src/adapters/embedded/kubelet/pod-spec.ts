@@ -57,6 +57,7 @@ const Container = Schema.Struct({
     subPath: optional(Schema.String)
   }))),
   readinessProbe: optional(Probe),
+  livenessProbe: optional(Probe),
   restartPolicy: optional(Schema.String)
 })
 export type ContainerSpec = typeof Container.Type

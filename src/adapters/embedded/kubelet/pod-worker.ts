@@ -4,24 +4,24 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { AgentTarget } from "../../../ports/agent-target.ts"
 import type { KubeObject } from "../kube-object.ts"
-import type { ObjectStore } from "../object-store.ts"
 import { at } from "../json.ts"
 import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
 import { ContainerLog } from "./container-log.ts"
 import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
 import type { IssueToken } from "./container-volumes.ts"
+import type { NodeStore } from "./node-store.ts"
 import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
 import { imageName, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
-import { probeTarget, runProbe } from "./readiness-probe.ts"
+import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
 import { pods } from "./resources.ts"
-import { find, nameOf, namespaceOf, setStatus, uidOf } from "./store-access.ts"
+import { find, nameOf, namespaceOf, uidOf } from "./store-access.ts"
 import { within } from "./within.ts"
 
 /** What all pods of a node share. */
 export interface NodeContext {
-  readonly store: ObjectStore
+  readonly store: NodeStore
   readonly nodeName: string
   readonly directory: string
   readonly images: ImageRegistry
@@ -61,12 +61,16 @@ const missingRetry = Duration.millis(250)
 /** A container that ran for so long starts again without back-off. */
 const healthyRunMs = 600_000
 
-const exitCodeOf = (exit: Exit.Exit<number>): number =>
-  Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? 143 : 1
+/** Of a container that was told to end. */
+const killedExitCode = 143
 
-/** One pod on this node: its address, folders, containers and status. */
-export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, ip: string): PodWorker => {
+const exitCodeOf = (exit: Exit.Exit<number>): number =>
+  Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? killedExitCode : 1
+
+/** One pod on this node: its address, folders, containers and status. It listens on `address`. */
+export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, address: string): PodWorker => {
   const namespace = namespaceOf(pod)
+  const ip = node.book.addresses.publish(address)
   const init = (spec.initContainers ?? []).map(newContainerRecord)
   const containers = spec.containers.map(newContainerRecord)
   const stopped = Deferred.makeUnsafe<void>()
@@ -77,7 +81,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const logAll = (line: string): void => {
     for (const record of containers) record.log?.append(line)
   }
-  const network = new PodNetwork(ip, node.book, (message) => logAll(`kubelet: ${message}`))
+  const network = new PodNetwork(address, node.book, (message) => logAll(`kubelet: ${message}`))
   const sources: PodSources = {
     store: node.store,
     pod,
@@ -98,7 +102,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
 
   const publish = (): void => {
     const current = find(node.store, pods, namespace, nameOf(pod))
-    setStatus(node.store, pods, pod, podStatus({
+    node.store.setStatus(pods, pod, podStatus({
       ip,
       startedAt,
       now: node.now(),
@@ -129,7 +133,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     const probe = record.spec.readinessProbe
     const awaitSignal = signal.pipe(Effect.andThen(Effect.sync(() => void (signalled = true))), Effect.andThen(update))
     if (probe === undefined) return yield* awaitSignal
-    const target = probeTarget(probe, record.spec, ip)
+    const target = probeTarget("readinessProbe", probe, record.spec, ip)
     if ("unsupported" in target) {
       record.log?.append(`kubelet: ${target.unsupported}; the container never becomes ready`)
       return
@@ -141,6 +145,20 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     })
     yield* Effect.all([awaitSignal, probing], { concurrency: 2, discard: true })
   })
+
+  /** Ends when the container is to be started anew. */
+  const liveness = (record: ContainerRecord): Effect.Effect<void> => {
+    const probe = record.spec.livenessProbe
+    if (probe === undefined) return Effect.never
+    const target = probeTarget("livenessProbe", probe, record.spec, ip)
+    if ("unsupported" in target) {
+      record.log?.append(`kubelet: ${target.unsupported}; the container is never restarted for it`)
+      return Effect.never
+    }
+    return awaitDeath(probe, target, node.book.reach).pipe(
+      Effect.andThen(Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted")))
+    )
+  }
 
   const runOnce = Effect.fnUntraced(function*(record: ContainerRecord, env: ReadonlyMap<string, string>) {
     const program = node.images.get(imageName(record.spec.image))
@@ -201,7 +219,10 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     }
     return yield* Effect.scoped(Effect.gen(function*() {
       yield* Effect.forkScoped(readiness(record, signal))
-      return yield* Effect.suspend(() => program(context))
+      // In a fiber of its own, so that its end is waited for whoever ends it.
+      const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), { startImmediately: true })
+      yield* Effect.forkScoped(Effect.andThen(liveness(record), Fiber.interrupt(running)))
+      return yield* Fiber.join(running)
     })).pipe(
       Effect.onExit((exit) => Effect.sync(() => ended(exit))),
       Effect.catchCause((cause) => Effect.succeed(exitCodeOf(Exit.failCause(cause))))

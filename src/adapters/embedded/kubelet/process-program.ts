@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "./container-program.ts"
+import { reapWithUs } from "./reaper.ts"
 import { within } from "./within.ts"
 
 export interface ProcessProgramOptions {
@@ -11,6 +12,8 @@ export interface ProcessProgramOptions {
    * so here.
    */
   readonly command: (container: ContainerContext) => readonly [string, ...ReadonlyArray<string>]
+  /** Variables instead of the container's own, for what a process that is not confined must be told otherwise. */
+  readonly env?: (container: ContainerContext) => Readonly<Record<string, string>>
   /** The container is ready once a line of its output matches. Without it the pod's readinessProbe alone decides. */
   readonly readyWhen?: (line: string) => boolean
 }
@@ -31,6 +34,8 @@ const signal = (child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void => {
 
 const track = (child: ChildProcess): void => {
   alive.add(child)
+  const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
+  child.once("exit", ended)
   child.once("close", () => alive.delete(child))
   if (hooked) return
   hooked = true
@@ -49,7 +54,7 @@ const runProcess = Effect.fnUntraced(function*(options: ProcessProgramOptions, c
   const [executable, ...args] = options.command(container)
   const child = spawn(executable, args, {
     cwd: container.root,
-    env: Object.fromEntries(container.env),
+    env: { ...Object.fromEntries(container.env), ...options.env?.(container) },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true
   })

@@ -1,14 +1,14 @@
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
-import * as net from "node:net"
 import type { Endpoint } from "../../../ports/agent-target.ts"
 import { asObject, asObjects } from "../json.ts"
 import type { KubeObject } from "../kube-object.ts"
-import type { ObjectStore } from "../object-store.ts"
 import { servicePods } from "./cluster-dns.ts"
+import type { ObjectReader } from "./node-store.ts"
 import { portNumber, readPodSpec } from "./pod-spec.ts"
 import { services } from "./resources.ts"
 import { find, nameOf, podIpOf } from "./store-access.ts"
+import { TcpForwarder } from "./tcp-forwarder.ts"
 
 export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("ServiceEntryError", {
   service: Schema.String,
@@ -37,7 +37,7 @@ const targetOf = (service: KubeObject, port: number, pod: KubeObject): Endpoint 
  * @param reach where a pod's address is really served (`Kubelet.reach`)
  */
 export const serviceEntry = (
-  store: ObjectStore,
+  store: ObjectReader,
   namespace: string,
   service: string,
   port: number,
@@ -58,35 +58,14 @@ export const serviceEntry = (
       const target = current === undefined || pod === undefined ? undefined : targetOf(current, port, pod)
       return target === undefined ? undefined : reach(target)
     }
-    const sockets = new Set<net.Socket>()
-    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      const to = next()
-      const pod = to === undefined
-        ? undefined
-        : net.connect({ host: to.ip, port: to.port, allowHalfOpen: true, noDelay: true })
-      for (const socket of [client, pod]) {
-        if (socket === undefined) continue
-        sockets.add(socket)
-        socket.on("error", () => undefined)
-        socket.once("close", (hadError) => {
-          sockets.delete(socket)
-          // After an orderly end the other side may still have bytes to send.
-          if (hadError || !socket.readableEnded) (socket === client ? pod : client)?.destroy()
-        })
-      }
-      if (pod === undefined) client.destroy()
-      else client.pipe(pod).pipe(client)
-    })
+    const forwarder = new TcpForwarder(next)
+    const { server } = forwarder
     yield* Effect.acquireRelease(
       Effect.callback<void, ServiceEntryError>((resume) => {
         server.once("error", (error) => resume(Effect.fail(fail(error.message))))
         server.listen(0, "127.0.0.1", () => resume(Effect.void))
       }),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          for (const socket of sockets) socket.destroy()
-        })
+      () => Effect.sync(() => forwarder.close())
     )
     const address = server.address()
     if (address === null || typeof address === "string") return yield* fail("the proxy has no address")

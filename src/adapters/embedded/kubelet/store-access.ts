@@ -1,6 +1,7 @@
 import { asObject, asObjects, jsonEqual } from "../json.ts"
 import type { KubeObject, OwnerReference, ResourceRef } from "../kube-object.ts"
 import type { ObjectStore } from "../object-store.ts"
+import type { ObjectReader } from "./node-store.ts"
 import { ApiError } from "../status-error.ts"
 
 /**
@@ -17,7 +18,7 @@ export const ifPresent = <A>(access: () => A): A | undefined => {
   }
 }
 
-export const find = (store: ObjectStore, ref: ResourceRef, namespace: string | undefined, name: string) =>
+export const find = (store: ObjectReader, ref: ResourceRef, namespace: string | undefined, name: string) =>
   ifPresent(() => store.get(ref, namespace, name))
 
 /** Changes the object's status if it is still the one with this `uid` and the change is one. */

@@ -1,5 +1,5 @@
 import { configMaps } from "../../../domain/resources/core-kinds.ts"
-import { operatorNamespace } from "../world/operator-host.ts"
+import { operatorNamespace } from "../world/operator-replica.ts"
 import type { World } from "../world/world.ts"
 
 export const ledgerName = "mirrord-operator-debts"

@@ -10,6 +10,8 @@ import { strictClient } from "./n1-strict-client.ts"
 import { oneAgentPerPod } from "./n10-one-agent-per-pod.ts"
 import { namesAreValid } from "./n11-names-are-valid.ts"
 import { retryAfter } from "./n12-retry-after.ts"
+import { onlyLeadersAct } from "./n13-only-leaders-act.ts"
+import { oneLabelledLeader } from "./n14-one-labelled-leader.ts"
 import { noDefects } from "./n2-no-defects.ts"
 import { heartbeats } from "./n3-heartbeats.ts"
 import { restIsQuiet } from "./n4-rest-is-quiet.ts"
@@ -44,6 +46,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   noSecretsTold,
   readyForWhatIsSeen,
   noCallFromTheDead,
+  onlyLeadersAct,
   readyIsComplete,
   noFlipFlop,
   noHammering,
@@ -52,6 +55,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   namesAreValid,
   retryAfter,
   // What must be so once all is well.
+  oneLabelledLeader,
   clientsComeBack,
   desiredIsActual,
   deadSessionsGo,

@@ -15,33 +15,49 @@ const isMaimed = (world: World): boolean => {
   return isGone || needed.some((name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0)
 }
 
-/** Failures.md L5. What is a fault: whatever the story did to the world, until it is settled; and operators that are gone. */
+/**
+ * Failures.md L5. Who is connected loses its session only after a fault: whatever the story did to the world, until it is settled.
+ * Who asks while nothing is wrong, and until the answer nothing goes wrong, is not refused for good, whatever was wrong before.
+ */
 export const clientsComeBack: Invariant = {
   id: "L5",
-  sentence: "A client that keeps trying is connected again, or is told that its session is over.",
+  sentence: "A client that keeps trying is connected again, or is told that its session is over; who asks while nothing is wrong is not refused.",
   begin: (world) => {
     let isFaulty = false
     /** Connections died without a word. */
     let isSilenced = false
     const refusals = new Map<string, number | undefined>()
+    /** Clients that wait for the answer to a connect request, if nothing has been wrong since their first one. */
+    const hopeful = new Set<string>()
+    const known = new Set<string>()
     return {
       on: (event) => {
         switch (event._tag) {
+          case "ClientAsks":
+            if (!known.has(event.client) && world().isWell) hopeful.add(event.client)
+            known.add(event.client)
+            return undefined
           case "Fault":
+            hopeful.clear()
             isFaulty = true
             isSilenced ||= event.kind === "half-open"
             return undefined
           case "Operator":
-            if (event.change !== "started") isFaulty = true
+            if (event.change === "started") return undefined
+            hopeful.clear()
+            isFaulty = true
             return undefined
           case "ClientRefused":
             refusals.set(event.client, event.code)
             return undefined
           case "ClientEnded": {
             const { client, message, rule } = event
-            if (rule === undefined || isFaulty || world().faultPlans.length > 0 || isMaimed(world())) return undefined
-            if (losses.has(rule)) return `${client} lost its session although nothing was wrong: ${message}.`
-            if (rule !== "operator-api §1.8.6") return undefined
+            if (rule === undefined || isMaimed(world())) return undefined
+            if (losses.has(rule)) {
+              const isExplained = isFaulty || world().faultPlans.length > 0
+              return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`
+            }
+            if (rule !== "operator-api §1.8.6" || !hopeful.has(client)) return undefined
             const code = refusals.get(client)
             return code !== undefined && answersOfSubstance.has(code) ? undefined : `${client} was refused although nothing was wrong: ${message}.`
           }

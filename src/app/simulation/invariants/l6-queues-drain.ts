@@ -1,3 +1,4 @@
+import { events } from "../../../domain/events/event-object.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
@@ -36,8 +37,9 @@ export const queuesDrain: Invariant = {
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
         if (resource === mirrordClusterSessions.plural && (verb === "create" || verb === "delete") && isLeftOut(world(), call.name)) return undefined
         // A watch whose version is too old starts again from a list: that is how it goes on.
+        // An Event tells of what happened, which is counted itself; that none is told at rest is asked by N4.
         // What is not there may stay away, and is looked for now and then; a ledger is made when there is something to note.
-        const isWork = verb === "create" || verb === "delete" ? resource !== "subjectaccessreviews" && resource !== "configmaps" : outcome !== "ok" && outcome !== "Gone" && !((verb === "get" || verb === "patch") && outcome === "NotFound")
+        const isWork = verb === "create" || verb === "delete" ? resource !== "subjectaccessreviews" && resource !== "configmaps" && !(resource === events.plural && outcome === "ok") : outcome !== "ok" && outcome !== "Gone" && !((verb === "get" || verb === "patch") && outcome === "NotFound")
         if (isWork) last.set(`${operator}: ${verb} ${resource} in ${to}: ${outcome}`, { at: event.at, to })
         return undefined
       },

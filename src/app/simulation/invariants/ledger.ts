@@ -2,7 +2,7 @@ import { jobs, pods } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
-import { operatorNamespace } from "../world/operator-host.ts"
+import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -31,7 +31,7 @@ const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<strin
   const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
   const left = children(world, cluster, isMeddled)
   const made = objects.peekAll(jobs)
-  const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.namespace === operatorNamespace)
+  const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.namespace === operatorNamespace && metadata.labels?.["app"] !== "mirrord-operator")
   const { agents } = kubelet
   const subscribed = agents.flatMap(({ agent, name: agentName }) => [...agent.subscribedPorts].map((port) => `${agentName}:${port}`))
   const traffic = agents.reduce((sum, { agent }) => sum + agent.openTraffic, 0)
@@ -52,19 +52,20 @@ const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<strin
  * that slept at a time, as some sleep for a moment only.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
-  [...world.clusters.values()].flatMap(({ host, name, server }) => {
-    const { process } = host
+  [...world.clusters.values()].flatMap(({ host, name, server }) => host.replicas.flatMap(({ holdings, holdsLease, process }) => {
     const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions].some((kind) => server.objects.peekAll(kind).length > 0)
     if (process === undefined || hasSessions) return []
-    const held = [...host.holdings].map(([kind, count]) => `${kind}: ${count}`)
+    const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
     // What never ends: the primary pays debts, and looks after each cluster, of which one that is away is moreover listed again and again.
-    const usual = name === world.primary.name ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length : 0
+    const asPrimary = name === world.primary.name ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length : 0
+    // Who leads renews its Lease and looks after its label, who stands by looks at the Lease and does nothing else.
+    const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
     const sleeping = sleepers.get(process.name) ?? 0
     return [
       ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
       ...(sleeping > usual ? [`timers of ${process.name}: ${sleeping}, of which it needs ${usual}`] : [])
     ]
-  }).map((text) => `Left over: ${text}.`)
+  })).map((text) => `Left over: ${text}.`)
 
 /**
  * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections, watches, debts. What may
@@ -80,8 +81,8 @@ export const ledger: Invariant = {
     /** Of each operator process since the world was well; undefined before. */
     let fewestSleepers: Map<string, number> | undefined
     const countSleepers = (): void => {
-      for (const { host: { process } } of world().clusters.values()) {
-        if (process !== undefined) fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
+      for (const { host: { processes } } of world().clusters.values()) {
+        for (const process of processes) fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
       }
     }
     const forget = (process: string): void => {

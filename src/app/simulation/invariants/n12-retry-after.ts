@@ -1,3 +1,4 @@
+import { debtsOf } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 
 const sessionKinds: ReadonlySet<string> = new Set(["mirrordmulticlustersessions", "mirrordclustersessions"])
@@ -5,13 +6,16 @@ const writes: ReadonlySet<string> = new Set(["create", "patch", "delete"])
 
 /**
  * Writes only: several readers of one process may want the same list. A primary that is a workload cluster too has two writers of its own
- * cluster's children, who do not know of each other.
+ * cluster's children, who do not know of each other. Nor does the ledger of debts know, when a child is handed over to it, what was
+ * answered before: its first try is its own.
  */
 export const retryAfter: Invariant = {
   id: "N12",
   sentence: "What a server has asked to wait for is not tried again sooner.",
-  begin: () => {
+  begin: (world) => {
     const until = new Map<string, number>()
+    /** Debts of which the ledger has had its first try. */
+    const tried = new Set<string>()
     return {
       on: (event) => {
         if (event._tag === "Operator") until.clear()
@@ -26,6 +30,10 @@ export const retryAfter: Invariant = {
           return undefined
         }
         const left = (until.get(key) ?? 0) - event.at
+        if (left > 0 && verb === "delete" && !tried.has(key) && debtsOf(world()).get(name) === to) {
+          tried.add(key)
+          return undefined
+        }
         return left > 0 ? `The operator of ${operator} tries to ${verb} ${name} in ${to} again ${left} ms too soon.` : undefined
       }
     }

@@ -43,7 +43,7 @@ export const heartbeats: Invariant = {
         }
         if (event._tag !== "Called" || !isHeartbeat(event.call)) return undefined
         const { call, process } = event
-        const { skew } = world().cluster(call.operator).host
+        const skew = world().cluster(call.operator).host.skewOf(process)
         // An object that was made anew under its name has a heartbeat of its own.
         const { metadata } = call.body as { readonly metadata?: { readonly uid?: string } }
         const key = `${process} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`

@@ -1,7 +1,10 @@
+import { leases } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { events } from "../../../domain/events/event-object.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
+import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isHeartbeat } from "./n3-heartbeats.ts"
@@ -9,6 +12,9 @@ import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
 
 /** Ms of rest before the moment that is looked at. */
 const rest = 60_000
+
+/** The session that a call is about; of an Event the one that it tells of. */
+const aboutOf = ({ name, resource }: PortCall): string => (resource === events.plural ? (name.split(".")[0] ?? name) : name)
 
 /**
  * Failures.md classes 10 and 11: a controller that wakes itself by its own status write, lists whose order changes. A parent that failed
@@ -23,11 +29,13 @@ export const restIsQuiet: Invariant = {
       on: (event) => {
         if (event._tag !== "Called") return undefined
         const { call, process } = event
-        const { name, resource, to, verb } = call
+        const { resource, to, verb } = call
+        const name = aboutOf(call)
         if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
-        if (resource === "subjectaccessreviews") return undefined
+        // Whoever leads renews its lease for as long as it does.
+        if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
-        if (resource === mirrordClusterSessions.plural && isLeftOut(world(), name)) return undefined
+        if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name)) return undefined
         const heartbeat = isHeartbeat(call)
         writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, { at: event.at, name, to, heartbeat })
         return undefined

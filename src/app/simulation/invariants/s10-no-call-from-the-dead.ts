@@ -1,20 +1,24 @@
 import type { Invariant } from "./invariant.ts"
 
 /**
- * Failures.md S10, on what exists: there is one replica and no lease, so its epoch ends when its process crashes, ends, is paused or is
- * replaced. A call that such a process made before may still arrive. With leader election a process that lost its lease counts
- * as over too.
+ * Failures.md S10. A process's time ends when it crashes, ends, is paused or is replaced; a call that it made before may still arrive. What a
+ * replica may do that is not the leader is another invariant's.
  */
 export const noCallFromTheDead: Invariant = {
   id: "S10",
   sentence: "No call is made by an operator process whose time is over.",
   begin: () => {
+    /** By cluster, and replica where there are several: the process that runs. */
     const current = new Map<string, string>()
+    /** Of every process: where it belongs. */
+    const replicas = new Map<string, string>()
     const paused = new Set<string>()
     return {
       on: (event) => {
         if (event._tag === "Operator") {
-          const { change, cluster, process } = event
+          const { change, process, replica } = event
+          const cluster = replica === undefined ? event.cluster : `${event.cluster} ${replica}`
+          replicas.set(process, cluster)
           if (change === "started") {
             const before = current.get(cluster)
             current.set(cluster, process)
@@ -27,7 +31,7 @@ export const noCallFromTheDead: Invariant = {
         }
         if (event._tag !== "Called") return undefined
         const { call, process } = event
-        const alive = current.get(call.operator)
+        const alive = current.get(replicas.get(process) ?? call.operator)
         const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
         if (alive !== process) return `${process} calls ${what} in ${call.to}, but ${alive ?? "nobody"} is the operator of ${call.operator} now.`
         return paused.has(process) ? `${process} calls ${what} in ${call.to} while it is paused.` : undefined

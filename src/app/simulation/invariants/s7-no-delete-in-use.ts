@@ -79,9 +79,9 @@ export const noDeleteInUse: Invariant = {
             if (uid !== undefined && uid !== parent.metadata.uid) return undefined
             // The TTL runs from a heartbeat, which is older than the last word by up to its interval.
             if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 800) return undefined
-            // What its operator says cannot reach it now.
+            // What its operator says cannot reach it now, or not soon.
             const { clients, network, plan } = world()
-            if (!network.isOpen(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
+            if (!network.isPrompt(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
             const text = `${process} deletes ${call.name} while ${use.client} is connected and heard it ${event.at - use.heardAt} ms ago.`
             suspicions.set(use, { text, due: event.at + farewell })
             return undefined

@@ -1,3 +1,4 @@
+import { leases } from "../../../domain/resources/core-kinds.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
@@ -18,6 +19,12 @@ const parentText = (object: KubeObject): string => {
   return [isLeaving ? `${phase} (being deleted)` : phase, ...clusters].join(" ")
 }
 
+/** The pod that holds a Lease, and the epoch. */
+const holderOf = (lease: KubeObject | undefined): string => {
+  const { holderIdentity = "", leaseTransitions } = (lease?.["spec"] ?? {}) as { readonly holderIdentity?: string; readonly leaseTransitions?: number }
+  return holderIdentity === "" ? "" : `${holderIdentity.split("_")[0]} of epoch ${leaseTransitions}`
+}
+
 /** One line of a transcript; nothing for what a reader would skip. */
 export const describeEvent = (event: WorldEvent): string | undefined => {
   switch (event._tag) {
@@ -27,6 +34,10 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
         if (after === undefined) return `${event.cluster}: parent gone`
         const text = parentText(after)
         return before !== undefined && parentText(before) === text ? undefined : `${event.cluster}: parent ${text}`
+      }
+      if (ref.plural === leases.plural) {
+        const [was, is] = [holderOf(before), holderOf(after)]
+        return was === is ? undefined : `${event.cluster}: ${is === "" ? "nobody leads" : `${is} leads`}`
       }
       if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
         return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`

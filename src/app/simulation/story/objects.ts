@@ -7,7 +7,7 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { childName, parentName } from "../../../domain/session/names.ts"
 import { sessionId } from "../../../domain/session/session-id.ts"
-import { operatorNamespace } from "../world/operator-host.ts"
+import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster } from "../world/world.ts"
 

@@ -25,7 +25,7 @@ export const onProcesses =
       return (run) =>
         withCluster(run, cluster, ({ host, kubelet }) => {
           const agents = kubelet.agents.map(({ process }) => process)
-          const operator = host.process === undefined ? [] : [host.process]
+          const operator = host.processes
           act(what === "agent" ? { what, cluster, all: agents, each: agents } : { what, cluster, all: operator, each: [host] }, run)
         })
     })

@@ -14,6 +14,8 @@ export interface RandomStoryOptions {
   readonly sessions: number
   /** The acts end when about so much time has passed. */
   readonly minutes: number
+  /** Whether some operators have replicas that elect a leader; true unless given. */
+  readonly elections?: boolean
 }
 
 /** Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is not. */
@@ -27,9 +29,12 @@ const primary = "primary"
 type Act = Extract<Verb, { readonly kind: "act" }>
 type RandomAct = Act & Required<Pick<Act, "random">>
 
-const acts: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
+const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
   verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
 )
+/** Those of every story come first: a story without elections is the same as if there were none. */
+const acts = allActs.filter(({ random }) => random.ofElected !== true)
+const electedActs = allActs.filter(({ random }) => random.ofElected === true)
 /** How much more often than usual each verb comes: time passes between acts in every story, sessions start in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
@@ -38,7 +43,18 @@ const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
 interface Setup {
   readonly clusters: readonly [string, ...ReadonlyArray<string>]
   readonly primary: string
+  /** Clusters whose operators have replicas. */
+  readonly elected: ReadonlyArray<string>
   readonly lines: ReadonlyArray<string>
+}
+
+/** Which operators have two replicas. */
+const electedArbitrary = fc.constantFrom<ReadonlyArray<"primary" | "member">>([], [], ["primary"], ["member"], ["primary", "member"], [], [], [], [])
+
+const withReplicas = (setup: Setup, which: ReadonlyArray<"primary" | "member">): Setup => {
+  // The same cluster may be both.
+  const elected = [...new Set(which.map((one) => (one === "primary" ? setup.primary : setup.clusters[0])))]
+  return { ...setup, elected, lines: [...setup.lines, ...elected.map((name) => `replicas ${name} 2`)] }
 }
 
 const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
@@ -68,6 +84,7 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
       return {
         clusters: [first, ...rest],
         primary: primaryIsDefault ? (names[chosen] ?? first) : primary,
+        elected: [],
         lines: [...lines, ...settings.filter((line) => line !== "")]
       }
     })
@@ -90,13 +107,14 @@ class Teller {
 
   /** One line of a verb; tells whether it has one to say now. */
   say(verb: RandomAct, random: RandomStream): boolean {
-    const { clusters, primary } = this.#setup
+    const { clusters, elected, primary } = this.#setup
     const [first, ...rest] = clusters
     const started: Array<string> = []
     const draw: Draw = {
       random,
       clusters,
       primary,
+      elected,
       places: clusters.includes(primary) ? clusters : [primary, first, ...rest],
       sessions: this.#sessions,
       newSession: () => {
@@ -130,7 +148,7 @@ class Teller {
 
   /** One line of any verb. */
   tell(random: RandomStream): void {
-    this.#sayOf(acts, random)
+    this.#sayOf(this.#setup.elected.length > 0 ? [...acts, ...electedActs] : acts, random)
   }
 }
 
@@ -153,9 +171,12 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         minLength: options.minutes > usualRandomStory.minutes ? mostActs(options.minutes) : leastActs,
         maxLength: mostActs(options.minutes),
         size: "max"
-      })
+      }),
+      // Drawn last, so that whether there is an election changes nothing else.
+      elected: electedArbitrary
     })
-    .map(({ acts: seeds, begin, seed, setup, weights }) => {
+    .map(({ acts: seeds, begin, elected, seed, setup: drawn, weights }) => {
+      const setup = withReplicas(drawn, options.elections === false ? [] : elected)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
         const verb = named(name)

@@ -28,6 +28,8 @@ export interface Draw {
   readonly primary: string
   /** All clusters, the primary included. */
   readonly places: readonly [string, ...ReadonlyArray<string>]
+  /** Those whose operators elect a leader. */
+  readonly elected: ReadonlyArray<string>
   /** Sessions that the story has started so far. */
   readonly sessions: ReadonlyArray<string>
   /** A session's name that is not taken. */
@@ -52,6 +54,11 @@ export type Verb = {
       /** Reads the words after the verb's name, or says which is wrong and what would be right. */
       readonly read: (words: ReadonlyArray<string>) => Result.Result<(run: StoryRun) => void, string>
       /** How random stories use it: how often, compared to the others, and with which words; nothing where it makes no sense now. */
-      readonly random?: { readonly weight: number; readonly line: (draw: Draw) => string | undefined }
+      readonly random?: {
+        readonly weight: number
+        readonly line: (draw: Draw) => string | undefined
+        /** Only for stories in which leaders are elected. */
+        readonly ofElected?: true
+      }
     }
 )

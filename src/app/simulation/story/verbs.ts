@@ -15,6 +15,7 @@ import { images } from "./verbs/images.ts"
 import { kill } from "./verbs/kill.ts"
 import { kubectl } from "./verbs/kubectl.ts"
 import { latency } from "./verbs/latency.ts"
+import { leader } from "./verbs/leader.ts"
 import { leave } from "./verbs/leave.ts"
 import { mirror } from "./verbs/mirror.ts"
 import { pause } from "./verbs/pause.ts"
@@ -22,6 +23,7 @@ import { ping } from "./verbs/ping.ts"
 import { pods } from "./verbs/pods.ts"
 import { primary } from "./verbs/primary.ts"
 import { read } from "./verbs/read.ts"
+import { replicas } from "./verbs/replicas.ts"
 import { request } from "./verbs/request.ts"
 import { reset } from "./verbs/reset.ts"
 import { resolve } from "./verbs/resolve.ts"
@@ -48,6 +50,7 @@ import { watch } from "./verbs/watch.ts"
 export const verbs: ReadonlyArray<Verb> = [
   cluster,
   primary,
+  replicas,
   start,
   ttl,
   timeout,
@@ -80,6 +83,7 @@ export const verbs: ReadonlyArray<Verb> = [
   pause,
   resume,
   comeBack,
+  leader,
   skew,
   stop,
   restart,

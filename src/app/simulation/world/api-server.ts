@@ -53,6 +53,8 @@ export class ApiServer {
   /** By uid, when its last event arrives that was late, and when the last of all does, epoch ms. */
   readonly #due = new Map<string, number>()
   #lastDue = -Infinity
+  /** When the last call is answered that was to be slow, epoch ms. */
+  #slowUntil = -Infinity
   readonly #random: RandomStream
 
   constructor(options: ApiServerOptions) {
@@ -66,6 +68,11 @@ export class ApiServer {
 
   get isDown(): boolean {
     return this.#down
+  }
+
+  /** Whether it answers, its watches tell everything at once, and everything has been told and answered that was late. */
+  get isWell(): boolean {
+    return !this.#down && !this.objects.isMuted && this.#watchDelay.ms === 0 && this.#options.kernel.now > Math.max(this.#lastDue, this.#slowUntil)
   }
 
   /** Stops it: connections are refused; watches, and sessions' connections to the operator behind it, break. */
@@ -90,6 +97,7 @@ export class ApiServer {
       Effect.callback<A, KubeError>((resume) => {
         const { call: numbered, fault } = caller.call({ ...call, to: cluster })
         if (caller.process.state === "dead") return
+        if (fault?._tag === "Slow") this.#thinks(fault.ms)
         let isOver = false
         const finish = (result: Answer<A>): void => {
           if (isOver) return
@@ -116,32 +124,32 @@ export class ApiServer {
       })
 
     const { objects } = this
-    const plain = (verb: PortCall["verb"], ref: ResourceRef, name: string, body?: object, subresource?: "status") =>
-      ({ verb, resource: ref.plural, name, body, subresource }) as const
+    const plain = (verb: PortCall["verb"], ref: ResourceRef, place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {}, body?: object, subresource?: "status") =>
+      ({ verb, group: ref.group, resource: ref.plural, namespace: place.namespace, name: place.name ?? "", body, subresource }) as const
     return {
       cluster,
       get: (ref, name, namespace) =>
-        request(plain("get", ref, name), (answer) => {
+        request(plain("get", ref, { name, namespace }), (answer) => {
           if (ref.plural === mirrordOperators.plural) this.#options.describeOperator(answer)
           else answer(objects.get(ref, name, namespace))
         }),
       list: (ref, selection) =>
-        request(plain("list", ref, ""), (answer, staleBy) => answer(Result.succeed(objects.list(ref, selection, staleBy)))),
+        request(plain("list", ref, selection), (answer, staleBy) => answer(Result.succeed(objects.list(ref, selection, staleBy)))),
       create: (ref, object, namespace) =>
-        request(plain("create", ref, (object as KubeObject).metadata?.name ?? "", object), (answer) => {
+        request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
           if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
           else answer(objects.create(ref, object, namespace, kernel.now))
         }),
       mergePatch: (ref, name, patch, options) =>
-        request(plain("patch", ref, name, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
+        request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
       delete: (ref, name, options) =>
-        request(plain("delete", ref, name, options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
+        request(plain("delete", ref, { ...options, name }, options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
       watch: (ref, resourceVersion, selection) => {
         const opened = Effect.gen({ self: this }, function* () {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
           const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
           const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => failQueue(queue, error))
-          const stop = yield* request<() => void>(plain("watch", ref, ""), (answer) => {
+          const stop = yield* request<() => void>(plain("watch", ref, selection), (answer) => {
             const started = objects.watch(ref, resourceVersion, selection, {
               event: (event) =>
                 this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
@@ -212,6 +220,7 @@ export class ApiServer {
       case undefined:
         return serve(back, 0)
       case "Slow":
+        this.#thinks(fault.ms)
         return void this.#options.kernel.after(fault.ms, () => serve(back, 0))
       case "Stale":
         return serve(back, verb === "list" ? fault.by : 0)
@@ -225,6 +234,11 @@ export class ApiServer {
         return serve(() => back(Result.fail(error)), 0)
       }
     }
+  }
+
+  /** A call takes so many ms from now on. */
+  #thinks(ms: number): void {
+    this.#slowUntil = Math.max(this.#slowUntil, this.#options.kernel.now + ms)
   }
 
   /** What a watch's client does about a server that says nothing for too long. */

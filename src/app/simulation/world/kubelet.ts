@@ -5,7 +5,7 @@ import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { ApiServer } from "./api-server.ts"
-import { operatorNamespace } from "./operator-host.ts"
+import { operatorNamespace } from "./operator-replica.ts"
 import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
 import type { WorldEvent } from "./world-event.ts"
 
@@ -75,6 +75,12 @@ export class Kubelet {
     for (const { process } of this.agents) process.resume()
   }
 
+  /** Whether images can be pulled, pods are ready, agents think fast and run. That there are no pods may be somebody's wish. */
+  get isWell(): boolean {
+    const isReady = this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined).length === this.podsOf("myapp").length
+    return this.pullProblem === undefined && this.agentDelay === usualAgentDelay && isReady && this.agents.every(({ process }) => process.state === "running")
+  }
+
   get agents(): ReadonlyArray<RunningAgent> {
     return [...this.#agents.values()]
   }
@@ -89,10 +95,12 @@ export class Kubelet {
   /** As the garbage collector does with what was made for an owner that is gone already. */
   #collectIfOrphan(ref: ResourceRef, { metadata }: KubeObject): void {
     const { objects } = this.#options.server
-    const owners = metadata.ownerReferences ?? []
-    if (owners.length === 0 || owners.some(({ uid }) => objects.has(uid))) return
+    const isOrphan = ({ ownerReferences = [] }: KubeObject["metadata"]): boolean => ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => objects.has(uid))
+    if (!isOrphan(metadata)) return
     this.#options.kernel.after(collectAfter, () => {
-      if (objects.peek(ref, metadata.name, metadata.namespace)?.metadata.uid === metadata.uid) objects.erase(ref, metadata.name, metadata.namespace)
+      // Somebody else may have become an owner meanwhile, or an owner may have been made.
+      const now = objects.peek(ref, metadata.name, metadata.namespace)?.metadata
+      if (now !== undefined && now.uid === metadata.uid && isOrphan(now)) objects.erase(ref, metadata.name, metadata.namespace)
     })
   }
 

@@ -19,12 +19,16 @@ const localLatency = 1
 /** One-way delay between places unless a story says otherwise, ms. */
 const usualLatency: readonly [number, number] = [5, 25]
 
+const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean => open && bandwidth === Infinity && most <= usualLatency[1]
+
 /** What connects the places: delays, one-way and two-way cuts, slow links. */
 export class Network {
   readonly #kernel: Kernel
   readonly #random: RandomStream
   readonly #routes = new Map<string, Route>()
   readonly #connections = new Set<NetworkConnection>()
+  /** When the last packet arrives that takes longer than usual, epoch ms. */
+  #lateUntil = -Infinity
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -42,6 +46,21 @@ export class Network {
 
   isOpen(from: Place, to: Place): boolean {
     return from === to || this.#route(from, to).open
+  }
+
+  /** Whether what is sent there now arrives within the usual time. */
+  isPrompt(from: Place, to: Place): boolean {
+    return from === to || (isUsual(this.#route(from, to)) && this.#kernel.now > this.#lateUntil)
+  }
+
+  /** Whether everything passes everywhere as at the beginning, and everything has arrived that was held up before. */
+  get isWell(): boolean {
+    return this.#kernel.now > this.#lateUntil && [...this.#routes.values()].every(isUsual) && this.connections.every(({ isSilent }) => !isSilent())
+  }
+
+  /** A packet is sent that arrives then, epoch ms. */
+  underWay(arrival: number): void {
+    if (arrival > this.#kernel.now + usualLatency[1]) this.#lateUntil = Math.max(this.#lateUntil, arrival)
   }
 
   /** Nothing passes from here to there any more; what is under way still arrives. */
@@ -94,7 +113,11 @@ export class Network {
 
   /** One packet that stands alone; waits where the route is cut. */
   send(from: Place, to: Place, run: () => void, owner?: Owner): void {
-    this.whenOpen(from, to, () => void this.#kernel.after(this.delay(from, to), run, owner))
+    this.whenOpen(from, to, () => {
+      const delay = this.delay(from, to)
+      this.underWay(this.#kernel.now + delay)
+      this.#kernel.after(delay, run, owner)
+    })
   }
 
   register(connection: NetworkConnection): Cancel {
@@ -120,6 +143,8 @@ export interface NetworkConnection {
   readonly reset: () => void
   /** What is sent is lost from now on, and nobody is told. */
   readonly goSilent: () => void
+  /** Whether it did, and one of its ends has not noticed yet. */
+  readonly isSilent: () => boolean
 }
 
 /** One direction of a connection: what is sent arrives in order, later while the route is cut, never after {@link Flow.stop}. */
@@ -161,6 +186,7 @@ export class Flow {
   #schedule(bytes: number, run: () => void): void {
     const { now } = this.#kernel
     this.#lastArrival = Math.max(this.#lastArrival, now + this.#network.delay(this.#from, this.#to, bytes))
+    this.#network.underWay(this.#lastArrival)
     this.#kernel.after(this.#lastArrival - now, () => { if (!this.#stopped) run() }, this.#receiver)
   }
 }

@@ -165,7 +165,8 @@ export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions)
       isSilent = true
       there.stop()
       back.stop()
-    }
+    },
+    isSilent: () => isSilent
   }
   const unregister = network.register(connection)
   // The kernel of a machine whose process died resets its connections.

@@ -24,4 +24,8 @@ export const errorKinds: Readonly<Record<string, CallFault>> = {
 }
 
 /** Decides what goes wrong with a call; the first that has an opinion is heard. */
-export type FaultPlan = (call: PortCall) => CallFault | undefined
+export interface FaultPlan {
+  (call: PortCall): CallFault | undefined
+  /** Whether nothing is wrong with calls on its account; without it something is until all faults end. */
+  readonly isOver?: () => boolean
+}

@@ -147,6 +147,7 @@ export class SimClient {
 
   /** Without the first connection there is no session: its refusal is the end. */
   #connectFirst(opened: () => void): void {
+    this.#options.emit({ _tag: "ClientAsks", client: this.name })
     this.#connect({
       opened,
       refused: (code, reason, message) => this.#end("operator-api §1.8.6", `${code ?? "no answer"} ${reason}: ${message}`)
@@ -160,6 +161,7 @@ export class SimClient {
       this,
       {
         caller: { user, groups: ["developers"], extra: {} },
+        checked: "proxy",
         namespace,
         target,
         sessionId: sessionId.toString(),

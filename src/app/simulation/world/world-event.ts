@@ -10,7 +10,10 @@ export interface PortCall {
   readonly index: number
   readonly to: string
   readonly verb: "get" | "list" | "watch" | "create" | "patch" | "delete" | "link" | "dial"
+  readonly group: string
   readonly resource: string
+  readonly namespace: string | undefined
+  /** Empty where a whole collection is meant. */
   readonly name: string
   readonly subresource: "status" | undefined
   /** The object, patch or delete options that are sent. */
@@ -21,14 +24,16 @@ export interface PortCall {
 export type WorldEvent =
   | { readonly _tag: "Called"; readonly call: PortCall; readonly process: string }
   | { readonly _tag: "Answered"; readonly call: PortCall; readonly outcome: "ok" | KubeErrorReason; readonly retryAfterMs?: number }
-  /** The operator process of a cluster. */
-  | { readonly _tag: "Operator"; readonly cluster: string; readonly process: string; readonly change: "started" | "crashed" | "paused" | "resumed" | "ended"; readonly detail?: string }
+  /** An operator process of a cluster. `replica` counts from 0 and is missing where no leader is elected. */
+  | { readonly _tag: "Operator"; readonly cluster: string; readonly process: string; readonly replica?: number; readonly change: "started" | "crashed" | "paused" | "resumed" | "ended"; readonly detail?: string }
   | { readonly _tag: "Committed"; readonly cluster: string; readonly commit: Commit }
   | { readonly _tag: "Log"; readonly process: string; readonly line: LogLine }
   | { readonly _tag: "AgentStarted" | "AgentEnded"; readonly cluster: string; readonly agent: string; readonly pod: string }
   /** A new client connection of an agent, and its end. `connection` is unique in the world. */
   | { readonly _tag: "AgentConnected" | "AgentDisconnected"; readonly cluster: string; readonly agent: string; readonly connection: number }
   | { readonly _tag: "AgentHeard" | "AgentSaid"; readonly cluster: string; readonly agent: string; readonly connection: number; readonly bytes: Uint8Array }
+  /** A user's first connect request, and that of the internal proxy after the command line's: their refusals are final. */
+  | { readonly _tag: "ClientAsks"; readonly client: string }
   /** A client's socket. `connection` is unique in the world. */
   | { readonly _tag: "ClientConnected"; readonly client: string; readonly connection: number; readonly sessionId: bigint }
   | { readonly _tag: "ClientRefused"; readonly client: string; readonly code: number | undefined; readonly reason: string; readonly message: string }

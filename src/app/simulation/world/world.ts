@@ -10,7 +10,8 @@ import { ApiServer } from "./api-server.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { Kubelet } from "./kubelet.ts"
 import { Network } from "./network.ts"
-import { envoy, OperatorHost, operatorNamespace } from "./operator-host.ts"
+import { OperatorHost } from "./operator-host.ts"
+import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 import type { FaultPlan } from "./port-calls.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
@@ -41,6 +42,8 @@ export interface WorldPlan {
   readonly remoteSessionTimeoutSecs: number
   /** ms between two pings of a client. */
   readonly pingInterval: number
+  /** Clusters whose operators elect a leader, and how many replicas they have. In all others one process runs, without election. */
+  readonly replicas: Readonly<Record<string, number>>
 }
 
 export const usualPlan = {
@@ -48,7 +51,8 @@ export const usualPlan = {
   sessionTtlSecs: defaultSessionTimes.sessionTtlSecs,
   remoteSessionTimeoutSecs: defaultSessionTimes.remoteSessionTimeoutSecs,
   pingInterval: 30_000,
-  primary: "primary"
+  primary: "primary",
+  replicas: {}
 } as const
 
 /** A cluster of the world: its API server, its nodes, its operator. */
@@ -153,6 +157,15 @@ export class World {
     this.#comingFaults.add(cancel)
   }
 
+  /**
+   * Whether nothing is wrong anywhere, from now on until somebody does something. What was wrong before may still be believed by whoever
+   * has not looked since, and what is gone for ever, or never was, is not wrong.
+   */
+  get isWell(): boolean {
+    const isQuiet = this.#comingFaults.size === 0 && this.faultPlans.every(({ isOver }) => isOver?.() === true)
+    return isQuiet && this.network.isWell && [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
+  }
+
   /** Ends all faults: links, servers, clocks and operators are well again, but for what is gone for ever. */
   heal(): void {
     this.faultPlans.length = 0
@@ -164,8 +177,7 @@ export class World {
       server.objects.setMuted(false)
       server.delayWatches(0, false)
       kubelet.heal()
-      host.setSkew(0)
-      host.resume()
+      host.heal()
     }
     for (const client of this.clients.values()) client.process.resume()
   }
@@ -221,7 +233,10 @@ export class World {
       network,
       cluster: name,
       emit: (event) => {
-        if (event._tag === "Committed") kubelet.committed(event.commit)
+        if (event._tag === "Committed") {
+          kubelet.committed(event.commit)
+          host.committed(event.commit)
+        }
         emit(event)
       },
       describeOperator: (answer) => host.describe(answer),
@@ -234,6 +249,7 @@ export class World {
       emit,
       server,
       fleet: name === this.plan.primary ? this.#fleet() : undefined,
+      replicas: this.plan.replicas[name],
       member: (member) => this.clusters.get(member),
       dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),
       faults: () => (call) => {

@@ -1,4 +1,4 @@
-import { assert, it } from "@effect/vitest"
+import { assert, it } from "vitest"
 import { ContainerLog } from "../../../../src/adapters/embedded/kubelet/container-log.ts"
 
 const collect = async (lines: AsyncIterable<string>): Promise<ReadonlyArray<string>> => {

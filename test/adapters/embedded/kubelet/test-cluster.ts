@@ -7,6 +7,7 @@ import * as path from "node:path"
 import type { Duplex } from "node:stream"
 import type { ContainerProgram } from "../../../../src/adapters/embedded/kubelet/container-program.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../src/adapters/embedded/kubelet/kubelet.ts"
+import { localNodeStore } from "../../../../src/adapters/embedded/kubelet/node-store.ts"
 import { namespaces, pods } from "../../../../src/adapters/embedded/kubelet/resources.ts"
 import { isPodReady } from "../../../../src/adapters/embedded/kubelet/store-access.ts"
 import { startWorkloadControllers } from "../../../../src/adapters/embedded/kubelet/workload-controllers.ts"
@@ -31,7 +32,7 @@ export const newStore = (): ObjectStore => {
 export const testCluster = (
   subnet: number,
   images: Readonly<Record<string, ContainerProgram>>,
-  options: Partial<KubeletOptions> = {}
+  options: Partial<Omit<KubeletOptions, "store">> & { readonly store?: ObjectStore } = {}
 ): Effect.Effect<TestCluster, never, Scope.Scope> =>
   Effect.gen(function*() {
     const store = options.store ?? newStore()
@@ -41,13 +42,13 @@ export const testCluster = (
     )
     yield* startWorkloadControllers(store)
     const kubelet = yield* startKubelet({
-      store,
       nodeName: "node-1",
       directory,
       subnet,
       images: new Map(Object.entries(images)),
       restartBackOff: { initial: "10 millis", max: "40 millis" },
-      ...options
+      ...options,
+      store: localNodeStore(store)
     })
     return { store, kubelet, directory }
   }).pipe(Effect.orDie)

@@ -35,7 +35,7 @@ describe("braid simulate", () => {
     const headings = firstTrace.split("\n").filter((line) => line.startsWith('{"_tag":"Story"'))
     expect(json(headings).map(({ number, seed }) => [number, seed])).toEqual(Array.from({ length: 12 }, (_, i) => [i + 1, `5/${i + 1}`]))
     expect(readdirSync(folder).filter((name) => name.includes(".parts-"))).toEqual([])
-  }, 120_000)
+  })
 
   it("draws other stories from another seed", async () => {
     const of = async (seed: string) => {
@@ -43,7 +43,7 @@ describe("braid simulate", () => {
       return read(`${seed}.jsonl`)
     }
     expect((await of("1")) === (await of("2"))).toBe(false)
-  }, 120_000)
+  })
 
   it("writes JSON lines only, one per story in their order, and the counts last", async () => {
     const { err, lines } = await simulate(folder, ["--seed", "1", "--stories", "5", "--json", "--trace", "t.jsonl.gz"])
@@ -54,7 +54,7 @@ describe("braid simulate", () => {
     expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(5)
     const trace = gunzipSync(readFileSync(`${folder}/t.jsonl.gz`)).toString("utf8").trimEnd().split("\n")
     expect(json(trace).filter(({ _tag }) => _tag === "Story")).toHaveLength(5)
-  }, 120_000)
+  })
 
   it("shows a scenario's transcript and ends with 0", async () => {
     const file = write("right.txt", ...right)
@@ -63,7 +63,7 @@ describe("braid simulate", () => {
     expect(lines.some((line) => line.endsWith("s1 connected"))).toBe(true)
     expect(lines.at(-1)).toBe("1 passed, 0 failed")
     expect(code).toBe(0)
-  }, 60_000)
+  })
 
   it("shrinks a story that fails, shows what broke, and writes it down so that it can be replayed", async () => {
     const file = write("wrong.txt", "# seed: abc", ...wrong)
@@ -84,7 +84,7 @@ describe("braid simulate", () => {
     const again = await simulate(folder, ["--scenario", saved])
     expect(again.out).toMatch(/BROKEN expect: /)
     expect(again.code).toBe(1)
-  }, 120_000)
+  })
 
   it("does not take another broken expectation for a shorter form of the first one", async () => {
     const file = write("cut.txt", "cluster a default", "cluster b", "session s1", "steal s1 80", "tick 5s", "cut primary b", "request b → s1")
@@ -92,7 +92,7 @@ describe("braid simulate", () => {
     // Without a session the workload would answer, which is another failure.
     expect(out).toMatch(/✗ scenario cut\.txt: expect: [^✗]*should be answered by s1, but: not answered/)
     expect(read("simulation-failures/expect-scenario-cut.txt.txt")).toMatch(/^session s1$/m)
-  }, 120_000)
+  })
 
   it("tells a failure in JSON", async () => {
     const { code, lines } = await simulate(folder, ["--scenario", write("wrong.txt", ...wrong), "--json"])
@@ -101,7 +101,7 @@ describe("braid simulate", () => {
     expect(failure).toMatchObject({ story: 1, ok: false, seed: "1", violation: { id: "expect" }, lines: shortest })
     expect(failure?.["replay"]).toBe(`npm run simulate -- --scenario ${String(failure?.["file"])}`)
     expect(last).toMatchObject({ passed: 0, failed: 1 })
-  }, 120_000)
+  })
 
   it("sweeps over every call of a story, and replays one run of the sweep", async () => {
     const file = write("short.txt", "cluster a default primary", "tick 1s")
@@ -115,7 +115,7 @@ describe("braid simulate", () => {
     const saved = write("one.txt", `# sweep: ${String(crash?.["name"]).replace("scenario short.txt, ", "")}`, ...read(file).trimEnd().split("\n"))
     const { out } = await simulate(folder, ["--scenario", saved])
     expect(out).toMatch(/operator a crashed/)
-  }, 300_000)
+  })
 
   it("goes on for ever until Ctrl-C, with new seeds, and then sums up", async () => {
     const { code, lines } = await simulate(folder, ["--forever", "--seed", "8", "--stories", "2", "--json"], /"seed":"10\/1"/)
@@ -124,13 +124,13 @@ describe("braid simulate", () => {
     const last = values.at(-1)
     expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(values.length - 1)
     expect(code).toBe(last?.["failed"] === 0 ? 0 : 1)
-  }, 120_000)
+  })
 
   it("is no success if Ctrl-C ends a run that had an end", async () => {
     const { code, lines } = await simulate(folder, ["--stories", "100000", "--json"], /"story":2/)
     expect(json(lines).at(-1)).toHaveProperty("passed")
     expect(code).toBe(130)
-  }, 120_000)
+  })
 
   it.each([
     [["--stories", "0"], "simulate: --stories: \"0\" is not a whole number from 1 to 1000000000\n"],
@@ -142,11 +142,11 @@ describe("braid simulate", () => {
     const { code, err } = await simulate(folder, args)
     expect(err).toContain(message)
     expect(code).toBe(1)
-  }, 60_000)
+  })
 
   it("refuses a scenario with mistakes: line, verb, nearest verb", async () => {
     const { code, err, out } = await simulate(folder, ["--scenario", write("bad.txt", "cluster a default", "sesion s1")])
     expect(err).toBe('simulate: bad.txt: line 2: there is no verb "sesion"; the nearest is session\n')
     expect([code, out]).toEqual([1, ""])
-  }, 60_000)
+  })
 })

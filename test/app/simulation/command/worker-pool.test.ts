@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import type { Answer, Work } from "../../../../src/app/simulation/command/work.ts"
 import { makeWorkerPool } from "../../../../src/app/simulation/command/worker-pool.ts"
+import { untilTrue } from "../../../support/until-true.ts"
 
 const story = (...lines: ReadonlyArray<string>): Work => ({
   _tag: "Run",
@@ -45,7 +46,7 @@ describe("worker processes", () => {
       )
     )
     expect(answers.map((answer) => (answer._tag === "Ran" ? answer.outcome.virtualMs : undefined))).toEqual([1_001_000, 1_002_000])
-    await expect.poll(workers).toEqual([])
+    await untilTrue("the end of all workers", () => workers().length === 0)
   })
 
   // Several times: a process's exit and the closing of its channel are told in either order.
@@ -56,7 +57,7 @@ describe("worker processes", () => {
         Effect.gen(function* () {
           const pool = yield* makeWorkerPool(1)
           const kill = Effect.promise(async () => {
-            await expect.poll(workers).toHaveLength(1)
+            await untilTrue("a worker", () => workers().length === 1)
             workers().forEach((pid) => process.kill(pid, "SIGKILL"))
           })
           const [lost] = yield* Effect.all([pool.run(endless), kill], { concurrency: 2 })

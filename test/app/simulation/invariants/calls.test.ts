@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
 import { noDefects } from "../../../../src/app/simulation/invariants/n2-no-defects.ts"
 import { heartbeats } from "../../../../src/app/simulation/invariants/n3-heartbeats.ts"
 import { oneAgentPerPod } from "../../../../src/app/simulation/invariants/n10-one-agent-per-pod.ts"
@@ -29,6 +30,15 @@ describe("N12", () => {
     expect(find(retryAfter, [...told, called(5_000, write)])).toBeUndefined()
     expect(find(retryAfter, [...told, called(1_000, { ...write, name: "mc-other" })])).toBeUndefined()
     expect(find(retryAfter, [...asked(0, write, "TooManyRequests"), called(1, write)])).toBeUndefined()
+  })
+  it("excuses the first try of the ledger for a child that was handed over to it, and no other", () => {
+    const end = { verb: "delete", resource: children, name: child, to: "a" } as const
+    const refused = asked(0, end, "TooManyRequests").map((event) => (event._tag === "Answered" ? { ...event, retryAfterMs: 5_000 } : event))
+    const world = makeWorld()
+    expect(find(retryAfter, [...refused, called(1_000, end)], world)).toContain("4000 ms too soon")
+    world.primary.server.objects.write(configMaps, "mirrord-operator-debts", { data: { [child]: JSON.stringify({ cluster: "a", parentUid: "u" }) } }, "mirrord", 0)
+    expect(find(retryAfter, [...refused, called(1_000, end)], world)).toBeUndefined()
+    expect(find(retryAfter, [...refused, called(1_000, end), called(2_000, end)], world)).toContain("3000 ms too soon")
   })
 })
 
@@ -77,6 +87,10 @@ describe("S7", () => {
     const ended = at(101_500, { _tag: "ClientEnded", client: "s1", rule: "§6.1 E", message: "the session was closed: over" })
     expect(find(noDeleteInUse, [connected, heard, called(101_000, { verb: "delete" }), ended, later], world())).toBeUndefined()
     expect(find(noDeleteInUse, [connected, called(101_000, { verb: "delete" }), later], world())).toBeUndefined()
+    const slow = world()
+    slow.network.setBandwidth("primary", "laptop-s1", 1)
+    slow.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId })
+    expect(find(noDeleteInUse, [connected, heard, called(101_000, { verb: "delete" }), later], slow)).toBeUndefined()
     expect(find(noDeleteInUse, [connected, heard, at(100_500, { _tag: "Step", text: "delete session s1" }), called(101_000, { verb: "delete" }), later], world())).toBeUndefined()
   })
 })

@@ -135,11 +135,27 @@ describe("L5", () => {
     expect(find(clientsComeBack, [lost])).toContain("although nothing was wrong")
     expect(find(clientsComeBack, [at(0, { _tag: "Fault", kind: "cut", text: "" }), lost])).toBeUndefined()
   })
+  const asks = at(0, { _tag: "ClientAsks", client: "s1" })
+  const refused = (code: number) => at(0, { _tag: "ClientRefused", client: "s1", code, reason: "", message: "" })
+  const ended = at(1, { _tag: "ClientEnded", client: "s1", rule: "operator-api §1.8.6", message: "refused" })
+  const well = (): World => {
+    const world = makeWorld()
+    world.pass(1_000)
+    expect(world.isWell).toBe(true)
+    return world
+  }
   it("takes an answer of substance to a first connect, and no other", () => {
-    const refused = (code: number) => at(0, { _tag: "ClientRefused", client: "s1", code, reason: "", message: "" })
-    const ended = at(1, { _tag: "ClientEnded", client: "s1", rule: "operator-api §1.8.6", message: "refused" })
-    expect(find(clientsComeBack, [refused(404), ended])).toBeUndefined()
-    expect(find(clientsComeBack, [refused(500), ended])).toContain("was refused")
+    expect(find(clientsComeBack, [asks, refused(404), ended], well())).toBeUndefined()
+    expect(find(clientsComeBack, [asks, refused(500), ended], well())).toContain("was refused")
+  })
+  it("takes no refusal for what was wrong before, and any for what is or goes wrong", () => {
+    const fault = at(0, { _tag: "Fault", kind: "cut", text: "" })
+    const crashed = at(0, { _tag: "Operator", cluster: "a", process: "operator-a-1", change: "crashed" })
+    expect(find(clientsComeBack, [fault, crashed, asks, refused(500), ended], well())).toContain("was refused")
+    for (const trouble of [fault, crashed]) expect(find(clientsComeBack, [asks, trouble, refused(500), ended], well())).toBeUndefined()
+    const world = well()
+    world.network.cut("primary", "b")
+    expect(find(clientsComeBack, [asks, refused(500), ended], world)).toBeUndefined()
   })
   it("finds a client that still waits", () => {
     const world = makeWorld()
@@ -163,6 +179,13 @@ describe("L6 and N4", () => {
     const write = called(now(world) - 1_000, { verb: "patch", subresource: "status", body: { status: { phase: "Ready" } } })
     expect(findAtRest(restIsQuiet, world, "healed", [write])[0]).toContain(`patch ${mirrordMultiClusterSessions.plural} ${parent} in primary, 1 s ago`)
   })
+  it("find an Event about a session to which nothing happens", () => {
+    const world = served()
+    const told = (name: string, ago: number) => [called(now(world) - ago, { verb: "patch", resource: "events", name, body: { count: 7 } })]
+    expect(findAtRest(restIsQuiet, world, "healed", told(`${parent}.19a001`, 1_000))[0]).toContain(`patch events ${parent} in primary, 1 s ago`)
+    expect(findAtRest(restIsQuiet, world, "healed", told(`${parent}.19a001`, 61_000))).toEqual([])
+    expect(findAtRest(restIsQuiet, world, "left", told("mc-gone.19a001", 1_000))[0]).toContain("patch events mc-gone")
+  })
   it("take heartbeats while the client is connected, and not when all have left", () => {
     const world = served()
     const beat = called(now(world) - 1_000, { verb: "patch", subresource: "status", body: { status: { connectedTimestamp: "x" } } })
@@ -180,6 +203,18 @@ describe("N7", () => {
     expect(find(requestsAnswered, [entered, answered("client", "from s1: /1")], world)).toContain("from a client")
     expect(find(requestsAnswered, [entered, answered("workload", "hello from b: GET /0")], world)).toContain("hello from b")
     expect(find(requestsAnswered, [entered, answered("workload", "hello from a: GET /0"), answered("workload", "hello from a: GET /0")], world)).toContain("answered twice")
+  })
+  it("finds a request that is dropped, or waits, while nothing is wrong", () => {
+    const world = served()
+    const early = at(world.now, { _tag: "Step", text: "tick 2s" })
+    const calm = [called(world.now, {}), early, called(world.now + 1_000, {})]
+    const enters = { ...entered, at: world.now + 2_000 }
+    const drops = { ...answered("client", "mirrord-agent: the request was dropped"), status: 502, at: world.now + 2_100 }
+    const left = at(world.now + 2_050, { _tag: "ClientLost", client: "s1", connection: 1, reason: "connection reset" })
+    expect(find(requestsAnswered, [...calm, enters, drops], world)).toContain("is answered by 502 although nothing was wrong")
+    expect(find(requestsAnswered, [...calm, enters, called(world.now + 13_000, {})], world)).toContain("has waited for 11 s although nothing was wrong")
+    expect(find(requestsAnswered, [...calm, enters, left, drops], world)).toBeUndefined()
+    expect(find(requestsAnswered, [{ ...enters, at: world.now }, { ...drops, at: world.now + 1 }], world)).toBeUndefined()
   })
   it("finds a request that nobody answers", () => {
     const world = served()

@@ -21,7 +21,7 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
       `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/cache</cachedir></fontconfig>`
     )
     const env = { ...process.env, FONTCONFIG_PATH: `${folder}/fonts` }
-    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env })
+    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env, timeout: 250_000 })
     return {
       browser,
       stop: async () => {

@@ -23,6 +23,7 @@ afterAll(async () => {
 
 const open = async (options: { readonly colorScheme?: "light" | "dark"; readonly hasTouch?: boolean } = {}) => {
   const page = await browser.browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
+  page.setDefaultTimeout(150_000)
   const problems: Array<string> = []
   const requests: Array<string> = []
   page.on("pageerror", ({ message }) => problems.push(message))

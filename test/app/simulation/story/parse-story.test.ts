@@ -39,6 +39,7 @@ describe("parseStory", () => {
   it("reads setup lines into the plan, and acts with their lines", () => {
     const read = parseStory("7", ["start all", "ttl 5s", "timeout 2m", "ping 10s", "primary boss", "cluster a default", "cluster b pods 3", "", "tick 1s # a comment"])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
+      replicas: {},
       seed: "7",
       sessionStart: "all",
       sessionTtlSecs: 5,

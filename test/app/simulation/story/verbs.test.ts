@@ -75,6 +75,12 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["pause a", '"a" is none of operator, agent'],
   ["resume operator", '"" is not a cluster\'s name'],
   ["return a", '"a" should be operator'],
+  ["replicas a none", '"none" is not a number of replicas'],
+  ["replicas a 0", '"0" is not a number of replicas: write 1 or more'],
+  ["leader a sleeps", '"sleeps" is none of dies, stops, is-cut'],
+  ["leader a dies for 5s", '"for 5s" is too much'],
+  ["leader a stops 5s", '"5s" should be for'],
+  ["leader a is-cut for long", '"long" is not a duration'],
   ["skew operator a 10m", '"10m" is neither +<duration> nor -<duration>: write +10m'],
   ["skew operator a +soon", '"soon" is not a duration'],
   ["stop operator a", '"operator" should be server'],
@@ -129,7 +135,7 @@ describe("verbs", () => {
 
   it("draw random lines that they can read", () => {
     const random = new RandomStream("lines")
-    const draw: Draw = { random, clusters: ["a", "b"], primary: "primary", places: ["primary", "a", "b"], sessions: ["s1", "s2"], newSession: () => "s3" }
+    const draw: Draw = { random, clusters: ["a", "b"], primary: "primary", places: ["primary", "a", "b"], elected: ["primary"], sessions: ["s1", "s2"], newSession: () => "s3" }
     for (const verb of verbs) {
       if (verb.kind === "setup" || verb.random === undefined) continue
       for (let i = 0; i < 100; i++) {
@@ -142,7 +148,7 @@ describe("verbs", () => {
   })
 
   it("draw nothing about sessions while there is none", () => {
-    const draw: Draw = { random: new RandomStream("none"), clusters: ["a"], primary: "a", places: ["a"], sessions: [], newSession: () => "s1" }
+    const draw: Draw = { random: new RandomStream("none"), clusters: ["a"], primary: "a", places: ["a"], elected: [], sessions: [], newSession: () => "s1" }
     const drawn = verbs.flatMap((verb) => (verb.kind === "act" && verb.random !== undefined ? [verb.random.line(draw)] : []))
     expect(drawn.filter((line) => line !== undefined && /undefined/.test(line))).toEqual([])
   })
@@ -158,6 +164,7 @@ describe("lines about what is not there", () => {
     ["env s9 → a", "there is no session s9"],
     ["crash agent a", "no agent runs in a"],
     ["resume operator a", "no operator of a is paused"],
+    ["leader a dies", "no leader is elected in a"],
     ["return operator a", "the operator of a is not gone"],
     ["restart server a", "the API server of a is up"],
     ["kubectl a delete child s9", "there is no such child in a"],

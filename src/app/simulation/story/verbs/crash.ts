@@ -1,6 +1,7 @@
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
+import type { FaultPlan } from "../../world/port-calls.ts"
 import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"
 
 /** `+3`: the third call from now on. */
@@ -31,7 +32,7 @@ export const crash: Verb = {
       if (rest.length === 0) {
         return (run) =>
           withCluster(run, cluster, ({ host }) => {
-            if (host.process === undefined) return nothingHappens(run, `no operator runs in ${cluster}`)
+            if (host.processes.length === 0) return nothingHappens(run, `no operator runs in ${cluster}`)
             run.fault("operator crash", `the operator of ${cluster} dies`)
             host.crash("killed")
           })
@@ -45,7 +46,9 @@ export const crash: Verb = {
         withCluster(run, cluster, ({ host }) => {
           const index = host.calls + ahead - 1
           run.fault("operator crash", `the operator of ${cluster} will die ${when} call ${index}`)
-          run.world.faultPlans.push((call) => (call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined))
+          const plan: FaultPlan = (call) => (call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined)
+          // Until it dies nothing is wrong, and then everybody sees it.
+          run.world.faultPlans.push(Object.assign(plan, { isOver: () => true }))
         })
     }),
   random: {

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { type CallFault, errorKinds } from "../../world/port-calls.ts"
+import { type CallFault, errorKinds, type FaultPlan } from "../../world/port-calls.ts"
 import { duration, exactly, nameWord, oneOf, wholeNumber } from "../words.ts"
 
 /** Beside those of a sweep: a refusal that does not pass by itself. */
@@ -45,13 +45,15 @@ export const errors: Verb = {
           const until = isCount ? Infinity : world.now + amount
           let calls = isCount ? amount : Infinity
           run.fault(`call ${second}`, `calls to ${cluster} go wrong: ${second}`)
-          world.faultPlans.push((call) => {
-            if (call.to !== cluster || world.now >= until || calls <= 0) return undefined
+          const isOver = (): boolean => world.now >= until || calls <= 0
+          const plan: FaultPlan = (call) => {
+            if (call.to !== cluster || isOver()) return undefined
             if ((from !== undefined && call.operator !== from) || (verb !== undefined && call.verb !== verb)) return undefined
             if (probability < 1 && !random.chance(probability)) return undefined
             calls--
             return fault
-          })
+          }
+          world.faultPlans.push(Object.assign(plan, { isOver }))
         })
     }),
   random: {

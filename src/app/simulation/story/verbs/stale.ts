@@ -2,6 +2,7 @@ import { Result } from "effect"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
+import type { FaultPlan } from "../../world/port-calls.ts"
 import { duration, exactly, nameWord, nothingMore, wholeNumber } from "../words.ts"
 
 export const stale: Verb = {
@@ -24,7 +25,9 @@ export const stale: Verb = {
           const { world } = run
           const until = world.now + time
           run.fault("stale lists", `lists of ${cluster} are ${by} writes old`)
-          world.faultPlans.push((call) => (call.to === cluster && call.verb === "list" && world.now < until ? { _tag: "Stale", by } : undefined))
+          const isOver = (): boolean => world.now >= until
+          const plan: FaultPlan = (call) => (call.to === cluster && call.verb === "list" && !isOver() ? { _tag: "Stale", by } : undefined)
+          world.faultPlans.push(Object.assign(plan, { isOver }))
         })
     }),
   random: { weight: 2, line: (draw) => `stale ${draw.random.pick(draw.places)} ${draw.random.pick([1, 3, 10])} for ${aDuration(draw)}` }

@@ -1,0 +1,13 @@
+// @ts-check
+// Writes the Containerfile of the operator's image.
+import { readFileSync, writeFileSync } from "node:fs"
+import { containerfile } from "./image.mjs"
+
+if (process.argv.includes("--help")) {
+  console.log(`node scripts/generate-containerfile.mjs
+
+Writes Containerfile as scripts/image.mjs describes the image, with the version of package.json. \`npm run check\` compares.`)
+} else {
+  const root = new URL("..", import.meta.url)
+  writeFileSync(new URL("Containerfile", root), containerfile(JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version))
+}

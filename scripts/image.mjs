@@ -1,0 +1,56 @@
+// @ts-check
+/**
+ * The operator's image: what it is made of, and its Containerfile. `npm run build` stages the same tree, so that it can be looked at
+ * and started without a container engine.
+ */
+
+export const image = {
+  /** The chart's `operator.image`; the tag is the version. */
+  name: "ghcr.io/braid-operator/braid",
+  /** Brings npm, which installs the dependencies. The Node that runs is the one of `base`. */
+  builder: "docker.io/library/node:24-trixie-slim",
+  /** Node 24 and the libraries that it needs; no shell, no package manager. */
+  base: "gcr.io/distroless/nodejs24-debian13:nonroot",
+  node: "/nodejs/bin/node",
+  /** `nonroot` of distroless images. Every file can be read by everybody, so any other user will do, too. */
+  user: 65532,
+  /** Where the tree stands in the image. */
+  root: "/app",
+  entry: "src/app/braid.ts",
+  /** What the tree holds of the repository; the packages that it needs at run time come on top. `crds` are for the playground. */
+  files: ["LICENSE", "crds", "package.json", "src"],
+  /** What only building it needs. */
+  buildFiles: ["package-lock.json", ".npmrc", "scripts"]
+}
+
+/** Where `npm run build` stages the tree. */
+export const staged = "dist/image"
+
+const builtIn = "/build"
+
+/** @param {string} version */
+export const containerfile = (version) => `# Written by scripts/generate-containerfile.mjs from scripts/image.mjs.
+#   docker build --file Containerfile --tag ${image.name}:${version} .
+# It runs with a read-only root file system, as the chart has it, and writes to /tmp alone.
+
+FROM ${image.builder} AS build
+WORKDIR ${builtIn}
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+${[...image.files, ...image.buildFiles]
+  .filter((file) => !/^package|^\.npmrc$/u.test(file))
+  .toSorted()
+  .map((file) => `COPY ${file} ${file}`)
+  .join("\n")}
+RUN npm run build
+
+FROM ${image.base}
+LABEL org.opencontainers.image.title="braid" \\
+      org.opencontainers.image.description="One mirrord session over many Kubernetes clusters" \\
+      org.opencontainers.image.licenses="MIT" \\
+      org.opencontainers.image.version="${version}"
+COPY --from=build --chown=0:0 ${builtIn}/${staged} ${image.root}
+WORKDIR ${image.root}
+USER ${image.user}:${image.user}
+ENTRYPOINT ["${image.node}", "${image.root}/${image.entry}"]
+`

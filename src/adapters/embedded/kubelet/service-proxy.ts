@@ -1,0 +1,86 @@
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { Endpoint } from "../../../ports/agent-target.ts"
+import type { ObjectReader } from "./node-store.ts"
+import { endpointSlices, services } from "./resources.ts"
+import { servedPorts, type ServedPort } from "./service-endpoints.ts"
+import { TcpForwarder } from "./tcp-forwarder.ts"
+
+const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
+
+/** One port of a cluster IP that has somebody behind it. */
+class OpenPort {
+  #endpoints: ReadonlyArray<Endpoint>
+  #turn = 0
+  readonly forwarder: TcpForwarder
+
+  constructor(endpoints: ReadonlyArray<Endpoint>, reach: (endpoint: Endpoint) => Endpoint) {
+    this.#endpoints = endpoints
+    this.forwarder = new TcpForwarder(() => {
+      const endpoint = this.#endpoints[this.#turn++ % Math.max(1, this.#endpoints.length)]
+      return endpoint === undefined ? undefined : reach(endpoint)
+    })
+  }
+
+  serve(endpoints: ReadonlyArray<Endpoint>): void {
+    this.#endpoints = endpoints
+  }
+}
+
+/**
+ * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as there is a ready
+ * endpoint, so that a Service without one refuses connections, and passes bytes on to the endpoints in turn. Connections that exist
+ * go on when their endpoint leaves the Service. A port that this user may not bind (below 1024 without privilege) is left out, with
+ * a warning.
+ *
+ * @param reach where a pod's address is really served (`Kubelet.reach`)
+ */
+export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const open = new Map<string, OpenPort>()
+    const left = new Set<TcpForwarder>()
+    const warned = new Set<string>()
+    const context = yield* Effect.context<never>()
+    const warn = ({ service, at }: ServedPort, reason: string): void => {
+      if (warned.has(keyOf(at))) return
+      warned.add(keyOf(at))
+      Effect.runForkWith(context)(Effect.logWarning(`service proxy: ${service} has no ${keyOf(at)}: ${reason}`))
+    }
+    const listen = (port: ServedPort): void => {
+      const opened = new OpenPort(port.endpoints, reach)
+      const key = keyOf(port.at)
+      open.set(key, opened)
+      opened.forwarder.server.on("error", (error) => {
+        if (open.get(key) === opened) open.delete(key)
+        warn(port, error.message)
+      })
+      opened.forwarder.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
+    }
+    const reconcile = (): void => {
+      const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(({ endpoints }) => endpoints.length > 0)
+      const keys = new Set(wanted.map(({ at }) => keyOf(at)))
+      for (const [key, port] of open) {
+        if (keys.has(key)) continue
+        open.delete(key)
+        left.add(port.forwarder)
+        port.forwarder.stop()
+      }
+      for (const port of wanted) {
+        const known = open.get(keyOf(port.at))
+        if (known === undefined) listen(port)
+        else known.serve(port.endpoints)
+      }
+    }
+    for (const ref of [services, endpointSlices]) {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => store.watch(ref, {}, reconcile)),
+        (unwatch) => Effect.sync(unwatch)
+      )
+    }
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const { forwarder } of open.values()) forwarder.close()
+        for (const forwarder of left) forwarder.close()
+      })
+    )
+  })

@@ -1,0 +1,127 @@
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, type Scope } from "effect"
+import { readFileSync } from "node:fs"
+import type { RequestOptions } from "node:https"
+import { isIP } from "node:net"
+import { connect } from "node:tls"
+import { Agent } from "undici"
+import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
+
+const codeOf = (cause: unknown): string => {
+  const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
+  return typeof code === "string" ? code : ""
+}
+
+/** The innermost error, which names the cause. */
+const innermost = (cause: unknown): unknown => {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return innermost(cause.errors[0])
+  return cause instanceof Error && cause.cause instanceof Error ? innermost(cause.cause) : cause
+}
+
+const sentence = (cause: unknown): string => {
+  const error = innermost(cause)
+  return error instanceof Error ? error.message || error.name : String(error)
+}
+
+const authority = (config: KubeConfig): string | undefined => {
+  const { caData, caFile } = config.getCurrentCluster() ?? {}
+  if (caData !== undefined && caData !== "") return Buffer.from(caData, "base64").toString("utf8")
+  return caFile === undefined || caFile === "" ? undefined : readFileSync(caFile, "utf8")
+}
+
+const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effect<Handshake> =>
+  Effect.callback<Handshake>((resume) => {
+    const host = url.hostname.replace(/^\[|\]$/gu, "")
+    const failed = (cause: unknown): void => resume(Effect.succeed({ _tag: "Failed", code: codeOf(innermost(cause)), detail: sentence(cause) }))
+    try {
+      const socket = connect({
+        host,
+        port: Number(url.port || 443),
+        servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
+        ca: authority(config),
+        // What is wrong with a certificate is to be told; nothing secret is sent over this connection.
+        rejectUnauthorized: false,
+        timeout: patience
+      })
+      socket.once("timeout", () => {
+        failed(Object.assign(new Error(`there was no answer within ${patience / 1000} s`), { code: "ETIMEDOUT" }))
+        socket.destroy()
+      })
+      socket.once("error", failed)
+      socket.once("secureConnect", () => {
+        const { authorizationError } = socket
+        const distrust = socket.authorized ? undefined : typeof authorizationError === "object" ? codeOf(authorizationError) || authorizationError.message : String(authorizationError)
+        resume(Effect.succeed({ _tag: "Connected", certificate: socket.getPeerX509Certificate()?.raw, distrust }))
+        socket.destroy()
+      })
+      return Effect.sync(() => void socket.destroy())
+    } catch (cause) {
+      failed(cause)
+      return Effect.void
+    }
+  })
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const messageOf = (body: unknown, text: string): string => {
+  const message: unknown = typeof body === "object" && body !== null && "message" in body ? body.message : undefined
+  return typeof message === "string" && message !== "" ? message : text.trim().slice(0, 200) || "no explanation"
+}
+
+/**
+ * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them: they fail where an operator's
+ * would. `patience`: how long connecting, and how long an answer, may take, ms.
+ */
+export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.Effect<ClusterProbe, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const cluster = config.getCurrentCluster()
+    const server = cluster?.server ?? ""
+    const url = URL.canParse(server) ? new URL(server) : new URL("https://127.0.0.1:1")
+    let agent: Agent | undefined
+    yield* Effect.addFinalizer(() => Effect.promise(async () => agent?.destroy()))
+
+    const send = async (method: "GET" | "POST", path: string, signal: AbortSignal, body: object | undefined): Promise<ProbeResult> => {
+      const options: RequestOptions = {}
+      await config.applyToHTTPSOptions(options)
+      const { ca, cert, key, rejectUnauthorized, servername } = options
+      agent ??= new Agent({
+        headersTimeout: patience,
+        bodyTimeout: patience,
+        connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: patience } as never
+      })
+      const authorization = (options.headers as Record<string, string> | undefined)?.["Authorization"]
+      const response = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname.replace(/\/$/u, "")}${path}`,
+        method,
+        signal,
+        headers: { accept: "application/json", ...(authorization === undefined ? {} : { authorization }), ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        body: body === undefined ? null : JSON.stringify(body)
+      })
+      const { statusCode: code, headers } = response
+      const text = await response.body.text()
+      const value = parsed(text)
+      const date = Date.parse(String(headers["date"]))
+      return {
+        date: Number.isNaN(date) ? undefined : date,
+        answer: code < 300 ? { _tag: "Answered", value: { body: value } } : { _tag: "Refused", code, detail: messageOf(value, text) }
+      }
+    }
+
+    return {
+      server,
+      unchecked: cluster?.skipTLSVerify === true,
+      hasOwnAuthority: Boolean(cluster?.caData) || Boolean(cluster?.caFile),
+      handshake: url.protocol === "https:" ? shakeHands(config, url, patience) : undefined,
+      request: (method, path, body) =>
+        Effect.tryPromise((signal) => send(method, path, signal, body)).pipe(
+          Effect.catch((error) => Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } }))
+        )
+    }
+  })

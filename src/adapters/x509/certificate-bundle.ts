@@ -1,0 +1,29 @@
+import { X509Certificate } from "node:crypto"
+
+/** Longest way from a certificate to an authority. */
+const longestChain = 8
+
+const isIssuedBy = (certificate: X509Certificate, authority: X509Certificate): boolean =>
+  certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+
+/** The certificates of a PEM bundle. Throws if one of them is none, or if there is none. */
+export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
+  const texts = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []
+  if (texts.length === 0) throw new Error("it holds no PEM certificate")
+  return texts.map((text) => new X509Certificate(text))
+}
+
+/**
+ * Whether a certificate leads to one of these authorities, itself or over the issuers that came along. Dates and purpose are the handshake's
+ * to judge: this is for connections that outlive the authorities of their handshake.
+ */
+export const leadsTo = (certificate: X509Certificate, authorities: ReadonlyArray<X509Certificate>): boolean => {
+  let current = certificate
+  for (let step = 0; step < longestChain; step++) {
+    if (authorities.some((authority) => isIssuedBy(current, authority))) return true
+    const issuer = current.issuerCertificate
+    if (issuer === undefined || issuer.fingerprint256 === current.fingerprint256 || !isIssuedBy(current, issuer)) return false
+    current = issuer
+  }
+  return false
+}

@@ -1,0 +1,21 @@
+import "reflect-metadata"
+import { X509Certificate } from "@peculiar/x509"
+import type { Validity } from "../../domain/doctor/validity.ts"
+
+/** What a certificate says of itself. */
+export interface CertificateFacts {
+  /** Distinguished names as text, `CN=kube-apiserver`. */
+  readonly subject: string
+  readonly issuer: string
+  readonly validity: Validity
+}
+
+/** Reads DER, or the first certificate of a PEM text; nothing when it is no certificate. */
+export const readCertificate = (certificate: Uint8Array | string): CertificateFacts | undefined => {
+  try {
+    const { issuer, notAfter, notBefore, subject } = new X509Certificate(typeof certificate === "string" ? certificate : Uint8Array.from(certificate))
+    return { subject, issuer, validity: { from: notBefore.getTime(), until: notAfter.getTime() } }
+  } catch {
+    return undefined
+  }
+}

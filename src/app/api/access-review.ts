@@ -1,0 +1,31 @@
+import { Effect, Result } from "effect"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"
+import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import { type ApiError, internalError } from "./status.ts"
+
+/** What somebody wants to do, as the API server's authorizers see it. */
+export interface Deed {
+  readonly group: string
+  readonly resource: string
+  readonly verb: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+/** Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "Who may do what"). */
+export const mayDo = (api: KubeApi, { extra, groups, uid, user }: Caller, deed: Deed): Effect.Effect<boolean, ApiError> =>
+  api
+    .create(subjectAccessReviews, {
+      apiVersion: apiVersionOf(subjectAccessReviews),
+      kind: subjectAccessReviews.kind,
+      spec: { user, ...(uid === undefined ? {} : { uid }), groups, extra, resourceAttributes: deed }
+    })
+    .pipe(
+      Effect.mapError((error) => internalError(`The caller's permissions cannot be looked up: ${error.detail}.`)),
+      Effect.map((review) => {
+        const answer = readResource(subjectAccessReviews, review)
+        return Result.isSuccess(answer) && answer.success.status.allowed
+      })
+    )

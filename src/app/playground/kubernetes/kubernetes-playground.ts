@@ -1,0 +1,126 @@
+import { Effect, Redacted, type Scope } from "effect"
+import type { ContainerProgram, ImageRegistry } from "../../../adapters/embedded/kubelet/container-program.ts"
+import { demoApp } from "../../../adapters/embedded/kubelet/demo-app.ts"
+import type { KubeletError } from "../../../adapters/embedded/kubelet/kubelet.ts"
+import type { ServiceEntryError } from "../../../adapters/embedded/kubelet/service-entry.ts"
+import { agentProgram } from "../../agent/agent-command.ts"
+import type { Playground } from "../local-cluster.ts"
+import { images, operatorNamespace, workloadManifests } from "../manifests.ts"
+import { openEntries } from "../open-entries.ts"
+import { PlaygroundError, waitForFleet, waitForOperator, waitForWorkload } from "../readiness.ts"
+import type { PlaygroundCluster, Topology } from "../topology.ts"
+import { braidImage } from "./braid-image.ts"
+import { installChart } from "./helm-release.ts"
+import type { Programs } from "./programs.ts"
+import { type RealCluster, startRealCluster } from "./real-cluster.ts"
+
+/** The chart's default. */
+export const operatorImage = "ghcr.io/braid-operator/braid"
+/** One that any user may listen on; the chart's own is 443. */
+const operatorPort = 8443
+const tokenLifetimeSecs = 30 * 24 * 3600
+
+export interface KubernetesPlaygroundOptions {
+  readonly topology: Topology
+  readonly programs: Programs
+  readonly directory: string
+  readonly sessionTtlSecs: number
+  readonly remoteSessionTimeoutSecs: number
+  /** What runs as the agent; the reference agent unless given. */
+  readonly agent?: ContainerProgram
+  /** Told about each step. */
+  readonly progress: (step: string) => Effect.Effect<void>
+}
+
+interface Started {
+  readonly description: PlaygroundCluster
+  readonly cluster: RealCluster
+}
+
+/** The images of a node. */
+export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
+  new Map([
+    [operatorImage, braidImage(subnet)],
+    [images.agent, agent],
+    [images.demo, demoApp]
+  ])
+
+const memberValues = { operator: { port: operatorPort, multiClusterMember: true }, agent: { image: images.agent } }
+
+/** Values of the primary; its members must be installed, since it gets their tokens. */
+const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
+  Effect.gen(function* () {
+    const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
+    const clusters = yield* Effect.forEach(members, ({ cluster, description }) =>
+      Effect.map(cluster.token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs), (token) => [
+        description.name,
+        {
+          authType: "bearerToken",
+          server: cluster.server,
+          caData: Buffer.from(cluster.caPem).toString("base64"),
+          bearerToken: Redacted.value(token)
+        }
+      ] as const)
+    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no token: ${message}` })))
+    return {
+      operator: {
+        port: operatorPort,
+        multiCluster: {
+          enabled: true,
+          clusterName: primary.description.name,
+          defaultCluster: topology.clusters.find(({ isDefault }) => isDefault)?.name ?? "",
+          managementOnly: topology.managementOnly,
+          remoteSessionTimeoutSecs,
+          sessionTtlSecs,
+          clusters: Object.fromEntries(clusters)
+        }
+      },
+      agent: { image: images.agent }
+    }
+  })
+
+/**
+ * The playground on real control planes: each with a node and a service proxy of ours, the operators installed by `helm` from the chart as it
+ * is, so that each has the rights that the chart gives it. Lives as long as the scope. The topology's subnets are the nodes'; the Services'
+ * follow them.
+ */
+export const startKubernetesPlayground = (
+  options: KubernetesPlaygroundOptions
+): Effect.Effect<Playground<RealCluster>, PlaygroundError | KubeletError | ServiceEntryError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { directory, progress, programs, topology } = options
+    const started = yield* Effect.forEach(
+      topology.clusters,
+      (description) =>
+        startRealCluster({
+          name: description.name,
+          programs,
+          directory,
+          subnet: description.subnet,
+          serviceSubnet: description.subnet + topology.clusters.length,
+          images: imagesOf(description.subnet, options.agent)
+        }).pipe(Effect.map((running) => ({ description, ...running }))),
+      { concurrency: "unbounded" }
+    )
+    yield* progress("clusters")
+
+    const workloads = started.filter(({ description }) => description.hasWorkload)
+    yield* Effect.forEach(workloads, ({ cluster, description }) =>
+      Effect.tryPromise({
+        try: () => cluster.plane.apply(workloadManifests(description)),
+        catch: (cause) => new PlaygroundError({ detail: `the demo workload cannot be applied in ${description.name}: ${String(cause)}` })
+      })
+    )
+    const members = started.filter(({ description }) => !description.isPrimary)
+    yield* Effect.forEach(members, ({ cluster }) => installChart(programs, cluster, memberValues), { concurrency: "unbounded" })
+    const primary = started.find(({ description }) => description.isPrimary)
+    if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
+    yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
+
+    yield* Effect.forEach(workloads, ({ cluster }) => waitForWorkload(cluster), { concurrency: "unbounded" })
+    yield* progress("workload")
+    yield* Effect.forEach(started, ({ cluster }) => waitForOperator(cluster), { concurrency: "unbounded" })
+    yield* waitForFleet(primary.cluster)
+    yield* progress("operators")
+    return yield* openEntries(started)
+  })

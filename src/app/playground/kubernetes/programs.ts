@@ -1,0 +1,51 @@
+import { accessSync, constants, statSync } from "node:fs"
+import { homedir } from "node:os"
+import { delimiter, join } from "node:path"
+
+/** What a real control plane and the installation on it need, as `npm run kubernetes` makes them. */
+export const programNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "helm"] as const
+export type ProgramName = (typeof programNames)[number]
+/** Where each program is. */
+export type Programs = Readonly<Record<ProgramName, string>>
+
+/** The version of Kubernetes that is built unless another one is asked for. */
+export const defaultVersion = "1.36.3"
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where `npm run kubernetes` puts a version's programs. */
+export const cacheFolder = (version: string, env: Environment): string =>
+  join(env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "kubernetes", version)
+
+export const isProgram = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** Every program of this name that is installed: in `KUBEBUILDER_ASSETS`, then on `PATH`. */
+export const installedPrograms = (name: ProgramName, env: Environment): ReadonlyArray<string> =>
+  [env["KUBEBUILDER_ASSETS"], ...(env["PATH"] ?? "").split(delimiter)]
+    .flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, name)]))
+    .filter(isProgram)
+
+/** All programs, those of `npm run kubernetes` last; or the names of those that are nowhere. */
+export const findPrograms = (env: Environment): Programs | ReadonlyArray<ProgramName> => {
+  const built = cacheFolder(defaultVersion, env)
+  const found = programNames.map((name) => [name, [...installedPrograms(name, env), join(built, name)].find(isProgram)] as const)
+  const missing = found.flatMap(([name, file]) => (file === undefined ? [name] : []))
+  return missing.length > 0 ? missing : (Object.fromEntries(found) as unknown as Programs)
+}
+
+export const isMissing = (found: Programs | ReadonlyArray<ProgramName>): found is ReadonlyArray<ProgramName> => Array.isArray(found)
+
+/** What a person does about it. */
+export const missingPrograms = (names: ReadonlyArray<ProgramName>): string =>
+  `${names.join(", ")} found neither in KUBEBUILDER_ASSETS nor in PATH: \`npm run kubernetes\` builds what is missing, once`
+
+/** The programs of one folder, whether they are there or not. */
+export const programsIn = (folder: string): Programs =>
+  Object.fromEntries(programNames.map((name) => [name, join(folder, name)])) as unknown as Programs

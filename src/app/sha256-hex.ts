@@ -1,0 +1,4 @@
+import { createHash } from "node:crypto"
+
+/** Lower-case hex of the SHA-256 of a text's UTF-8 bytes. */
+export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")

@@ -1,0 +1,50 @@
+import { KubeConfig } from "@kubernetes/client-node"
+import { Data, Effect } from "effect"
+import { existsSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+
+/** There is no kubeconfig that can be used; the message says what is wrong and never quotes the file. */
+export class NoKubeConfig extends Data.TaggedError("NoKubeConfig")<{ readonly message: string }> {}
+
+export interface KubeConfigChoice {
+  /** Path of a kubeconfig; otherwise `KUBECONFIG`, `~/.kube/config`, or the pod's service account. */
+  readonly kubeconfig: string | undefined
+  /** Name of a context in it; otherwise its current one. */
+  readonly context: string | undefined
+}
+
+/** Of an error of the YAML parser the first line: those below quote the file. */
+const firstLine = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).split("\n")[0] ?? ""
+
+const load = (config: KubeConfig, file: string | undefined): void => {
+  const variable = process.env["KUBECONFIG"]
+  const usual = join(homedir(), ".kube", "config")
+  if (file !== undefined) config.loadFromFile(file)
+  // May name several files.
+  else if (variable !== undefined && variable !== "") config.loadFromDefault()
+  else if (existsSync(usual)) config.loadFromFile(usual)
+  else if (process.env["KUBERNETES_SERVICE_HOST"] !== undefined) config.loadFromCluster()
+  else throw new Error("neither --kubeconfig nor KUBECONFIG is given, and ~/.kube/config does not exist")
+}
+
+/** A person's kubeconfig, as kubectl would find it. */
+export const userKubeConfig = ({ context, kubeconfig }: KubeConfigChoice): Effect.Effect<KubeConfig, NoKubeConfig> =>
+  Effect.gen(function* () {
+    const config = new KubeConfig()
+    yield* Effect.try({
+      try: () => load(config, kubeconfig),
+      catch: (cause) => new NoKubeConfig({ message: `No kubeconfig can be used: ${firstLine(cause)}.` })
+    })
+    const contexts = config.getContexts().map(({ name }) => name)
+    if (context !== undefined) {
+      if (!contexts.includes(context)) {
+        return yield* new NoKubeConfig({ message: `The kubeconfig has no context ${JSON.stringify(context)}; it has ${contexts.join(", ") || "none"}.` })
+      }
+      config.setCurrentContext(context)
+    }
+    if (config.getCurrentCluster() === null) {
+      return yield* new NoKubeConfig({ message: `The kubeconfig's current context ${JSON.stringify(config.getCurrentContext())} names no cluster; choose one with --context: ${contexts.join(", ") || "there is none"}.` })
+    }
+    return config
+  })

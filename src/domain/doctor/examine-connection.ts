@@ -1,0 +1,81 @@
+import type { ClusterFacts, ConnectionFacts } from "./cluster-facts.ts"
+import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
+import { judgeValidity, momentText, spanText } from "./validity.ts"
+
+/** What to do about an error of the network, by the code of the operating system. */
+const networkFix = (code: string, { part, server }: ClusterFacts): string => {
+  const setting = part === "own" ? "the kubeconfig" : "operator.multiCluster.clusters.<name>.server"
+  switch (code) {
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `Check the host name in ${setting}, and that this machine's DNS knows it.`
+    case "ECONNREFUSED":
+      return `Nothing listens at ${server}: check the port in ${setting}, and that the API server runs.`
+    case "ECONNRESET":
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+      return `What answers at ${server} does not speak TLS as an API server does: check scheme and port in ${setting}, and proxies on the way.`
+    default:
+      return `Check firewalls, routes and network policies from here to ${server}, and the address in ${setting}.`
+  }
+}
+
+const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { readonly _tag: "Connected" }): Finding => {
+  const { certificate, distrust, hasOwnAuthority, unchecked } = connection
+  const ca = facts.part === "own" ? "certificate-authority-data of the kubeconfig" : `operator.multiCluster.clusters.${facts.name}.caData`
+  if (certificate === undefined) return failed("certificate", "The API server shows no certificate.", `Check that an API server answers at ${facts.server}.`)
+  const { issuer, subject, validity } = certificate
+  const until = validity.until === undefined ? "" : `until ${momentText(validity.until)}`
+  const renew = "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
+  switch (judgeValidity(validity, facts.now)) {
+    case "Ended":
+      return failed("certificate", `The API server's certificate (${subject}) was valid ${until} only.`, renew)
+    case "NotYet":
+      return failed("certificate", `The API server's certificate (${subject}) is not valid before ${momentText(validity.from ?? 0)}.`, "Check the clocks of both machines; if they are right, renew that certificate.")
+    case "Valid":
+    case "EndsSoon":
+      break
+  }
+  if (unchecked) return warning("certificate", "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.", `Set ${ca} instead.`)
+  if (distrust === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return failed("certificate", `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`, "Use a host name or address that the certificate names, or add this one to the certificate.")
+  }
+  if (distrust !== undefined) {
+    return failed(
+      "certificate",
+      `The API server's certificate (issued by ${issuer}) is not signed by ${hasOwnAuthority ? "the configured CA" : "a public CA, and no CA is configured"} (${distrust}).`,
+      `Set ${ca} to the CA of that cluster: kubectl config view --raw --minify -o jsonpath='{.clusters[0].cluster.certificate-authority-data}'.`
+    )
+  }
+  return judgeValidity(validity, facts.now) === "EndsSoon"
+    ? warning("certificate", `The API server's certificate is trusted and ends in ${spanText((validity.until ?? 0) - facts.now)}, ${momentText(validity.until ?? 0)}.`, renew)
+    : ok("certificate", `The API server's certificate is trusted, ${until}.`)
+}
+
+const answering = ({ server, version }: ClusterFacts): Finding => {
+  if (version._tag === "NoAnswer") {
+    return failed("reach", `${server} does not answer requests: ${version.detail}.`, "Look at the API server, and at proxies and load balancers in front of it.")
+  }
+  return ok("reach", `${server} answers${version._tag === "Answered" ? `, Kubernetes ${version.value}` : ""}.`)
+}
+
+/** Whether the API server can be reached, and whether its certificate is good. */
+export const examineConnection = (facts: ClusterFacts): ReadonlyArray<Finding> => {
+  const { connection, server, version } = facts
+  switch (connection._tag) {
+    case "NotTried":
+      return [version._tag === "NotAsked" ? skipped("reach", connection.why) : answering(facts), skipped("certificate", connection.why)]
+    case "Failed":
+      return [
+        failed("reach", `${server} cannot be reached: ${connection.detail}.`, networkFix(connection.code, facts)),
+        skipped("certificate", "No certificate was seen.")
+      ]
+    case "Connected": {
+      const certificate = certificateOf(facts, connection)
+      const isTrusted = certificate.status !== "failed"
+      const reach = isTrusted ? answering(facts) : ok("reach", `${server} accepts connections.`)
+      return [reach, certificate]
+    }
+  }
+}

@@ -1,0 +1,7 @@
+import type { Role } from "../fleet/roles.ts"
+
+/** The part of an operator after "serves": ` as a primary that only manages`. Empty for a single cluster. */
+export const roleText = (role: Role): string => {
+  if (role._tag === "Single") return ""
+  return role.managementOnly ? " as a primary that only manages" : " as a primary with workloads"
+}

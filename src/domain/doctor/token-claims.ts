@@ -1,0 +1,31 @@
+import * as Result from "effect/Result"
+import { decodeBase64Text } from "../credentials/base64.ts"
+import type { Validity } from "./validity.ts"
+
+/** What a token says about itself. Nobody has checked its signature, and nothing of it is secret. */
+export interface TokenClaims {
+  /** For a service account `system:serviceaccount:<namespace>:<name>`. */
+  readonly subject: string | undefined
+  readonly validity: Validity
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const milliseconds = (seconds: unknown): number | undefined => (typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined)
+
+/** Reads the claims of a JWT (RFC 7519), or nothing when the text is no JWT. */
+export const readTokenClaims = (token: string): TokenClaims | undefined => {
+  const [, payload, signature] = token.split(".")
+  if (payload === undefined || signature === undefined) return undefined
+  const decoded = decodeBase64Text(payload.replaceAll("-", "+").replaceAll("_", "/"))
+  if (Result.isFailure(decoded)) return undefined
+  try {
+    const claims: unknown = JSON.parse(decoded.success)
+    if (!isRecord(claims)) return undefined
+    const subject = claims["sub"]
+    const from = milliseconds(claims["nbf"]) ?? milliseconds(claims["iat"])
+    return { subject: typeof subject === "string" ? subject : undefined, validity: { from, until: milliseconds(claims["exp"]) } }
+  } catch {
+    return undefined
+  }
+}

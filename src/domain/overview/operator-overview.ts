@@ -1,0 +1,58 @@
+import { spanText } from "../doctor/validity.ts"
+import type { MirrordOperator } from "../resources/mirrord-operator.ts"
+import { timeOf } from "../resources/object-meta.ts"
+import { textTable } from "./text-table.ts"
+
+/** A cluster of a primary's fleet, as its operator sees it. */
+export interface FleetRow {
+  readonly name: string
+  readonly state: "connected" | "error"
+  /** Of the cluster's operator. */
+  readonly version: string | undefined
+  /** When it was asked last, epoch ms. */
+  readonly checkedAt: number | undefined
+  readonly reason: string | undefined
+}
+
+/** What `braid status` tells; docs/operations.md describes its JSON. */
+export interface OperatorOverview {
+  readonly version: string
+  readonly protocolVersion: string | undefined
+  readonly isPrimary: boolean
+  /** Sessions over many clusters, and sessions of this cluster alone. */
+  readonly sessions: { readonly multiCluster: number; readonly here: number }
+  /** Of a primary. */
+  readonly clusters: ReadonlyArray<FleetRow>
+}
+
+export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOverview => ({
+  version: spec.operator_version,
+  protocolVersion: spec.protocol_version ?? undefined,
+  isPrimary: (spec.supported_features ?? []).includes("MultiClusterPrimary"),
+  sessions: { multiCluster: status?.multi_cluster_sessions?.length ?? 0, here: status?.sessions.length ?? 0 },
+  clusters: (status?.connected_clusters ?? [])
+    .map((cluster): FleetRow => {
+      const base = { name: cluster.name, checkedAt: timeOf(cluster.lastCheck) }
+      return "connected" in cluster
+        ? { ...base, state: "connected", version: cluster.connected.operatorVersion, reason: undefined }
+        : { ...base, state: "error", version: undefined, reason: cluster.error.message }
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+})
+
+/** The overview for a person. */
+export const overviewLines = ({ clusters, isPrimary, protocolVersion, sessions, version }: OperatorOverview, now: number): ReadonlyArray<string> => [
+  ...textTable([
+    ["OPERATOR", "PROTOCOL", "PART", "SESSIONS"],
+    [version, protocolVersion ?? "", isPrimary ? "primary" : "one cluster", String(sessions.multiCluster + sessions.here)]
+  ]),
+  ...(isPrimary
+    ? [
+        "",
+        ...textTable([
+          ["CLUSTER", "STATE", "OPERATOR", "CHECKED", "REASON"],
+          ...clusters.map(({ checkedAt, name, reason, state, version: theirs }) => [name, state, theirs ?? "", checkedAt === undefined ? "" : `${spanText(now - checkedAt)} ago`, reason ?? ""])
+        ])
+      ]
+    : [])
+]

@@ -1,0 +1,132 @@
+import { spanText } from "../doctor/validity.ts"
+import { type Condition, findCondition } from "../resources/condition.ts"
+import { type MirrordClusterSession, readyCondition } from "../resources/mirrord-cluster-session.ts"
+import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
+import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
+import { timeOf } from "../resources/object-meta.ts"
+import type { KubeResourceTarget, SessionOwner } from "../resources/session-shapes.ts"
+import { fromKubeTarget } from "../target/target.ts"
+import { formatTargetPath } from "../target/target-path.ts"
+
+/** One cluster's part of a session. */
+export interface SessionCluster {
+  readonly name: string
+  /** Missing where it may not be known. */
+  readonly ready: boolean | undefined
+  /** Why it is left out, or is not ready yet. */
+  readonly reason: string | undefined
+}
+
+/** A session as `braid sessions` tells it; docs/operations.md describes its JSON. */
+export interface SessionRow {
+  readonly name: string
+  readonly kind: "MirrordMultiClusterSession" | "MirrordClusterSession"
+  readonly phase: string
+  readonly namespace: string
+  /** `deployment/web/container/app`, or `targetless`. */
+  readonly target: string
+  /** Name of the user on their machine, and as whom the cluster knows them. */
+  readonly user: string
+  /** Empty for a session of this cluster alone. */
+  readonly clusters: ReadonlyArray<SessionCluster>
+  /** Of a child: its parent, in the primary cluster. */
+  readonly parent: string | undefined
+  /** Epoch ms. */
+  readonly createdAt: number | undefined
+  /** Why it is not ready, or why it ended; one sentence. */
+  readonly reason: string | undefined
+}
+
+const userText = ({ k8sUsername, username }: SessionOwner): string => (username === k8sUsername ? username : `${username} (${k8sUsername})`)
+
+const targetText = (target: KubeResourceTarget | null | undefined, otherwise: string): string => {
+  const known = fromKubeTarget(target)
+  return known === undefined ? otherwise : formatTargetPath(known)
+}
+
+const isDeleted = (time: string | null | undefined): boolean => (time ?? undefined) !== undefined
+
+/** What a condition says that is not true. */
+const complaint = (conditions: ReadonlyArray<Condition> | null | undefined): string | undefined => {
+  const ready = findCondition(conditions ?? undefined, readyCondition)
+  return ready === undefined || ready.status === "True" ? undefined : ready.message
+}
+
+/** A session over many clusters, in the words of its own object. */
+export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession): SessionRow => {
+  const known = status?.clusterSessions ?? {}
+  const clusters = [...new Set([...spec.clusters, ...Object.keys(known)])].toSorted().map((name) => ({ name, ready: known[name]?.ready ?? false, reason: known[name]?.error }))
+  const leftOut = clusters.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
+  return {
+    name: metadata.name,
+    kind: "MirrordMultiClusterSession",
+    phase: isDeleted(metadata.deletionTimestamp) ? "Terminating" : (status?.phase ?? "Initializing"),
+    namespace: spec.namespace,
+    target: targetText(spec.target, spec.targetAlias),
+    user: userText(spec.owner),
+    clusters,
+    parent: undefined,
+    createdAt: timeOf(metadata.creationTimestamp),
+    reason: status?.closed ?? complaint(status?.conditions) ?? (leftOut.length === 0 ? undefined : leftOut.join("; "))
+  }
+}
+
+/** A session in one cluster: a developer's own, or the part of a parent's. */
+export const childRow = ({ metadata, spec, status }: MirrordClusterSession): SessionRow => {
+  const closed = status?.closed ?? undefined
+  const isReady = findCondition(status?.conditions ?? undefined, readyCondition)?.status === "True"
+  const phase = isDeleted(metadata.deletionTimestamp) ? "Terminating" : closed !== undefined ? "Closed" : isReady ? "Ready" : "Pending"
+  return {
+    name: metadata.name,
+    kind: "MirrordClusterSession",
+    phase,
+    namespace: spec.namespace,
+    target: targetText(spec.target, "unknown"),
+    user: userText(spec.owner),
+    clusters: [],
+    parent: spec.multiClusterParentName ?? undefined,
+    createdAt: timeOf(metadata.creationTimestamp),
+    reason: closed === undefined ? complaint(status?.conditions) : (closed.message ?? closed.reason)
+  }
+}
+
+/** The same of what the operator tells everybody who may read its object: nothing of single clusters, and no reason. */
+export const publishedRow = (info: MultiClusterSessionInfo, now: number): SessionRow => ({
+  name: info.id,
+  kind: "MirrordMultiClusterSession",
+  phase: info.phase,
+  namespace: info.namespace,
+  target: info.target,
+  user: info.user,
+  clusters: info.clusters.map((name) => ({ name, ready: undefined, reason: undefined })),
+  parent: undefined,
+  createdAt: now - info.durationSecs * 1000,
+  reason: undefined
+})
+
+/** Oldest first. The children of parents that are told are not told again: their parent says how they are. */
+export const sessionRows = (parents: ReadonlyArray<SessionRow>, children: ReadonlyArray<SessionRow>): ReadonlyArray<SessionRow> => {
+  const told = new Set(parents.map(({ name }) => name))
+  const others = children.filter(({ parent }) => parent === undefined || !told.has(parent))
+  return [...parents, ...others].toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.name < b.name ? -1 : 1))
+}
+
+export const sessionHeader = ["NAME", "PHASE", "NAMESPACE", "TARGET", "USER", "CLUSTERS", "AGE", "REASON"] as const
+
+const clustersText = (clusters: ReadonlyArray<SessionCluster>): string => {
+  if (clusters.length === 0) return ""
+  const ready = clusters.filter((cluster) => cluster.ready === true).length
+  return clusters.some((cluster) => cluster.ready === undefined) ? `?/${clusters.length}` : `${ready}/${clusters.length}`
+}
+
+/** A row as cells, in the order of {@link sessionHeader}. */
+export const sessionCells = ({ clusters, createdAt, name, namespace, phase, reason, target, user }: SessionRow, now: number): ReadonlyArray<string> => [
+  name,
+  phase,
+  namespace,
+  target,
+  user,
+  clustersText(clusters),
+  createdAt === undefined ? "" : spanText(now - createdAt),
+  reason ?? ""
+]

@@ -1,0 +1,33 @@
+/**
+ * Who uses which networks `127.<n>.0.0/16` of the machine, since test files run at the same time and each address can be bound once: the first
+ * `n`, and how many. A cluster needs one for its pods, a real one also one for its Services.
+ */
+const networks = {
+  "the playground, unless told otherwise": [40, 6],
+  "playground, management": [20, 3],
+  "playground, primary-default": [24, 2],
+  "playground, kubernetes": [50, 6],
+  "real client, management": [70, 3],
+  "real client, primary-default": [80, 2],
+  "real client, real agent": [90, 3],
+  "Services of control planes without a proxy: nobody listens": [96, 1],
+  "real client, failures": [100, 3],
+  "real client, bad input": [110, 3],
+  "rights of the chart, management": [114, 3],
+  "rights of the chart, primary-default": [118, 2],
+  "real client, kubernetes": [120, 6],
+  "release on kubernetes": [130, 4],
+  "node on kubernetes": [140, 2],
+  "kubelet, pod network and probes": [200, 40]
+} as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
+
+export type NetworkUser = keyof typeof networks
+export const networkUsers: ReadonlyArray<NetworkUser> = Object.keys(networks) as ReadonlyArray<NetworkUser>
+
+export const networksOf = (user: NetworkUser): ReadonlyArray<number> => {
+  const [first, count] = networks[user]
+  return Array.from({ length: count }, (_, index) => first + index)
+}
+
+/** The first network of a user; the others follow it. */
+export const subnetOf = (user: NetworkUser): number => networks[user][0]

@@ -1,0 +1,268 @@
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import https from "node:https"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import WebSocket, { type ClientOptions } from "ws"
+import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
+import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
+import { serveApi } from "../../../src/app/api/api-server.ts"
+import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
+import { forbidden, notFound } from "../../../src/app/api/status.ts"
+import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeApi } from "../../../src/ports/kube-api.ts"
+import { ApiClient, type Credentials } from "../../adapters/embedded/api-client.ts"
+import { untilTrue } from "../../support/until-true.ts"
+
+/** An API server with an aggregation layer. */
+export interface AggregatingCluster {
+  readonly server: string
+  readonly caPem: string
+  readonly admin: Credentials
+  readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<Credentials>
+  readonly apply: (yaml: string) => Promise<void>
+  readonly tokenOf: (namespace: string, serviceAccount: string) => Promise<string>
+  /** From now on the aggregation layer shows this certificate. */
+  readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
+}
+
+const root = "/apis/operator.metalbear.co/v1"
+const target = `${root}/proxy/namespaces/default/targets/deployment.myapp?connect=true`
+const authentication = "extension-apiserver-authentication"
+
+/** The operator with the chart's right to that ConfigMap, and developers, who may use it. */
+const rights = `
+apiVersion: v1
+kind: Namespace
+metadata: { name: mirrord }
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: mirrord-operator, namespace: mirrord }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: mirrord-operator-apiserver-authentication, namespace: kube-system }
+rules: [{ apiGroups: [""], resources: [configmaps], resourceNames: [${authentication}], verbs: [list, watch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: mirrord-operator-apiserver-authentication, namespace: kube-system }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: mirrord-operator-apiserver-authentication }
+subjects: [{ kind: ServiceAccount, name: mirrord-operator, namespace: mirrord }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: users }
+rules:
+- { apiGroups: [operator.metalbear.co], resources: [sessions], verbs: [delete] }
+- { apiGroups: [operator.metalbear.co], resources: [targets], verbs: [proxy] }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: users }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: users }
+subjects:
+- { kind: Group, apiGroup: rbac.authorization.k8s.io, name: developers }
+- { kind: ServiceAccount, name: mirrord-operator, namespace: mirrord }
+`
+
+/** How the API server finds the operator without pods: it dials names on its own. */
+const registration = (port: number): string => `
+apiVersion: v1
+kind: Service
+metadata: { name: mirrord-operator, namespace: mirrord }
+spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${port} }] }
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: { name: v1.operator.metalbear.co }
+spec:
+  group: operator.metalbear.co
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 15
+  insecureSkipTLSVerify: true
+  service: { name: mirrord-operator, namespace: mirrord, port: ${port} }
+`
+
+/** Whom the operator takes a request to be from: what the aggregation layer says, and nobody else. On any API server. */
+export const frontProxySuite = (start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>): void => {
+  const scope = Effect.runSync(Scope.make())
+  const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> => Effect.runPromise(effect.pipe(Scope.provide(scope)))
+  let cluster: AggregatingCluster
+  let close: () => Promise<void>
+  let port: number
+  let admin: KubeApi
+  let ours: CertificateAuthority
+  let stranger: CertificateAuthority
+  const seen: Array<Caller> = []
+
+  beforeAll(async () => {
+    const started = await start()
+    ;({ cluster } = started)
+    close = started.close
+    ours = await createAuthority("ours", Date.now)
+    stranger = await createAuthority("stranger", Date.now)
+    const apiWith = (credentials: Credentials): Promise<KubeApi> => {
+      const config = new KubeConfig()
+      const base64 = (text: string): string => Buffer.from(text).toString("base64")
+      const { cert = "", key = "", token } = credentials
+      config.loadFromOptions({
+        clusters: [{ name: "c", server: cluster.server, caData: base64(cluster.caPem) }],
+        users: [token === undefined ? { name: "u", certData: base64(cert), keyData: base64(key) } : { name: "u", token }],
+        contexts: [{ name: "c", cluster: "c", user: "u" }],
+        currentContext: "c"
+      })
+      return run(makeKubeApi(config, "c"))
+    }
+    admin = await apiWith(cluster.admin)
+    const facade: OperatorFacade["Service"] = {
+      describe: Effect.succeed({ kind: "MirrordOperator", metadata: { name: "operator" } }),
+      problems: Effect.succeed([]),
+      issueCertificate: () => Effect.succeed(""),
+      listSessions: () => Effect.succeed([]),
+      deleteSession: (_reference, caller) => Effect.flatMap(Effect.sync(() => seen.push(caller)), () => Effect.fail(notFound("There is no session."))),
+      deleteAllSessions: () => Effect.succeed(0),
+      connect: ({ caller }) => Effect.flatMap(Effect.sync(() => seen.push(caller)), () => Effect.fail(forbidden("not today")))
+    }
+    await cluster.apply(rights)
+    const operator = await apiWith({ token: await cluster.tokenOf("mirrord", "mirrord-operator") })
+    const serving = await ours.issue({ commonName: "mirrord-operator" })
+    const served = await run(
+      Effect.gen(function* () {
+        const frontProxy = yield* watchFrontProxy(operator)
+        return yield* serveApi({ host: "127.0.0.1", port: 0, certificatePem: serving.certPem, keyPem: serving.keyPem, frontProxy, requireFrontProxy: true })
+      }).pipe(Effect.provideService(OperatorFacade, facade))
+    )
+    port = served.port
+    await cluster.apply(registration(port))
+  })
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await close()
+  })
+
+  const as = async (user: string, groups: ReadonlyArray<string>): Promise<ApiClient> =>
+    new ApiClient(cluster.server, cluster.caPem, await cluster.credentialsFor(user, groups))
+  /** Deletes a session through the API server until the operator answers, and returns whom it saw. */
+  const through = async (client: ApiClient, headers: Record<string, string> = {}): Promise<Partial<Caller>> => {
+    await untilTrue("the operator's answer", async () => {
+      const answer = await client.call("DELETE", `${root}/sessions/5`, { headers })
+      return answer.code === 404 && answer.body["message"] === "There is no session."
+    })
+    const { from, ...caller } = seen.at(-1) ?? {}
+    // The API server says from where it was asked.
+    expect(from).toMatch(/(^|, )(127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)$/)
+    return caller
+  }
+
+  /** Straight to the operator's port. */
+  const direct = async (client: KeyPair | undefined, headers: Record<string, string> = {}): Promise<number> => {
+    const identity = client === undefined ? {} : { cert: client.certPem, key: client.keyPem }
+    const req = https.request({ host: "127.0.0.1", port, method: "DELETE", path: `${root}/sessions/5`, agent: false, rejectUnauthorized: false, ...identity, headers: { "X-Remote-User": "root", ...headers } })
+    req.end()
+    const [res] = (await once(req, "response")) as [IncomingMessage]
+    res.resume()
+    return res.statusCode ?? 0
+  }
+  const upgrade = async (url: string, options: ClientOptions): Promise<number> => {
+    const socket = new WebSocket(url, ["v4.channel.k8s.io"], options)
+    socket.on("error", () => {})
+    const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
+    socket.terminate()
+    return response.statusCode ?? 0
+  }
+  const directUpgrade = (client: KeyPair | undefined): Promise<number> =>
+    upgrade(`wss://127.0.0.1:${port}${target}`, {
+      rejectUnauthorized: false,
+      ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
+      headers: { "X-Remote-User": "root", "X-Remote-Group": "system:masters", "x-session-id": "5" }
+    })
+
+  const authorities = async (): Promise<string> => {
+    const { data } = (await Effect.runPromise(admin.get(configMaps, authentication, "kube-system"))) as { readonly data?: Readonly<Record<string, string>> }
+    return data?.["requestheader-client-ca-file"] ?? ""
+  }
+  const publish = (data: Readonly<Record<string, string>>): Promise<unknown> =>
+    Effect.runPromise(admin.mergePatch(configMaps, authentication, { data }, { namespace: "kube-system" }))
+
+  it("a user comes through with name and groups, and cannot say to be somebody else", async () => {
+    const ann = await as("ann", ["developers"])
+    const expected = { user: "ann", groups: ["developers", "system:authenticated"], extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=/)] } }
+    expect(await through(ann)).toEqual(expected)
+    expect(await through(ann, { "X-Remote-User": "root", "X-Remote-Group": "system:masters", "X-Remote-Uid": "0", "X-Remote-Extra-Team": "all" })).toEqual(expected)
+  })
+
+  it("a service account comes through with its uid", async () => {
+    const account = new ApiClient(cluster.server, cluster.caPem, { token: await cluster.tokenOf("mirrord", "mirrord-operator") })
+    expect(await through(account)).toEqual({
+      user: "system:serviceaccount:mirrord:mirrord-operator",
+      uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      groups: ["system:serviceaccounts", "system:serviceaccounts:mirrord", "system:authenticated"],
+      extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^JTI=/)] }
+    })
+  })
+
+  it("an upgrade comes through too; whoever has no right to it does not", async () => {
+    const address = `${cluster.server.replace("https", "wss")}${target}`
+    const headers = { "x-session-id": "5", "X-Remote-User": "root" }
+    const ann = await cluster.credentialsFor("ann", ["developers"])
+    const before = seen.length
+    await untilTrue("the upgrade at the operator", async () => (await upgrade(address, { ca: cluster.caPem, ...ann, headers })) === 403 && seen.length > before)
+    expect(seen.at(-1)?.user).toBe("ann")
+    const count = seen.length
+    const bob = await cluster.credentialsFor("bob", [])
+    expect(await upgrade(address, { ca: cluster.caPem, ...bob, headers })).toBe(403)
+    const answer = await (await as("bob", [])).call("DELETE", `${root}/sessions/5`)
+    expect([answer.code, seen.length]).toEqual([403, count])
+  })
+
+  it("nobody comes past the API server, whatever the headers say; not with another authority's certificate, not with another name", async () => {
+    const front = await createAuthority("front", Date.now)
+    await publish({ "requestheader-client-ca-file": `${await authorities()}\n${front.caPem}` })
+    const right = await front.issue({ commonName: "front-proxy-client" })
+    await untilTrue("the authority is known", async () => (await direct(right)) === 404)
+    const count = seen.length
+    const wrong = [undefined, await stranger.issue({ commonName: "front-proxy-client" }), await front.issue({ commonName: "somebody" })]
+    for (const client of wrong) expect([await direct(client), await directUpgrade(client)]).toEqual([401, 401])
+    expect(await direct(right, { "X-Remote-User": "" })).toBe(401)
+    expect(seen.length).toBe(count)
+    expect(await directUpgrade(right)).toBe(403)
+    expect(seen.at(-1)).toMatchObject({ user: "root", groups: ["system:masters"] })
+  })
+
+  it("another front proxy, while both are in the bundle and when the old one is gone: no restart, and nobody is locked out", async () => {
+    const ann = await as("ann", ["developers"])
+    const identity = await ours.issue({ commonName: "front-proxy-client" })
+    const before = await authorities()
+    await publish({ "requestheader-client-ca-file": `${before}\n${ours.caPem}` })
+    await untilTrue("the authority is known", async () => (await direct(identity)) === 404)
+    expect((await through(ann))?.user).toBe("ann")
+    await cluster.useFrontProxy(ours.caPem, identity)
+    expect((await through(ann))?.user).toBe("ann")
+    await publish({ "requestheader-client-ca-file": ours.caPem })
+    const last = await createAuthority("last", Date.now)
+    const successor = await last.issue({ commonName: "front-proxy-client" })
+    await publish({ "requestheader-client-ca-file": `${ours.caPem}\n${last.caPem}` })
+    await untilTrue("the authority is known", async () => (await direct(successor)) === 404)
+    await cluster.useFrontProxy(last.caPem, successor)
+    expect((await through(ann))?.user).toBe("ann")
+    expect(await direct(identity)).toBe(404)
+    await publish({ "requestheader-client-ca-file": last.caPem })
+    await untilTrue("the old authority is gone", async () => (await direct(identity)) === 401 && (await directUpgrade(identity)) === 401)
+    expect((await through(ann))?.user).toBe("ann")
+  })
+
+  it("what nobody can read changes nothing", async () => {
+    const good = await authorities()
+    await publish({ "requestheader-client-ca-file": `${good}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` })
+    await publish({ "requestheader-username-headers": "X-Remote-User" })
+    const ann = await as("ann", ["developers"])
+    expect((await through(ann))?.user).toBe("ann")
+    expect(await direct(undefined)).toBe(401)
+  })
+}

@@ -1,0 +1,106 @@
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { accessSync, constants, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { startControlPlane } from "../kubernetes/control-plane.ts"
+import type { CacheResult } from "./kubernetes-cache-child.ts"
+import { makeSessions, sessionRef } from "./kubernetes-objects.ts"
+import type { ReconcileResult } from "./kubernetes-reconcile-child.ts"
+import { median, spread } from "./spread.ts"
+
+const objects = 10_000
+const repetitions = 5
+/** Watches of all objects per repetition; the first warms up. */
+const rounds = 4
+const reconciled = 500
+const workerCounts = [1, 16]
+
+const programs = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"]
+const assetsProblem = (folder: string | undefined): string | undefined => {
+  if (folder === undefined || folder === "") return "KUBEBUILDER_ASSETS is not set"
+  const missing = programs.filter((name) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK)
+      return false
+    } catch {
+      return true
+    }
+  })
+  return missing.length === 0 ? undefined : `KUBEBUILDER_ASSETS=${folder} has no ${missing.join(", ")}`
+}
+
+/** One line that is written over on a terminal, nothing elsewhere. */
+const progress = (text: string): void => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
+}
+
+const runChild = async <T>(file: string, args: ReadonlyArray<string>): Promise<T> => {
+  const program = fileURLToPath(new URL(file, import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, ...args])
+  return JSON.parse(stdout) as T
+}
+
+/** Runs both sides so many times, in turns that change, so that what else the machine does meets both. */
+const inTurns = async <Side extends string, T>(sides: readonly [Side, Side], what: string, run: (side: Side, repetition: number) => Promise<T>): Promise<Readonly<Record<Side, ReadonlyArray<T>>>> => {
+  const results = { [sides[0]]: [], [sides[1]]: [] } as unknown as Record<Side, Array<T>>
+  for (let repetition = 0; repetition < repetitions; repetition++) {
+    for (const side of repetition % 2 === 0 ? sides : sides.toReversed()) {
+      progress(`${what}: repetition ${repetition + 1} of ${repetitions}, ${side}`)
+      results[side].push(await run(side, repetition))
+    }
+  }
+  progress("")
+  return results
+}
+
+/** `ours against theirs`, in both numbers and as the ratio of the medians. */
+const compare = (what: string, unit: string, ours: ReadonlyArray<number>, others: ReadonlyArray<number>, digits = 0): string =>
+  `  ${what}: ×${(median(ours) / median(others)).toFixed(2)} (${unit}: ${spread(ours, digits)} against ${spread(others, digits)})`
+
+/** Throws a sentence where there is no control plane to start. */
+export const kubernetes = async function* (): AsyncGenerator<string> {
+  const assets = process.env["KUBEBUILDER_ASSETS"]
+  const problem = assetsProblem(assets)
+  if (assets === undefined || problem !== undefined) throw new Error(`${problem}; \`npm run kubernetes\` prints a folder that can be used`)
+  progress("the control plane starts")
+  const plane = await startControlPlane({ name: "bench", assets })
+  try {
+    await plane.apply(readFileSync(new URL(`../../crds/${sessionRef.plural}.yaml`, import.meta.url), "utf8"))
+    const config = new KubeConfig()
+    config.loadFromFile(plane.kubeconfigPath)
+    let made = 0
+    const counted = (): void => {
+      if (++made % 100 === 0) progress(`${made} of ${objects} objects are made`)
+    }
+    await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "bench"), (api) => makeSessions(api, objects, counted))))
+
+    const caches = await inTurns(["ours", "theirs"], "caches", (side) =>
+      runChild<CacheResult>("kubernetes-cache-child.ts", [side, plane.kubeconfigPath, String(objects), String(rounds)])
+    )
+    const read = (of: (result: CacheResult) => number | ReadonlyArray<number>) => [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
+    const perSecond = (micros: ReadonlyArray<number>): ReadonlyArray<number> => micros.map((each) => 1_000_000 / each)
+    yield `watch cache of ${objects} MirrordClusterSessions, ours against the informer of @kubernetes/client-node, ${repetitions} repetitions in turns:`
+    yield compare("events per second", "1/s", ...read(({ eventMicros }) => perSecond(eventMicros)))
+    yield compare("CPU per event", "µs", ...read(({ eventCpuMicros }) => eventCpuMicros), 1)
+    yield compare("memory per object", "bytes", ...read(({ bytes }) => bytes))
+    yield compare("first list", "ms", ...read(({ listMs }) => listMs))
+    yield compare("CPU of the first list", "ms", ...read(({ listCpuMs }) => listCpuMs))
+
+    yield `reconciles (GET and PATCH) of ${reconciled} of them, on our controllers against a plain loop over the same HTTP client:`
+    for (const workers of workerCounts) {
+      const runs = await inTurns(["ours", "plain"], `reconciles, ${workers} at a time`, (side, repetition) =>
+        runChild<ReconcileResult>("kubernetes-reconcile-child.ts", [side, plane.kubeconfigPath, String(reconciled), String(workers), `${side} ${workers} ${repetition}`])
+      )
+      const of = (name: keyof ReconcileResult) => [runs.ours.map((result) => result[name]), runs.plain.map((result) => result[name])] as const
+      yield compare(`${workers} at a time, round trips per second`, "1/s", ...of("perSecond"))
+      yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...of("cpuMicros"))
+    }
+  } finally {
+    progress("")
+    await plane.close()
+  }
+}

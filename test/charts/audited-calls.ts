@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs"
+import { parseRequest } from "../../src/adapters/embedded/request-info.ts"
+import type { LocalCluster } from "../../src/app/playground/local-cluster.ts"
+import { type ApiCall, rowOf } from "./api-call.ts"
+
+/** What somebody asked of an API server for resources, since a time (epoch ms). */
+export const auditedCalls = (cluster: LocalCluster, user: string, since = 0): ReadonlyArray<ApiCall> =>
+  cluster.callers().flatMap(({ at, method, path, user: who }) => {
+    if (who !== user || at < since) return []
+    const { access } = parseRequest(method, path)
+    return access._tag === "Resource" ? [{ ...access, resource: access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}` }] : []
+  })
+
+/** Rows of a committed table of calls. */
+export const readTable = (name: string): ReadonlyArray<string> => readFileSync(new URL(`calls/${name}.txt`, import.meta.url), "utf8").trimEnd().split("\n")
+
+/** Rows of calls that are in none of these tables. */
+export const outsideOf = (tables: ReadonlyArray<string>, calls: Iterable<ApiCall>): ReadonlyArray<string> => {
+  const known = new Set(tables.flatMap(readTable))
+  return [...new Set([...calls].map(rowOf))].filter((row) => !known.has(row)).toSorted()
+}

@@ -1,0 +1,71 @@
+import { Ajv } from "ajv"
+import fc from "fast-check"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
+import { chartFolder, sha256Hex } from "./chart.ts"
+import { asList, asMap, at } from "./json.ts"
+
+const schema: unknown = JSON.parse(readFileSync(join(chartFolder, "values.schema.json"), "utf8"))
+const multiCluster = asMap(at(schema, "properties", "operator", "properties", "multiCluster", "properties"))
+const ajv = new Ajv({ strict: false })
+
+/** What an editor is told that a field should be: the first of its two alternatives. */
+const advised = (field: unknown): ((value: unknown) => boolean) => {
+  const validate = ajv.compile(asMap(asList(at(field, "anyOf"))[0]))
+  return (value) => validate(value) === true
+}
+
+const primaryFields = ["clusterName", "defaultCluster", "managementOnly", "remoteSessionTimeoutSecs", "sessionTtlSecs", "sessionStart"]
+const clusterFields = ["server", "authType", "isDefault"]
+
+const refusedFields = (multiClusterFile: object, entry: object): ReadonlyArray<string> => {
+  const files = { multiCluster: { _tag: "Parsed", value: multiClusterFile }, clusters: { _tag: "Parsed", value: { clusters: [entry] } } } as const
+  const fleet = parseFleetConfiguration(files, sha256Hex)
+  return Result.isFailure(fleet) ? fleet.failure.map(({ field }) => field) : []
+}
+
+const scalars = fc.oneof(
+  fc.constantFrom<unknown>("default", "all", "All", "bearerToken", "mtls", "eks", "aks", "EKS", "true", "false", "yes", "", " ", "\ufeff", "https://a.example.com", 1, 300, -1, 0.5, true, false),
+  fc.jsonValue({ maxDepth: 1 })
+)
+/** Null and 0 mean "not set", and names have rules of their own. */
+const isSet = (value: unknown): boolean => value !== null && value !== 0 && !Object.is(value, -0)
+
+describe("values.schema.json", () => {
+  it("advises for a primary's fields exactly what the operator takes", () => {
+    const cluster = { name: "a", server: "https://a.example.com", authType: "mtls" }
+    for (const field of primaryFields) {
+      const isAdvised = advised(multiCluster[field])
+      fc.assert(
+        fc.property(scalars.filter(isSet), (value) => {
+          fc.pre(!(typeof value === "string" && /Cluster|clusterName/u.test(field)))
+          expect(refusedFields({ [field]: value }, cluster).includes(field)).toBe(!isAdvised(value))
+        })
+      )
+    }
+  })
+
+  it("advises for a cluster's fields exactly what the operator takes", () => {
+    for (const field of clusterFields) {
+      const isAdvised = advised(at(multiCluster["clusters"], "additionalProperties", "properties", field))
+      fc.assert(
+        fc.property(scalars.filter((value) => value !== null), (value) => {
+          const entry = { name: "a", server: "https://a.example.com", authType: "mtls", [field]: value }
+          expect(refusedFields({}, entry).includes(`clusters[0].${field}`)).toBe(!isAdvised(value))
+        })
+      )
+    }
+  })
+
+  it("refuses nothing by itself, as the templates say more about a mistake", () => {
+    const validate = ajv.compile(asMap(schema))
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...primaryFields), scalars), fc.dictionary(fc.constantFrom(...clusterFields), scalars), (primary, cluster) => {
+        expect(validate({ operator: { multiCluster: { ...primary, clusters: { a: cluster } } } })).toBe(true)
+      })
+    )
+  })
+})

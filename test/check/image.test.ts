@@ -1,0 +1,180 @@
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { image } from "../../scripts/image.mjs"
+import { version } from "../../src/app/version.ts"
+import { asUser, describeUnshare, ownMounts } from "./describe-unshare.ts"
+import { runProgram } from "./run-program.ts"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+interface Instruction {
+  readonly name: string
+  readonly text: string
+}
+
+/** Instructions of a Containerfile, by stage. */
+const stagesOf = (text: string): ReadonlyArray<ReadonlyArray<Instruction>> => {
+  const lines = text.replaceAll(/\\\n\s*/gu, "").split("\n")
+  const instructions = lines.filter((line) => /^[A-Z]/u.test(line)).map((line) => ({ name: line.split(" ")[0] ?? "", text: line.slice(line.indexOf(" ") + 1) }))
+  const starts = instructions.flatMap(({ name }, index) => (name === "FROM" ? [index] : []))
+  return starts.map((start, index) => instructions.slice(start, starts[index + 1]))
+}
+
+const [build = [], final = []] = stagesOf(readFileSync(join(root, "Containerfile"), "utf8"))
+
+const all = (stage: ReadonlyArray<Instruction>, name: string): ReadonlyArray<string> => stage.filter((it) => it.name === name).map(({ text }) => text)
+
+/** Sources and target of each COPY. */
+const copies = (stage: ReadonlyArray<Instruction>) =>
+  all(stage, "COPY").map((text) => {
+    const words = text.split(" ").filter((word) => !word.startsWith("--"))
+    return { sources: words.slice(0, -1), target: words.at(-1) ?? "" }
+  })
+
+// Programs start here that take a second or so each; on a busy machine that may be minutes.
+const patience = 600_000
+
+describe("the image", { timeout: patience }, () => {
+  let folder = ""
+  /** What the build stage has in its working folder. */
+  let workshop = ""
+  /** The final image's root, as far as it comes from us. */
+  let system = ""
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), "braid-image-")))
+    chmodSync(folder, 0o755)
+    workshop = join(folder, "build")
+    system = join(folder, "root")
+    for (const { sources, target } of copies(build)) {
+      for (const source of sources) cpSync(join(root, source), join(workshop, target.endsWith("/") ? join(target, source) : target), { recursive: true })
+    }
+    // In place of `npm ci`.
+    symlinkSync(join(root, "node_modules"), join(workshop, "node_modules"))
+    const { status, stderr } = await runProgram(process.execPath, ["scripts/build.mjs"], { cwd: workshop })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    const [place = ""] = all(build, "WORKDIR")
+    for (const { sources, target } of copies(final)) {
+      for (const source of sources) {
+        mkdirSync(dirname(join(system, target)), { recursive: true })
+        renameSync(join(workshop, source.slice(place.length)), join(system, target))
+      }
+    }
+  }, patience)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("is built in two stages, the second without a shell, for a user who is not root", () => {
+    expect([build, final].map((stage) => stage[0]?.text)).toEqual([`${image.builder} AS build`, image.base])
+    expect(image.base).toMatch(/^gcr\.io\/distroless\/nodejs24-\w+:nonroot$/u)
+    expect(all(build, "RUN")).toEqual(["npm ci --omit=dev --ignore-scripts", "npm run build"])
+    expect(all(final, "RUN")).toEqual([])
+    expect(all(final, "USER")).toEqual(["65532:65532"])
+    expect(all(final, "ENTRYPOINT")).toEqual(['["/nodejs/bin/node", "/app/src/app/braid.ts"]'])
+  })
+
+  it("holds the sources, the custom resources, the licence and the packages that are needed, and nothing else", () => {
+    const tree = join(system, image.root)
+    expect(readdirSync(tree).toSorted()).toEqual(["LICENSE", "crds", "node_modules", "package.json", "src"])
+    for (const name of ["src", "crds"]) expect(readdirSync(join(tree, name), { recursive: true }).toSorted()).toEqual(readdirSync(join(root, name), { recursive: true }).toSorted())
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<Record<string, Readonly<Record<string, string>>>>
+    for (const name of Object.keys(dependencies ?? {})) expect([name, existsSync(join(tree, "node_modules", name, "package.json"))]).toEqual([name, true])
+    // Some are needed by others at run time.
+    const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> }
+    const onlyDev = Object.keys(devDependencies ?? {}).filter((name) => packages[`node_modules/${name}`]?.dev === true)
+    expect(onlyDev).toContain("vitest")
+    for (const name of onlyDev) expect([name, existsSync(join(tree, "node_modules", name))]).toEqual([name, false])
+  })
+
+  it("can be read by everybody and written by nobody but its owner", () => {
+    const wrong = readdirSync(system, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const wanted = entry.isDirectory() ? 0o755 : 0o644
+      return entry.isSymbolicLink() || (statSync(path).mode & 0o777) !== wanted ? [path] : []
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it("is not staged over something that is there, nor from packages of another version", async () => {
+    const run = (args: ReadonlyArray<string>) => runProgram(process.execPath, ["scripts/build.mjs", ...args], { cwd: workshop })
+    expect(await run(["--out", "src"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--out src: it exists") as string })
+    expect(await run(["--output", "x"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--output") as string })
+    const lock = join(workshop, "package-lock.json")
+    writeFileSync(lock, readFileSync(lock, "utf8").replace(/("node_modules\/yaml": \{\s+"version": ")[^"]*/u, "$19.9.9"))
+    expect(await run(["--out", "other"])).toMatchObject({ status: 1, stderr: expect.stringMatching(/node_modules\/yaml: package-lock\.json has 9\.9\.9, there is .*; run npm ci/u) as string })
+    expect(readdirSync(workshop).filter((name) => name.includes("other"))).toEqual([])
+  })
+
+  describeUnshare("started on a read-only root, without a shell, as its user", () => {
+    beforeAll(async () => {
+      // Everything else that distroless has for Node: the program and its libraries.
+      const report = await runProgram(process.execPath, ["-p", "process.report.excludeNetwork = true; JSON.stringify(process.report.getReport().sharedObjects)"])
+      const libraries = (JSON.parse(report.stdout) as ReadonlyArray<string>).filter((path) => path.startsWith("/") && path !== process.execPath)
+      for (const [from, to] of [[process.execPath, image.node] as const, ...libraries.map((path) => [path, path] as const)]) {
+        mkdirSync(dirname(join(system, to)), { recursive: true })
+        copyFileSync(realpathSync(from), join(system, to))
+        chmodSync(join(system, to), 0o755)
+      }
+      // What the container's runtime mounts, and the chart.
+      for (const name of ["dev", "proc", "tmp", "mirrord-config"]) mkdirSync(join(system, name))
+      writeFileSync(join(system, "mirrord-config", "multicluster-config.yaml"), "clusterName: primary\ndefaultCluster: staging\nmanagementOnly: true\n")
+      writeFileSync(join(system, "mirrord-config", "clusters-config.yaml"), "clusters:\n  - name: cluster-a\n    server: https://a.example.com:6443\n    authType: token\n")
+    }, patience)
+
+    const mounts = [
+      'mount --bind "$0" "$0"',
+      'mount -o remount,bind,ro "$0"',
+      'mount --rbind /dev "$0/dev"',
+      'mount --rbind /proc "$0/proc"',
+      'mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"',
+      'exec "$@"'
+    ].join(" && ")
+    const run = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
+      const inside = ["unshare", ...asUser(image.user), `--root=${system}`, `--wd=${image.root}`, ...args]
+      return runProgram("unshare", [...ownMounts, "sh", "-c", mounts, system, ...inside], { env: { PATH: process.env["PATH"] ?? "", ...env } })
+    }
+    const entrypoint = JSON.parse(all(final, "ENTRYPOINT")[0] ?? "[]") as ReadonlyArray<string>
+
+    it("is what it says: the user, no writing, no shell", async () => {
+      const tried = `
+        const { writeFileSync } = require("node:fs")
+        const trying = (file) => { try { writeFileSync(file, ""); return "written" } catch (error) { return error.code } }
+        const shell = require("node:child_process").spawnSync("/bin/sh", ["-c", "true"]).error?.code
+        console.log(JSON.stringify([process.getuid(), process.getgid(), trying("/app/src/x"), trying("/x"), trying("/tmp/x"), shell]))`
+      const { stdout, stderr } = await run([image.node, "-e", tried])
+      expect([stdout.trim(), stderr]).toEqual([JSON.stringify([65532, 65532, "EROFS", "EROFS", "written", "ENOENT"]), ""])
+    })
+
+    it("says its version", async () => {
+      expect(await run([...entrypoint, "--version"])).toEqual({ status: 0, stdout: expect.stringContaining(version) as string, stderr: "" })
+    })
+
+    it("refuses a configuration with the operator's sentences", async () => {
+      const { status, stderr } = await run([...entrypoint, "operator"], {
+        MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml",
+        MIRRORD_CLUSTERS_CONFIG: "/mirrord-config/clusters-config.yaml"
+      })
+      expect(status).toBe(2)
+      expect(stderr).toContain("braid: the configuration cannot be used:\n")
+      expect(stderr).toContain('this authType does not exist (found "token"); write one of bearerToken, eks, aks, mtls.')
+    })
+
+    it("has whatever each command loads", async () => {
+      const loading = `
+        import { globSync } from "node:fs"
+        const files = globSync("/app/src/app/**/*-command.ts").toSorted()
+        for (const file of files) await import(file)
+        console.log(files.length)`
+      const { status, stdout, stderr } = await run([image.node, "--input-type=module", "-e", loading])
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+      const commands = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("-command.ts"))
+      expect(Number(stdout)).toBe(commands.length)
+    })
+
+    it("tells a story, and writes the page about it to /tmp", async () => {
+      const { status, stdout } = await run([...entrypoint, "simulate", "--scenario", "member-cut-40s", "--report", "/tmp/cut.html"])
+      expect([status, stdout.trimEnd().split("\n").at(-1)]).toEqual([0, "1 passed, 0 failed"])
+    })
+  })
+})

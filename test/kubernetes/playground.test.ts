@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { expect, it } from "vitest"
+import { subnetOf } from "../address-plan.ts"
+import { operatorsIn, play, story } from "../app/playground/play.ts"
+import { describeKubernetes } from "./describe-kubernetes.ts"
+
+/** Programs whose arguments name this folder. */
+const programsOf = (folder: string): ReadonlyArray<string> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(folder)
+      } catch {
+        // It has ended meanwhile.
+        return false
+      }
+    })
+
+describeKubernetes("npm start -- --kubernetes --once --json", () => {
+  it("tells the whole story on three real control planes, every step true, and leaves nothing behind", async () => {
+    const { code, lines } = await play(["--kubernetes", "--once", "--subnet", String(subnetOf("playground, kubernetes"))])
+    expect(lines.filter(({ ok }) => !ok)).toEqual([])
+    expect(lines.map(({ step }) => step)).toEqual(story)
+    expect(code).toBe(0)
+    const ready = lines.at(-1)
+    expect(Object.keys(ready?.["kubeconfig"] as object)).toEqual(["primary", "cluster-a", "cluster-b"])
+    expect(Object.keys(ready?.["entry"] as object)).toEqual(["cluster-a", "cluster-b"])
+    const planes = Object.values(ready?.["kubeconfig"] as Readonly<Record<string, string>>).map(dirname)
+    expect(planes.filter((folder) => existsSync(folder))).toEqual([])
+    expect(planes.flatMap(programsOf)).toEqual([])
+    expect(operatorsIn(planes)).toEqual([])
+  }, 900_000)
+})
