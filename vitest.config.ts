@@ -6,10 +6,10 @@ import { isCi } from "./test/support/tested-commit.ts"
 const long = process.env["BRAID_TEST_LONG"] === "true"
 
 /**
- * Suites that start real programs: clients, agents, control planes, Helm. How long these take, nobody promises, and what they do
+ * Suites that start whole systems of real programs: clients, agents, operators, control planes, Helm. How long these take, nobody promises, and what they do
  * depends on what else the machine does.
  */
-const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/long/older-kubernetes.test.ts"]
+const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/app/playground/**", "test/long/older-kubernetes.test.ts"]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 export default defineConfig({

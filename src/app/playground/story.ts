@@ -33,7 +33,8 @@ const failed = (detail: string): ClientFailed => new ClientFailed({ detail })
 const demand = (holds: boolean, otherwise: string): Effect.Effect<void, ClientFailed> =>
   holds ? Effect.void : Effect.fail(failed(otherwise))
 
-const clientOptions = (kind: "cli" | "intproxy") => ({ kind, version: protocolVersion, pingInterval: 1_000, reconnect: true }) as const
+/** Real clients ping every 30 s. The interval is also what a client allows for the answer, which a machine at its limits may need. */
+const clientOptions = (kind: "cli" | "intproxy") => ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
 
 /** Waits for something that no event announces. */
 const eventually = <A extends object | string>(what: string, look: Effect.Effect<A | undefined>): Effect.Effect<A, ClientFailed> =>
