@@ -32,12 +32,21 @@ export const installedPrograms = (name: ProgramName, env: Environment): Readonly
     .flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, name)]))
     .filter(isProgram)
 
+const eachProgram = <A>(of: (name: ProgramName) => A): Readonly<Record<ProgramName, A>> => ({
+  etcd: of("etcd"),
+  "kube-apiserver": of("kube-apiserver"),
+  "kube-controller-manager": of("kube-controller-manager"),
+  kubectl: of("kubectl"),
+  helm: of("helm")
+})
+
+const areAllThere = (found: Readonly<Record<ProgramName, string | undefined>>): found is Programs => programNames.every((name) => found[name] !== undefined)
+
 /** All programs, those of `npm run kubernetes` last; or the names of those that are nowhere. */
 export const findPrograms = (env: Environment): Programs | ReadonlyArray<ProgramName> => {
   const built = cacheFolder(defaultVersion, env)
-  const found = programNames.map((name) => [name, [...installedPrograms(name, env), join(built, name)].find(isProgram)] as const)
-  const missing = found.flatMap(([name, file]) => (file === undefined ? [name] : []))
-  return missing.length > 0 ? missing : (Object.fromEntries(found) as unknown as Programs)
+  const found = eachProgram((name) => [...installedPrograms(name, env), join(built, name)].find(isProgram))
+  return areAllThere(found) ? found : programNames.filter((name) => found[name] === undefined)
 }
 
 export const isMissing = (found: Programs | ReadonlyArray<ProgramName>): found is ReadonlyArray<ProgramName> => Array.isArray(found)
@@ -47,5 +56,4 @@ export const missingPrograms = (names: ReadonlyArray<ProgramName>): string =>
   `${names.join(", ")} found neither in KUBEBUILDER_ASSETS nor in PATH: \`npm run kubernetes\` builds what is missing, once`
 
 /** The programs of one folder, whether they are there or not. */
-export const programsIn = (folder: string): Programs =>
-  Object.fromEntries(programNames.map((name) => [name, join(folder, name)])) as unknown as Programs
+export const programsIn = (folder: string): Programs => eachProgram((name) => join(folder, name))
