@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process"
-import { createHash } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parse, parseAllDocuments } from "yaml"
@@ -12,8 +11,6 @@ export const samplePath = (name: string): string => fileURLToPath(new URL(`${nam
 export const samples: ReadonlyArray<string> = readdirSync(samplesFolder)
   .map((file) => file.replace(/\.yaml$/u, ""))
   .toSorted()
-
-export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 export interface KubernetesObject {
   readonly [field: string]: unknown

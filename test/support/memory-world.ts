@@ -1,9 +1,9 @@
 import { Clock, Effect, Scope } from "effect"
-import { createHash } from "node:crypto"
 import { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
+import { sha256Hex } from "../../src/app/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
@@ -18,7 +18,6 @@ import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 /** One cluster with its operator, all in this process. */
 export interface MemoryCluster {

@@ -1,5 +1,4 @@
 import { Clock, Effect, Logger, type Scope } from "effect"
-import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
@@ -16,8 +15,7 @@ import { watchFrontProxy } from "./front-proxy.ts"
 import { ownKubeConfig } from "./own-kube-config.ts"
 import { readSettings, type Settings } from "./settings.ts"
 import { logError, logInfo } from "../log.ts"
-
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+import { sha256Hex } from "../sha256-hex.ts"
 
 const readText = (path: string): Effect.Effect<string, { readonly message: string }> =>
   Effect.tryPromise({

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -33,8 +33,7 @@ import { ensureUserAuthority } from "./user-authority.ts"
 import { audit, auditedChild, auditedParent } from "../audit.ts"
 import { CurrentHoldings, held } from "../holdings.ts"
 import { logWarning } from "../log.ts"
-
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
+import { sha256Hex } from "../sha256-hex.ts"
 
 const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({ group: "operator.metalbear.co", resource: "targets", verb: "proxy", namespace, name: target })
 

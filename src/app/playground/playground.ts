@@ -1,5 +1,4 @@
 import { Effect, FileSystem, type Scope } from "effect"
-import { createHash } from "node:crypto"
 import { readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -14,6 +13,7 @@ import type { ServiceEntryError } from "../../adapters/embedded/kubelet/service-
 import { startWorkloadControllers } from "../../adapters/embedded/kubelet/workload-controllers.ts"
 import { clusterName, credentialsSecretName } from "../../domain/fleet/cluster-name.ts"
 import { agentProgram } from "../agent/agent-command.ts"
+import { sha256Hex } from "../sha256-hex.ts"
 import type { Playground } from "./local-cluster.ts"
 import {
   accountManifests,
@@ -27,7 +27,6 @@ import { openEntries } from "./open-entries.ts"
 import { PlaygroundError, waitForFleet, waitForOperator, waitForWorkload } from "./readiness.ts"
 import type { PlaygroundCluster, Topology } from "./topology.ts"
 
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 const program = fileURLToPath(new URL("../braid.ts", import.meta.url))
 const crds = fileURLToPath(new URL("../../../crds/", import.meta.url))
 /** Several operators share one machine here: without it each young generation alone may take tens of MB. */

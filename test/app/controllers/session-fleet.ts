@@ -1,6 +1,5 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { createHash } from "node:crypto"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeClusterSessionController } from "../../../src/app/controllers/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/controllers/debt-ledger.ts"
@@ -9,6 +8,7 @@ import { makeEventRecorder } from "../../../src/app/events/event-recorder.ts"
 import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { Changes } from "../../../src/app/sessions/changes.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
+import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -24,7 +24,6 @@ import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
 
-export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 export const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
 export const operatorNamespace = "mirrord"
 export const parentOf = "mc-4dbe55ab68bba16c"
@@ -305,7 +304,6 @@ const process = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
 /** What changed objects in a cluster since `from` calls. */
 export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string> =>
   api.calls.slice(from).filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete").map(({ name, verb }) => `${verb} ${name}`)
-
 
 /**
  * Lets time pass in small steps. A leap would put minutes between two steps of a fiber that waits for nothing but its turn.

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -10,7 +11,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-access.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, sha256Hex, workloadCluster } from "../controllers/session-fleet.ts"
+import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, workloadCluster } from "../controllers/session-fleet.ts"
 import { it } from "../../support/effect-it.ts"
 
 const a = clusterName("cluster-a")

@@ -1,15 +1,14 @@
 import { ConfigProvider, Effect, Exit } from "effect"
-import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
 import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
+import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 const file = (name: string, text: string): string => {
   const path = join(folder, name)
   writeFileSync(path, text)

@@ -1,12 +1,11 @@
-import { createHash } from "node:crypto"
 import fc from "fast-check"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 import { parseFleetConfiguration, type ConfigurationDocument } from "../../../src/domain/fleet/parse-configuration.ts"
 import { fleetProblems, roleOf, workloadClusters } from "../../../src/domain/fleet/roles.ts"
 
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 const absent: ConfigurationDocument = { _tag: "Absent" }
 const yaml = (text: string): ConfigurationDocument => ({ _tag: "Parsed", value: parse(text) })
 const read = (multiCluster: ConfigurationDocument | string, clusters: ConfigurationDocument | string = absent) =>

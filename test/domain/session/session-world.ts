@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
+import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 import { clusterName, type ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import {
   mirrordMultiClusterSessions,
@@ -15,7 +15,6 @@ import type { SessionAction } from "../../../src/domain/session/session-action.t
 import type { SessionFailure } from "../../../src/domain/session/session-failure.ts"
 import { plan } from "../../../src/domain/session/session-plan.ts"
 
-export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 export const a = clusterName("cluster-a")
 export const b = clusterName("cluster-b")
 export const c = clusterName("cluster-c")

@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { childName } from "../../../domain/session/names.ts"
+import { sha256Hex } from "../../sha256-hex.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
-
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 /** Failures.md S5: so that no crash can orphan a child (class 2) and no neighbour's is taken for one's own (class 15). */
 export const childAfterParent: Invariant = {

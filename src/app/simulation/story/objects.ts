@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import type { ResourceRef } from "../../../ports/kube-api.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
@@ -7,6 +6,7 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { childName, parentName } from "../../../domain/session/names.ts"
 import { sessionId } from "../../../domain/session/session-id.ts"
+import { sha256Hex } from "../../sha256-hex.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster } from "../world/world.ts"
@@ -21,8 +21,6 @@ export const refOf: Readonly<Record<ObjectKind, ResourceRef>> = {
   job: jobs,
   pod: pods
 }
-
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
 /** The parent of a session in the primary, if there is one. */
 export const parentOf = (primary: SimCluster, client: SimClient): KubeObject | undefined =>

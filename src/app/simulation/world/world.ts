@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto"
 import { clusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { userAuthoritySecret } from "../../operator/user-authority.ts"
+import { sha256Hex } from "../../sha256-hex.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import { ApiServer } from "./api-server.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
@@ -17,7 +17,6 @@ import type { FaultPlan } from "./port-calls.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
-const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
 /** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md S8). */
