@@ -27,7 +27,6 @@ const allowed: Readonly<Record<string, string>> = {
   "check/walls.test.ts": "planted violations",
   "kubernetes/control-plane.ts": "when a token ends",
   "kubernetes/described-sessions.ts": "a wait of its own, as long as its test",
-  "kubernetes/doctor.test.ts": "when certificates end",
   "real/client-cases.ts": "a connection on which nothing comes",
   "real/harness.ts": "how long a command of the client took",
   "support/changed-api-server.ts": "when certificates end",

@@ -24,6 +24,8 @@ export interface ControlPlane extends RunningPlane {
   readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
   /** A token that is accepted for so many seconds from now on. A TokenRequest gives none under ten minutes. */
   readonly shortTokenOf: (namespace: string, serviceAccount: string, seconds: number) => Promise<string>
+  /** One that ended an hour ago. */
+  readonly expiredTokenOf: (namespace: string, serviceAccount: string) => Promise<string>
 }
 
 export interface ControlPlaneOptions extends Omit<PlaneOptions, "programs"> {
@@ -35,6 +37,23 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
   const programs = programsIn(assets)
   const plane = await start({ ...options, programs })
   const file = (name: string): string => join(plane.directory, name)
+  /** Signed here, with the server's key: a token of the account that ends at this second. */
+  const tokenUntil = async (namespace: string, account: string, end: number): Promise<string> => {
+    const asked = ["get", "serviceaccount", account, "--namespace", namespace, "--output=jsonpath={.metadata.uid}"]
+    const { stdout: uid } = await promisify(execFile)(programs.kubectl, [`--kubeconfig=${plane.kubeconfigPath}`, ...asked])
+    const claims = {
+      aud: [tokenIssuer],
+      exp: end,
+      iat: end - 600,
+      nbf: end - 600,
+      iss: tokenIssuer,
+      "kubernetes.io": { namespace, serviceaccount: { name: account, uid } },
+      sub: `system:serviceaccount:${namespace}:${account}`
+    }
+    const signed = [{ alg: "RS256", typ: "JWT" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
+    return `${signed}.${sign("sha256", Buffer.from(signed), await readFile(file(files.accountKey))).toString("base64url")}`
+  }
+  const secondsNow = (): number => Math.floor(Date.now() / 1000)
   return {
     ...plane,
     forgetHistory: async () => {
@@ -56,21 +75,7 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
       ])
       await plane.restart()
     },
-    shortTokenOf: async (namespace, account, seconds) => {
-      const asked = ["get", "serviceaccount", account, "--namespace", namespace, "--output=jsonpath={.metadata.uid}"]
-      const { stdout: uid } = await promisify(execFile)(programs.kubectl, [`--kubeconfig=${plane.kubeconfigPath}`, ...asked])
-      const end = Math.floor(Date.now() / 1000) - tokenLeeway + seconds
-      const claims = {
-        aud: [tokenIssuer],
-        exp: end,
-        iat: end - 600,
-        nbf: end - 600,
-        iss: tokenIssuer,
-        "kubernetes.io": { namespace, serviceaccount: { name: account, uid } },
-        sub: `system:serviceaccount:${namespace}:${account}`
-      }
-      const signed = [{ alg: "RS256", typ: "JWT" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
-      return `${signed}.${sign("sha256", Buffer.from(signed), await readFile(file(files.accountKey))).toString("base64url")}`
-    }
+    shortTokenOf: (namespace, account, seconds) => tokenUntil(namespace, account, secondsNow() - tokenLeeway + seconds),
+    expiredTokenOf: (namespace, account) => tokenUntil(namespace, account, secondsNow() - 3_600)
   }
 }
