@@ -3,6 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { makeReflector } from "../../src/app/controllers/reflector.ts"
+import { turns } from "../support/turns.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 
 /** One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs KUBECONFIG OBJECTS ROUNDS`. */
@@ -83,7 +84,7 @@ const main = async ([side = "", kubeconfig = "", objects = "", rounds = ""]: Rea
   const before = memory()
   const listed = await measure(false)
   // Whatever ends behind the list has ended.
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await turns()
   collect()
   const bytes = (memory() - before) / count
   await listed.filled.stop()

@@ -18,6 +18,7 @@ import { subnetOf } from "../address-plan.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
 import { Chart, type KubernetesObject } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
+import { untilTrue } from "../support/until-true.ts"
 import { at } from "./json.ts"
 
 const namespace = "mirrord"
@@ -49,7 +50,7 @@ const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObj
     const old = new Set(operatorPods(running).map(({ metadata }) => metadata.uid))
     for (const { metadata } of operatorPods(running)) store.delete(pods, namespace, metadata.name ?? "")
     const isNew = () => operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) && operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
-    while (!isNew()) yield* Effect.sleep("100 millis")
+    yield* Effect.promise(() => untilTrue(`operators of ${running.description.name} with the chart's rights`, isNew))
   })
 
 /** Waits until the primary says that it is connected to every cluster. */
@@ -58,12 +59,12 @@ const fleetConnected = (kubeconfigPath: string) =>
     const config = new KubeConfig()
     config.loadFromFile(kubeconfigPath)
     const api = yield* makeKubeApi(config, "primary")
-    for (;;) {
-      const operator = yield* Effect.orElseSucceed(api.get(mirrordOperators, "operator"), () => undefined)
+    const areConnected = async (): Promise<boolean> => {
+      const operator = await Effect.runPromise(Effect.orElseSucceed(api.get(mirrordOperators, "operator"), () => undefined))
       const clusters = at(operator, "status", "connected_clusters")
-      if (Array.isArray(clusters) && clusters.length > 0 && clusters.every((cluster) => at(cluster, "connected") !== undefined)) return
-      yield* Effect.sleep("100 millis")
+      return Array.isArray(clusters) && clusters.length > 0 && clusters.every((cluster) => at(cluster, "connected") !== undefined)
     }
+    yield* Effect.promise(() => untilTrue("the primary connected to every cluster", areConnected))
   }).pipe(Effect.scoped)
 
 /** Calls since a time that are in no table of `calls/`, so that the comparison of rights and calls does not know them. */

@@ -5,51 +5,78 @@ import { describe, expect, it } from "vitest"
 
 const tests = fileURLToPath(new URL("..", import.meta.url))
 
+type Habit = "sleep" | "timer" | "impatient helper" | "clock" | "hasty virtual time"
+
 /** What makes a test depend on how fast the machine is, and what to write instead. */
-const impatient: ReadonlyArray<readonly [what: RegExp, instead: string]> = [
-  [/\bset(?:Timeout|Interval|Immediate)\(|\btimers\/promises\b/u, "wait for what is to happen, with test/support/until.ts; for nothing to happen, with turns.ts"],
-  [/\bexpect\.poll\b|\bvi\.waitFor\b|\bvi\.waitUntil\b/u, "these give up after a second: wait with test/support/until.ts"],
-  [/\bDate\.now\(\)|\bperformance\.now\(\)|\bprocess\.hrtime\b/u, "assert no time that passes: let virtual time pass (test/support/effect-it.ts) or wait for what happens"],
-  [/\bTestClock\.layer\(\)/u, "it goes on after a real second, whatever has happened: take virtualTime from test/support/effect-it.ts"],
-  [/\bit\b.*\bfrom "@effect\/vitest"[^]*\bit\.effect\b/u, "its clock goes on after a real second, whatever has happened: take `it` from test/support/effect-it.ts"]
-]
+const habits: Readonly<Record<Habit, { readonly found: (text: string) => string | undefined; readonly instead: string }>> = {
+  sleep: {
+    found: (text) =>
+      /\bnew Promise\b[^]{0,80}?\bset(?:Timeout|Immediate)\(|\btimers\/promises\b/u.exec(text)?.[0] ??
+      // Where time is virtual, a sleep costs none and is as long as it says.
+      (/\beffect-it\.ts"|\bkernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text) ? undefined : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
+    instead: "wait for what is to happen, with test/support/until.ts; for nothing to happen, with turns.ts"
+  },
+  timer: {
+    found: (text) => /\bset(?:Timeout|Interval|Immediate)\(/u.exec(text)?.[0],
+    instead: "let what happens start what follows; wait for it with test/support/until.ts"
+  },
+  "impatient helper": {
+    found: (text) => /\bexpect\.poll\b|\bvi\.waitFor\b|\bvi\.waitUntil\b/u.exec(text)?.[0],
+    instead: "these give up after a second: wait with test/support/until.ts"
+  },
+  clock: {
+    found: (text) => /\bDate\.now\(\)|\bperformance\.now\(\)|\bprocess\.hrtime\b/u.exec(text)?.[0],
+    instead: "assert no time that passes: let virtual time pass (test/support/effect-it.ts) or wait for what happens"
+  },
+  "hasty virtual time": {
+    found: (text) => (/\bTestClock\.layer\(\)/u.exec(text) ?? /\bit\b.*\bfrom "@effect\/vitest"(?=[^]*\bit\.effect\b)/u.exec(text))?.[0],
+    instead: "its clock goes on after a real second, whatever has happened: take `it` or virtualTime from test/support/effect-it.ts"
+  }
+}
+const named = Object.keys(habits) as ReadonlyArray<Habit>
 
 /** Where that is as it should be, and why. */
-const allowed: Readonly<Record<string, string>> = {
-  "adapters/embedded/aggregation.test.ts": "a backend that says its second line later",
-  "adapters/embedded/kubelet/child.mjs": "a process that stays",
-  "adapters/embedded/kubelet/orphans.mjs": "processes that stay",
-  "adapters/embedded/kubelet/test-cluster.ts": "the clock of a cluster",
-  "adapters/websocket/member-link.test.ts": "a server that breaks off, and one that never stops sending",
-  "app/doctor/doctor-suite.ts": "how old certificates are",
-  "charts/rights-suffice.test.ts": "from when on an audit log is read",
-  "check/test-script.test.ts": "a planted test",
-  "check/walls.test.ts": "planted violations",
-  "kubernetes/control-plane.ts": "when a token ends",
-  "kubernetes/described-sessions.ts": "a wait of its own, as long as its test",
-  "real/client-cases.ts": "a connection on which nothing comes",
-  "real/harness.ts": "how long a command of the client took",
-  "support/changed-api-server.ts": "when certificates end",
-  "support/effect-it.ts": "the helper",
-  "support/turns.ts": "the helper",
-  "support/until.ts": "the helper"
+const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>> = {
+  "adapters/embedded/aggregation.test.ts": { timer: "a backend that says its second line later" },
+  "adapters/embedded/kubelet/child.mjs": { timer: "a process that stays" },
+  "adapters/embedded/kubelet/orphans.mjs": { timer: "processes that stay" },
+  "adapters/embedded/kubelet/test-cluster.ts": { clock: "the clock of a cluster" },
+  "adapters/websocket/member-link.test.ts": { timer: "a server that breaks off, and one that never stops sending" },
+  "app/doctor/doctor-suite.ts": { clock: "how old certificates are" },
+  "charts/rights-suffice.test.ts": { clock: "from when on an audit log is read" },
+  "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test", clock: "a planted violation" },
+  "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
+  "kubernetes/control-plane.ts": { clock: "when a token ends" },
+  "real/client-cases.ts": { timer: "a connection on which nothing comes" },
+  "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },
+  "support/changed-api-server.ts": { clock: "when certificates end" },
+  "support/effect-it.ts": { "hasty virtual time": "the helper" },
+  "support/turns.ts": { sleep: "the helper", timer: "the helper" },
+  "support/until.ts": { sleep: "the helper", clock: "the helper" }
 }
 
+/** A benchmark measures time and lets some pass on purpose, but waits for what is to happen as any test does. */
+const ofBenchmarks: ReadonlySet<Habit> = new Set(["sleep", "impatient helper"])
+
 const files = readdirSync(tests, { recursive: true, encoding: "utf8" })
-  .filter((file) => /\.(?:ts|mjs)$/u.test(file) && !file.startsWith("bench/"))
+  .filter((file) => /\.(?:ts|mjs)$/u.test(file))
   .toSorted()
 
 describe("tests wait for what is to happen, and not for a time", () => {
-  const found = files.flatMap((file) => {
+  const seen = files.flatMap((file) => {
     const text = readFileSync(join(tests, file), "utf8")
-    return impatient.flatMap(([what, instead]) => (what.test(text) ? [{ file, told: `test/${file}: ${String(what.exec(text)?.[0].slice(0, 40))}: ${instead}` }] : []))
+    return named.flatMap((habit) => {
+      const found = file.startsWith("bench/") && !ofBenchmarks.has(habit) ? undefined : habits[habit].found(text)
+      return found === undefined ? [] : [{ file, habit, told: `test/${file}: ${found.replace(/\s+/gu, " ").slice(-60)}: ${habits[habit].instead}` }]
+    })
   })
 
   it("everywhere but where it is said why not", () => {
-    expect(found.filter(({ file }) => allowed[file] === undefined).map(({ told }) => told)).toEqual([])
+    expect(seen.filter(({ file, habit }) => allowed[file]?.[habit] === undefined).map(({ told }) => told)).toEqual([])
   })
 
   it("and nothing is allowed that is not there", () => {
-    expect(Object.keys(allowed).filter((file) => !found.some((one) => one.file === file))).toEqual([])
+    const listed = Object.entries(allowed).flatMap(([file, of]) => Object.keys(of).map((habit) => `${file}: ${habit}`))
+    expect(listed.filter((one) => !seen.some(({ file, habit }) => one === `${file}: ${habit}`))).toEqual([])
   })
 })

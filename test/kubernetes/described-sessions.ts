@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Logger, Scope } from "effect"
-import { afterAll, beforeAll, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { kubeconfigYaml } from "../../src/adapters/embedded/kubeconfig.ts"
@@ -17,6 +17,7 @@ import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { ClusterConnector } from "../../src/ports/cluster-access.ts"
 import { type KubeApi, KubeError, type ResourceRef } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
+import { eventually } from "../support/eventually.ts"
 import { fakeChannel } from "../support/fake-channel.ts"
 import type { Credentials } from "../adapters/embedded/api-client.ts"
 
@@ -187,14 +188,12 @@ export const describedSessions = (assets: string, start: () => Promise<Described
       })
     )
 
-  /** Waits until `kubectl describe` shows all these texts; the test's own time limit is the only one. */
-  const described = async (kind: string, name: string, texts: ReadonlyArray<string | RegExp>): Promise<string> => {
-    for (;;) {
+  /** Waits until `kubectl describe` shows all these texts. */
+  const described = (kind: string, name: string, texts: ReadonlyArray<string | RegExp>): Promise<void> =>
+    eventually(`kubectl describe ${kind} ${name}`, async () => {
       const text = await kubectl("describe", kind, name)
-      if (texts.every((one) => (typeof one === "string" ? text.includes(one) : one.test(text)))) return text
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
-  }
+      for (const one of texts) expect(text).toMatch(one)
+    })
 
   /** Columns of the table of Events. */
   const event = (type: string, reason: string, message: string): RegExp =>

@@ -16,6 +16,8 @@ import { programsIn } from "../../src/app/playground/kubernetes/programs.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../src/app/playground/local-cluster.ts"
 import { startPlayground } from "../../src/app/playground/playground.ts"
 import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
+import { eventually as untilItWorks } from "../support/eventually.ts"
+import { until as untilSeen } from "../support/until.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
 export const clientUser = "ann"
@@ -54,21 +56,8 @@ export const describeReal = <const Needed extends Binary>(
  */
 const patience = 6
 
-/** So long is waited at least, in ms: what takes a second may take a minute on a machine with other things to do. */
-const shortestWait = 150_000
-
-/** Waits until `look` gives something; the answer is looked for again every few ms, as objects change in this process. */
-export const until = async <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> => {
-  const limitMs = Math.max(shortestWait, withinMs * patience)
-  const deadline = performance.now() + limitMs
-  for (let last = false; ; last ||= performance.now() > deadline) {
-    const seen = look()
-    if (seen !== undefined) return seen
-    if (last) throw new Error(`not seen within ${limitMs / 1000} s: ${what}`)
-    // Before the last look all that waits in this process gets its turn: perhaps the machine had only stood still.
-    await new Promise((resolve) => setTimeout(resolve, performance.now() > deadline ? 2_000 : 25))
-  }
-}
+/** Waits until `look` gives something. `withinMs`: how long an idle machine needs at most. */
+export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> => untilSeen(what, look, withinMs * patience)
 
 export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly playground: () => Playground<Cluster>
@@ -234,19 +223,8 @@ export const request = (url: string, path: string, headers: Readonly<Record<stri
     outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within a minute`))).on("error", reject)
   })
 
-/** Tries again until it works: a listener or a subscription may take a moment. */
-export const eventually = async <A>(what: string, attempt: () => Promise<A>, withinMs = 10_000): Promise<A> => {
-  const limitMs = Math.max(shortestWait, withinMs * patience)
-  const deadline = performance.now() + limitMs
-  for (let last = false; ; last ||= performance.now() > deadline) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (last) throw new Error(`not within ${limitMs / 1000} s: ${what}`, { cause: error })
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-}
+/** Tries again until it works: a listener or a subscription may take a moment. `withinMs`: as of {@link until}. */
+export const eventually = <A>(what: string, attempt: () => A | Promise<A>, withinMs = 10_000): Promise<A> => untilItWorks(what, attempt, withinMs * patience)
 
 const running = new Set<ChildProcess>()
 

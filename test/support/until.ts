@@ -9,14 +9,15 @@ const patience = 150_000
 /**
  * Looks again and again until there is something to see. This is how tests wait, wherever nothing tells them: no sleep, and no bound of
  * a few seconds, which a loaded machine would not keep. When time is up there is a last look after a pause, in which all that waits in
- * this process gets its turn: perhaps the machine had only stood still.
+ * this process gets its turn: perhaps the machine had only stood still. `longerMs`: how long instead, if that is longer.
  */
-export const until = async <A>(what: string, look: () => A | undefined | Promise<A | undefined>): Promise<A> => {
-  const deadline = performance.now() + patience
+export const until = async <A>(what: string, look: () => A | undefined | Promise<A | undefined>, longerMs = 0): Promise<A> => {
+  const limitMs = Math.max(patience, longerMs)
+  const deadline = performance.now() + limitMs
   for (let last = false; ; last ||= performance.now() > deadline) {
     const seen = await look()
     if (seen !== undefined) return seen
-    if (last) throw new Error(`not seen within ${patience / 1000} s: ${what}`)
+    if (last) throw new Error(`not seen within ${limitMs / 1000} s: ${what}`)
     await pause(performance.now() > deadline ? 2_000 : 20)
   }
 }
