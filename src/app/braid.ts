@@ -12,11 +12,14 @@ const exitWith = (code: number): Effect.Effect<void> =>
     process.exitCode = code
   })
 
+/** A command whose code is loaded only when it is run, so that none pays for the others. The process ends with its exit code. */
+const runs = <Module, E, R>(load: () => Promise<Module>, run: (module: Module) => Effect.Effect<number, E, R>): Effect.Effect<void, E, R> =>
+  Effect.flatMap(Effect.promise(load), (module) => Effect.flatMap(run(module), exitWith))
+
+const optionalText = (name: string, description: string) => Flag.String(name).pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription(description))
+
 const operator = Command.make("operator", {}, () =>
-  Effect.flatMap(
-    Effect.promise(() => import("./operator/operator-command.ts")),
-    ({ runOperator }) => Effect.flatMap(runOperator, exitWith)
-  )
+  runs(() => import("./operator/operator-command.ts"), ({ runOperator }) => runOperator)
 ).pipe(Command.withDescription("Runs the operator of one cluster, configured by the environment of the chart."))
 
 const playground = Command.make(
@@ -41,18 +44,11 @@ const playground = Command.make(
     ),
     json: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("One JSON line per step on standard output"))
   },
-  (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./playground/playground-command.ts")),
-      ({ runPlayground }) => Effect.flatMap(runPlayground(options), exitWith)
-    )
+  (options) => runs(() => import("./playground/playground-command.ts"), ({ runPlayground }) => runPlayground(options))
 ).pipe(Command.withDescription("Starts clusters on this machine, plays one session through all of them and stays up."))
 
 const simulate = Command.make("simulate", simulateFlags, (flags) =>
-  Effect.flatMap(
-    Effect.promise(() => import("./simulation/command/simulate-command.ts")),
-    ({ runSimulate }) => Effect.flatMap(runSimulate(flags), exitWith)
-  )
+  runs(() => import("./simulation/command/simulate-command.ts"), ({ runSimulate }) => runSimulate(flags))
 ).pipe(Command.withDescription("Tells stories of whole installations under virtual time, with faults, and looks for what must never happen."))
 
 const cleanup = Command.make(
@@ -67,41 +63,25 @@ const cleanup = Command.make(
       Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")
     )
   },
-  (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./cleanup/cleanup-command.ts")),
-      ({ runCleanup }) => Effect.flatMap(runCleanup(options), exitWith)
-    )
+  (options) => runs(() => import("./cleanup/cleanup-command.ts"), ({ runCleanup }) => runCleanup(options))
 ).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
 
 /** How a person's commands find their cluster. */
 const clusterFlags = {
-  kubeconfig: Flag.String("kubeconfig").pipe(
-    Flag.optional,
-    Flag.map(Option.getOrUndefined),
-    Flag.withDescription("Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config")
-  ),
-  context: Flag.String("context").pipe(
-    Flag.optional,
-    Flag.map(Option.getOrUndefined),
-    Flag.withDescription("Context of the kubeconfig; otherwise its current one")
-  )
+  kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
+  context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
 }
 
 const doctor = Command.make(
   "doctor",
   {
     ...clusterFlags,
-    cluster: Flag.String("cluster").pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription("Look at this cluster only")),
+    cluster: optionalText("cluster", "Look at this cluster only"),
     namespace: Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription("Namespace of the operator, with a kubeconfig")),
     timeoutSecs: Flag.Int("timeout-secs").pipe(Flag.withDefault(10), Flag.withDescription("How long connecting, and each answer, may take")),
     output: Flag.Literals("output", ["text", "json"]).pipe(Flag.withAlias("o"), Flag.withDefault("text"), Flag.withDescription("Lines for a person, or JSON"))
   },
-  (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./doctor/doctor-command.ts")),
-      ({ runDoctor }) => Effect.flatMap(runDoctor(options), exitWith)
-    )
+  (options) => runs(() => import("./doctor/doctor-command.ts"), ({ runDoctor }) => runDoctor(options))
 ).pipe(
   Command.withDescription(
     "Says what is wrong with each cluster and what to do: in the operator's pod as the operator, elsewhere with a kubeconfig. Exit code 1 with a failure, 2 when no cluster can be looked at."
@@ -114,17 +94,11 @@ const overviewFlags = {
 }
 
 const status = Command.make("status", overviewFlags, (options) =>
-  Effect.flatMap(
-    Effect.promise(() => import("./overview/status-command.ts")),
-    ({ runStatus }) => Effect.flatMap(runStatus(options), exitWith)
-  )
+  runs(() => import("./overview/status-command.ts"), ({ runStatus }) => runStatus(options))
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
 
 const sessions = Command.make("sessions", overviewFlags, (options) =>
-  Effect.flatMap(
-    Effect.promise(() => import("./overview/sessions-command.ts")),
-    ({ runSessions }) => Effect.flatMap(runSessions(options), exitWith)
-  )
+  runs(() => import("./overview/sessions-command.ts"), ({ runSessions }) => runSessions(options))
 ).pipe(Command.withDescription("Lists the sessions of a cluster: phase, target, user, how many clusters are ready, and why not."))
 
 const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
@@ -133,10 +107,7 @@ const agent = Command.make("agent", { arguments: Argument.String("arguments").pi
 
 /** The real agent's command line is not of our making (`-l PORT -t SECS targeted -c ID`), so it is passed on as it is. */
 const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
-  Effect.flatMap(
-    Effect.promise(() => import("./agent/agent-command.ts")),
-    ({ runAgentCommand }) => Effect.flatMap(runAgentCommand(argv), exitWith)
-  )
+  runs(() => import("./agent/agent-command.ts"), ({ runAgentCommand }) => runAgentCommand(argv))
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
