@@ -24,7 +24,7 @@ import {
   workloadManifests
 } from "./manifests.ts"
 import { openEntries } from "./open-entries.ts"
-import { PlaygroundError, waitForFleet, waitForOperator, waitForWorkload } from "./readiness.ts"
+import { PlaygroundError, waitForClusters } from "./readiness.ts"
 import type { PlaygroundCluster, Topology } from "./topology.ts"
 
 const program = fileURLToPath(new URL("../braid.ts", import.meta.url))
@@ -158,12 +158,6 @@ export const startPlayground = (
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))
     }
-    const workloads = started.filter(({ description }) => description.hasWorkload)
-    yield* Effect.forEach(workloads, ({ cluster }) => waitForWorkload(cluster), { concurrency: "unbounded" })
-    yield* progress("workload")
-    yield* Effect.forEach(started, ({ cluster }) => waitForOperator(cluster), { concurrency: "unbounded" })
-    yield* waitForFleet(primary.cluster)
-    yield* progress("operators")
-
+    yield* waitForClusters(started, primary.cluster, progress)
     return yield* openEntries(started)
   })

@@ -7,6 +7,7 @@ import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { LocalCluster } from "./local-cluster.ts"
 import { workloadNamespace } from "./manifests.ts"
+import type { PlaygroundCluster } from "./topology.ts"
 
 export class PlaygroundError extends Data.TaggedError("PlaygroundError")<{ readonly detail: string }> {
   override get message(): string {
@@ -31,21 +32,21 @@ const waitFor = (what: string, holds: () => boolean): Effect.Effect<void, Playgr
 const apiServices = { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }
 
 /** Waits until the demo workload of a cluster has a ready pod. */
-export const waitForWorkload = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
+const waitForWorkload = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   waitFor(`the start of the demo workload in ${cluster.name}`, () => {
     const deployment = cluster.store.get(deployments, workloadNamespace, "myapp")
     return (asNumber(at(deployment, "status", "readyReplicas")) ?? 0) > 0
   })
 
 /** Waits until the cluster's APIService answers: the operator is reachable through the API server. */
-export const waitForOperator = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
+const waitForOperator = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   waitFor(`the start of the operator in ${cluster.name}`, () => {
     const service = cluster.store.get(apiServices, undefined, "v1.operator.metalbear.co")
     return asObjects(at(service, "status", "conditions")).some(({ status, type }) => type === "Available" && status === "True")
   })
 
 /** Waits until the primary's operator says that it is connected to every workload cluster. */
-export const waitForFleet = (primary: LocalCluster): Effect.Effect<void, PlaygroundError> =>
+const waitForFleet = (primary: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   Effect.gen(function* () {
     const config = new KubeConfig()
     config.loadFromFile(primary.kubeconfigPath)
@@ -58,3 +59,18 @@ export const waitForFleet = (primary: LocalCluster): Effect.Effect<void, Playgro
       yield* Effect.sleep("100 millis")
     }
   }).pipe(Effect.scoped, Effect.timeoutOrElse(tooLong("the connection of the primary to every cluster")))
+
+/** Waits, and says how far it is, until the demo workload and the operators of all clusters run and the primary is connected to them. */
+export const waitForClusters = <Cluster extends LocalCluster>(
+  started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: Cluster }>,
+  primary: Cluster,
+  progress: (step: string) => Effect.Effect<void>
+): Effect.Effect<void, PlaygroundError> =>
+  Effect.gen(function* () {
+    const workloads = started.filter(({ description }) => description.hasWorkload)
+    yield* Effect.forEach(workloads, ({ cluster }) => waitForWorkload(cluster), { concurrency: "unbounded" })
+    yield* progress("workload")
+    yield* Effect.forEach(started, ({ cluster }) => waitForOperator(cluster), { concurrency: "unbounded" })
+    yield* waitForFleet(primary)
+    yield* progress("operators")
+  })

@@ -7,7 +7,7 @@ import { agentProgram } from "../../agent/agent-command.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
-import { PlaygroundError, waitForFleet, waitForOperator, waitForWorkload } from "../readiness.ts"
+import { PlaygroundError, waitForClusters } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
 import { braidImage } from "./braid-image.ts"
 import { installChart } from "./helm-release.ts"
@@ -117,10 +117,6 @@ export const startKubernetesPlayground = (
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
 
-    yield* Effect.forEach(workloads, ({ cluster }) => waitForWorkload(cluster), { concurrency: "unbounded" })
-    yield* progress("workload")
-    yield* Effect.forEach(started, ({ cluster }) => waitForOperator(cluster), { concurrency: "unbounded" })
-    yield* waitForFleet(primary.cluster)
-    yield* progress("operators")
+    yield* waitForClusters(started, primary.cluster, progress)
     return yield* openEntries(started)
   })
