@@ -1,11 +1,11 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { accessSync, constants, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { assetsProblem, assetsVariable } from "../kubernetes/assets-problem.ts"
 import { startControlPlane } from "../kubernetes/control-plane.ts"
 import type { CacheResult } from "./kubernetes-cache-child.ts"
 import { makeSessions, sessionRef } from "./kubernetes-objects.ts"
@@ -18,20 +18,6 @@ const repetitions = 5
 const rounds = 4
 const reconciled = 500
 const workerCounts = [1, 16]
-
-const programs = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"]
-const assetsProblem = (folder: string | undefined): string | undefined => {
-  if (folder === undefined || folder === "") return "KUBEBUILDER_ASSETS is not set"
-  const missing = programs.filter((name) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK)
-      return false
-    } catch {
-      return true
-    }
-  })
-  return missing.length === 0 ? undefined : `KUBEBUILDER_ASSETS=${folder} has no ${missing.join(", ")}`
-}
 
 /** One line that is written over on a terminal, nothing elsewhere. */
 const progress = (text: string): void => {
@@ -63,9 +49,9 @@ const compare = (what: string, unit: string, ours: ReadonlyArray<number>, others
 
 /** Throws a sentence where there is no control plane to start. */
 export const kubernetes = async function* (): AsyncGenerator<string> {
-  const assets = process.env["KUBEBUILDER_ASSETS"]
-  const problem = assetsProblem(assets)
-  if (assets === undefined || problem !== undefined) throw new Error(`${problem}; \`npm run kubernetes\` prints a folder that can be used`)
+  const assets = process.env[assetsVariable] ?? ""
+  const problem = assetsProblem(assets, ["kubectl"])
+  if (problem !== undefined) throw new Error(problem)
   progress("the control plane starts")
   const plane = await startControlPlane({ name: "bench", assets })
   try {

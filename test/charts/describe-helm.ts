@@ -1,23 +1,9 @@
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
 import { describe, it } from "vitest"
-
-const mandatory = /^(1|true)$/i.test(process.env["CI"] ?? "")
-
-const isProgram = (file: string): boolean => {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+import { installedPrograms } from "../../src/app/playground/kubernetes/programs.ts"
+import { isCi } from "../support/tested-commit.ts"
 
 /** The first `helm` in the folder of the control plane's programs or on the PATH. */
-const helm = [process.env["KUBEBUILDER_ASSETS"] ?? "", ...(process.env["PATH"] ?? "").split(delimiter)]
-  .filter((folder) => folder !== "")
-  .map((folder) => join(folder, "helm"))
-  .find(isProgram)
+const [helm] = installedPrograms("helm", process.env)
 
 /**
  * Tests with the real `helm`, given its path. Without one they are skipped, and with `CI=true` one test fails and says what is missing.
@@ -28,7 +14,7 @@ export const describeHelm = (name: string, tests: (helm: string) => void): void 
     tests(helm ?? "")
   })
   // Not `it.runIf`: where there is a helm this would be a skipped test, which CI does not take either.
-  it.each(mandatory && helm === undefined ? ["neither KUBEBUILDER_ASSETS nor PATH has a helm"] : [])(`${name}: there is a helm`, (missing) => {
+  it.each(isCi && helm === undefined ? ["neither KUBEBUILDER_ASSETS nor PATH has a helm"] : [])(`${name}: there is a helm`, (missing) => {
     throw new Error(`${missing}; \`npm run kubernetes\` prints a folder that has one`)
   })
 }

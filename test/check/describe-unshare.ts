@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { describe, it } from "vitest"
+import { isCi } from "../support/tested-commit.ts"
 
-const mandatory = /^(1|true)$/i.test(process.env["CI"] ?? "")
 const isRoot = process.getuid?.() === 0
 
 /** Mounts of our own: with root's rights, or as the root of a user namespace. */
@@ -20,7 +20,7 @@ export const describeUnshare = (name: string, tests: () => void): void => {
     tests()
   })
   // No test at all where nothing is wrong: a skipped one would count.
-  it.each(problem !== undefined && mandatory ? [problem] : [])(`${name}: %s`, (sentence) => {
+  it.each(problem !== undefined && isCi ? [problem] : [])(`${name}: %s`, (sentence) => {
     throw new Error(sentence)
   })
 }

@@ -17,6 +17,7 @@ import type { LocalCluster, Playground, RunningCluster } from "../../src/app/pla
 import { startPlayground } from "../../src/app/playground/playground.ts"
 import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
+import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
@@ -39,12 +40,11 @@ export const describeReal = <const Needed extends Binary>(
 ): void => {
   const found = needed.map((binary) => [binary, process.env[variables[binary]] ?? ""] as const)
   const missing = found.flatMap(([binary, path]) => (path === "" ? [variables[binary]] : []))
-  const mandatory = /^(1|true)$/i.test(process.env["CI"] ?? "")
   describe.runIf(missing.length === 0)(name, options, () => {
     body(Object.fromEntries(found) as Binaries<Needed>)
   })
   for (const variable of missing) {
-    it.runIf(mandatory)(`${name}: ${variable} is set`, () => {
+    it.runIf(isCi)(`${name}: ${variable} is set`, () => {
       throw new Error(`${variable} must be set where CI is: this suite may not be left out`)
     })
   }

@@ -1,0 +1,13 @@
+import { join } from "node:path"
+import { isProgram, type ProgramName } from "../../src/app/playground/kubernetes/programs.ts"
+
+/** Names the folder with the programs of a control plane, by the convention of envtest. */
+export const assetsVariable = "KUBEBUILDER_ASSETS"
+
+/** What a folder lacks for a control plane of its own, and how to get it; `undefined`: nothing. */
+export const assetsProblem = (folder: string | undefined, more: ReadonlyArray<ProgramName> = []): string | undefined => {
+  const hint = "`npm run kubernetes` prints a folder that can be used"
+  if (folder === undefined || folder === "") return `${assetsVariable} is not set; ${hint}`
+  const missing = ["etcd", "kube-apiserver", "kube-controller-manager", ...more].filter((name) => !isProgram(join(folder, name)))
+  return missing.length === 0 ? undefined : `${assetsVariable}=${folder} has no ${missing.join(", ")}; ${hint}`
+}
