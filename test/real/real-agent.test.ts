@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { processProgram } from "../../src/adapters/embedded/kubelet/process-program.ts"
 import { subnetOf } from "../address-plan.ts"
+import { listenLocally } from "../support/listen-locally.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import type { RunningCluster } from "../../src/app/playground/local-cluster.ts"
 import { fleetIs } from "./fleet-health.ts"
@@ -22,11 +23,9 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
   const ports = { tcp: 0, udp: 0 }
   beforeAll(async () => {
     await fleetIs(real.playground())
-    await new Promise<void>((resolve) => tcp.listen(0, "127.0.0.1", resolve))
+    ports.tcp = await listenLocally(tcp)
     await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve))
     udp.on("message", (bytes, { address, port }) => udp.send(`udp saw ${bytes.toString()}`, port, address))
-    const address = tcp.address()
-    ports.tcp = typeof address === "object" && address !== null ? address.port : 0
     ports.udp = udp.address().port
   })
   afterEach(() => {

@@ -1,7 +1,7 @@
-import { once } from "node:events"
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http"
 import https from "node:https"
 import { createAuthority } from "../../src/adapters/embedded/pki.ts"
+import { listenLocally } from "./listen-locally.ts"
 
 /** A request that came to the relay. */
 export interface RelayedRequest {
@@ -94,11 +94,8 @@ export const startApiRelay = async (target: { readonly server: string; readonly 
     res.writeHead(429, { "retry-after": String(retryAfter), "content-type": "application/json" })
     res.end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason: "TooManyRequests", code: 429, message: "too many requests, please try again later" }))
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
   return {
-    server: `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+    server: `https://127.0.0.1:${await listenLocally(server)}`,
     caPem: authority.caPem,
     seen,
     refuse: (count, seconds) => {

@@ -1,7 +1,7 @@
 import { once } from "node:events"
-import { request } from "node:https"
-import { createServer } from "node:https"
+import { createServer, request } from "node:https"
 import { createAuthority } from "../../src/adapters/embedded/pki.ts"
+import { listenLocally } from "./listen-locally.ts"
 
 export interface ChangedApiServer {
   readonly server: string
@@ -22,11 +22,8 @@ export const changedApiServer = async (to: { readonly server: string; readonly c
     forwarded.on("error", () => outgoing.destroy())
     incoming.pipe(forwarded)
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
   return {
-    server: `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+    server: `https://127.0.0.1:${await listenLocally(server)}`,
     caPem: authority.caPem,
     close: async () => {
       const closed = once(server, "close")

@@ -1,10 +1,10 @@
-import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { TLSSocket } from "node:tls"
 import { createAuthority } from "../../../src/adapters/embedded/pki.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 
 export interface SeenRequest {
   readonly method: string
@@ -72,11 +72,8 @@ export const startBackend = async (group: string, version: string, frontProxyCaP
       for (const transport of transports) if (transport.remotePort === req.socket.remotePort) transport.resetAndDestroy()
     })
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
   return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
+    port: await listenLocally(server),
     caPem: authority.caPem,
     seen,
     onRequest: (handler) => {

@@ -1,7 +1,5 @@
 import type http from "node:http"
 import https from "node:https"
-import { once } from "node:events"
-import type { AddressInfo } from "node:net"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -12,6 +10,7 @@ import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeError } from "../../../src/ports/kube-api.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { type RunningCluster, runCluster } from "../embedded/running-cluster.ts"
 import { connectKubeApi } from "./kube-api-server.ts"
 import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
@@ -79,11 +78,10 @@ describe("answers that are not an API server's", () => {
     const authority = await createAuthority("ca", Date.now)
     const { certPem, keyPem } = await authority.issue({ commonName: "c", sans: [{ type: "ip", value: "127.0.0.1" }] })
     const server = https.createServer({ cert: certPem, key: keyPem }, (_req, res) => answer(res))
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
+    const port = await listenLocally(server)
     const config = new KubeConfig()
     config.loadFromOptions({
-      clusters: [{ name: "c", server: `https://127.0.0.1:${(server.address() as AddressInfo).port}/prefix/`, caData: Buffer.from(authority.caPem).toString("base64") }],
+      clusters: [{ name: "c", server: `https://127.0.0.1:${port}/prefix/`, caData: Buffer.from(authority.caPem).toString("base64") }],
       users: [{ name: "u", token: "very-secret" }],
       contexts: [{ name: "c", cluster: "c", user: "u" }],
       currentContext: "c"

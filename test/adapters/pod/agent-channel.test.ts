@@ -1,10 +1,11 @@
 import { once } from "node:events"
-import net, { type AddressInfo, type Socket } from "node:net"
+import net, { type Socket } from "node:net"
 import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { turns } from "../../support/turns.ts"
 
 const closers: Array<() => void> = []
@@ -13,10 +14,9 @@ afterEach(() => closers.splice(0).forEach((close) => close()))
 /** An agent's port; gives the channel to it and the agent's end. */
 const dialled = async (): Promise<{ readonly channel: FrameChannel; readonly agent: Socket }> => {
   const server = net.createServer({ allowHalfOpen: true })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
+  const port = await listenLocally(server)
   const accepted = once(server, "connection") as Promise<[Socket]>
-  const channel = await Effect.runPromise(dialAgent("127.0.0.1", (server.address() as AddressInfo).port, 100_000))
+  const channel = await Effect.runPromise(dialAgent("127.0.0.1", port, 100_000))
   const [agent] = await accepted
   agent.on("error", () => {})
   closers.push(() => {
@@ -147,9 +147,7 @@ describe("a channel to an agent", () => {
 
   it("that nobody answers fails with the agent's address", async () => {
     const server = net.createServer()
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const { port } = server.address() as AddressInfo
+    const port = await listenLocally(server)
     server.close()
     await once(server, "close")
     const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 100_000)))

@@ -1,7 +1,6 @@
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
-import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Fiber } from "effect"
@@ -11,6 +10,7 @@ import { createAuthority } from "../../../src/adapters/embedded/pki.ts"
 import { openMemberLink } from "../../../src/adapters/websocket/member-link.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../../src/ports/member-link.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { until } from "../../support/until.ts"
 import { untilTrue } from "../../support/until-true.ts"
 
@@ -40,14 +40,12 @@ const member = async (answer: (request: IncomingMessage, socket: Duplex, accept:
     socket.on("error", () => {})
     answer(request, socket, () => sockets.handleUpgrade(request, socket, head, (webSocket) => accepted.push(webSocket)))
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
+  const url = `https://127.0.0.1:${await listenLocally(server)}`
   closers.push(() => {
     for (const socket of open) socket.destroy()
     server.close()
   })
   const config = new KubeConfig()
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   config.loadFromOptions({
     clusters: [{ name: "b", server: url, caData: Buffer.from(pki.ca).toString("base64") }],
     users: [{ name: "u", token: "member-token" }],

@@ -3,6 +3,7 @@ import * as net from "node:net"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { AgentTarget } from "../../../src/ports/agent-target.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { AgentClient } from "./agent-client.ts"
 import { startOurs } from "./agent-harness.ts"
 
@@ -57,9 +58,7 @@ describe("life", () => {
 
   it("ends with 1 if its port is taken, and says so", async () => {
     const server = net.createServer()
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    const address = server.address()
-    const port = address !== null && typeof address === "object" ? address.port : 0
+    const port = await listenLocally(server)
     const { Effect } = await import("effect")
     const { runAgent } = await import("../../../src/app/agent/agent.ts")
     const log: Array<string> = []

@@ -1,6 +1,6 @@
 import * as net from "node:net"
-import type { AddressInfo } from "node:net"
 import type { AgentTarget, RedirectedConnection } from "../../../src/ports/agent-target.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 
 /** The port of the target that tests redirect. */
 export const targetPort = 8080
@@ -14,20 +14,12 @@ export interface LoopbackTarget {
   readonly close: () => void
 }
 
-const listen = (server: net.Server): Promise<number> =>
-  new Promise((resolve) =>
-    server.listen(0, podIp, () => {
-      const { port } = server.address() as AddressInfo
-      resolve(port)
-    })
-  )
-
 /** A target on loopback: `application` serves its port; redirected connections go to the agent instead. */
 export const loopbackTarget = async (
   application: net.Server,
   given: { readonly root: string; readonly env?: ReadonlyMap<string, string>; readonly resolve?: AgentTarget["resolve"] }
 ): Promise<LoopbackTarget> => {
-  const applicationPort = await listen(application)
+  const applicationPort = await listenLocally(application, podIp)
   let accept: ((connection: RedirectedConnection) => void) | undefined
   const sockets = new Set<net.Socket>()
   const connectToApplication = (): net.Socket => {
@@ -51,7 +43,7 @@ export const loopbackTarget = async (
       connectToApplication
     })
   })
-  const entry = await listen(front)
+  const entry = await listenLocally(front, podIp)
   return {
     target: {
       env: given.env ?? new Map(),

@@ -5,6 +5,7 @@ import * as http from "node:http"
 import * as https from "node:https"
 import { awaitDeath, probeTarget, runProbe } from "../../../../src/adapters/embedded/kubelet/probe.ts"
 import type { ProbeSpec } from "../../../../src/adapters/embedded/kubelet/pod-spec.ts"
+import { listenLocally } from "../../../support/listen-locally.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { selfSigned } from "./self-signed.ts"
 
@@ -20,12 +21,7 @@ it.live("httpGet with scheme HTTPS accepts any certificate, and 2xx and 3xx only
       response.writeHead(request.url === "/health" ? status : 404).end(Buffer.from("ok"))
     }
     const server = https.createServer({ cert, key }, answer)
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => void server.listen(0, "127.216.1.1", () => resume(Effect.void))),
-      () => Effect.sync(() => server.close())
-    )
-    const address = server.address()
-    const port = address !== null && typeof address === "object" ? address.port : 0
+    const port = yield* Effect.acquireRelease(Effect.promise(() => listenLocally(server, "127.216.1.1")), () => Effect.sync(() => server.close()))
     const probe: ProbeSpec = { httpGet: { port, path: "/health", scheme: "HTTPS" }, periodSeconds: 0.01, failureThreshold: 2 }
     const target = probeTarget("readinessProbe", probe, container, "127.216.1.1")
     if ("unsupported" in target) return assert.fail(target.unsupported)
@@ -45,12 +41,7 @@ it.live("a liveness probe is over after failureThreshold failures in a row, and 
     const answers = [200, 500, 500, 200, 500, 500, 500]
     let asked = 0
     const server = http.createServer((_request, response) => response.writeHead(answers[asked++] ?? 200).end())
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => void server.listen(0, "127.216.1.2", () => resume(Effect.void))),
-      () => Effect.sync(() => server.close())
-    )
-    const address = server.address()
-    const port = address !== null && typeof address === "object" ? address.port : 0
+    const port = yield* Effect.acquireRelease(Effect.promise(() => listenLocally(server, "127.216.1.2")), () => Effect.sync(() => server.close()))
     // Long enough for any answer: a time-out would count as a failure.
     const probe: ProbeSpec = { httpGet: { port }, periodSeconds: 0.001, timeoutSeconds: 50, failureThreshold: 3 }
     const target = probeTarget("livenessProbe", probe, container, "127.216.1.2")
