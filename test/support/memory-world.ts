@@ -1,14 +1,13 @@
-import { Clock, Effect, Scope } from "effect"
+import { Effect, Scope } from "effect"
 import { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
-import { sha256Hex } from "../../src/app/sha256-hex.ts"
-import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { linkedConnectRequest } from "../../src/app/simulation/world/linked-connect-request.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { deployments, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
+import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-access.ts"
@@ -16,6 +15,7 @@ import type { FrameChannel } from "../../src/ports/frame-channel.ts"
 import { type KubeApi, KubeError } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
+import { configurationOf, giveCredentials } from "./fleet.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
 
@@ -115,19 +115,7 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
   link: (request) =>
     Effect.andThen(
       Effect.mapError(cluster.api.list(pods), (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })),
-      () =>
-        openConnection(cluster, {
-          caller: primaryIdentity,
-          checked: "proxy",
-          namespace: request.namespace,
-          target: request.target,
-          sessionId: request.sessionId.toString(),
-          certificate: undefined,
-          clientVersion: undefined,
-          clientName: undefined,
-          clientHostname: undefined,
-          query: request.query
-        })
+      () => openConnection(cluster, linkedConnectRequest(primaryIdentity, request))
     ).pipe(
       Effect.mapError((error) =>
         error._tag === "LinkRefused" ? error : new LinkRefused({ cluster: cluster.name, code: error.code, reason: error.reason, detail: error.message })
@@ -169,19 +157,9 @@ export const memoryWorld = (settings: Partial<FleetConfiguration> = {}): Effect.
     })
     const primary = make("primary")
     const members = new Map(["a", "b"].map((name) => [name, make(name)]))
-    const now = yield* Clock.currentTimeMillis
     for (const [name, member] of members) {
       workload(member, "myapp")
-      primary.api.write(
-        secrets,
-        credentialsSecretName(clusterName(name), sha256Hex),
-        {
-          metadata: { labels: { "operator.metalbear.co/remote-cluster-credentials": "true" } },
-          data: { bearerToken: Buffer.from("token").toString("base64") }
-        },
-        "mirrord",
-        now
-      )
+      giveCredentials(primary.api, name)
     }
     const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
       makeOperator({ namespace: "mirrord", version: "test", fleet }).pipe(
@@ -192,22 +170,6 @@ export const memoryWorld = (settings: Partial<FleetConfiguration> = {}): Effect.
         Effect.provideService(Agents, memoryAgents(cluster))
       )
     for (const member of members.values()) member.operator = yield* start(member, undefined)
-    primary.operator = yield* start(primary, {
-      clusterName: clusterName("primary"),
-      managementOnly: true,
-      defaultCluster: clusterName("a"),
-      sessionStart: "default",
-      remoteSessionTimeoutSecs: 300,
-      sessionTtlSecs: 60,
-      members: ["a", "b"].map((name) => ({
-        name: clusterName(name),
-        server: `https://${name}`,
-        namespace: undefined,
-        certificateAuthority: undefined,
-        auth: { _tag: "BearerToken" },
-        problems: []
-      })),
-      ...settings
-    })
+    primary.operator = yield* start(primary, configurationOf([...members.keys()], settings))
     return { primary, members }
   })

@@ -23,6 +23,18 @@ const start = Effect.gen(function* () {
   return { local, ledger }
 })
 
+/** Two children that cluster-b is to lose, both recorded. */
+const twoDebts = Effect.gen(function* () {
+  const { ledger } = yield* start
+  const api = new MemoryKubeApi("cluster-b")
+  for (const name of ["mc-1-b", "mc-2-b"]) {
+    child(api, name, "p")
+    yield* ledger.record(b, name, "p")
+  }
+  yield* pass(1)
+  return { api, ledger }
+})
+
 describe("the ledger of debts", () => {
   it.effect("outlives the process and is paid to the cluster that is back, and to no other", () =>
     Effect.gen(function* () {
@@ -132,13 +144,7 @@ describe("the ledger of debts", () => {
 
   it.effect("leaves a cluster alone for as long as it asks, whatever occasion there is to pay", () =>
     Effect.gen(function* () {
-      const { ledger } = yield* start
-      const api = new MemoryKubeApi("cluster-b")
-      for (const name of ["mc-1-b", "mc-2-b"]) {
-        child(api, name, "p")
-        yield* ledger.record(b, name, "p")
-      }
-      yield* pass(1)
+      const { api, ledger } = yield* twoDebts
       let refusals = 1
       api.before = ({ verb }) =>
         verb === "delete" && refusals-- > 0
@@ -167,13 +173,7 @@ describe("the ledger of debts", () => {
 
   it.effect("one debt that cannot be paid keeps no other from being paid, and stays", () =>
     Effect.gen(function* () {
-      const { ledger } = yield* start
-      const api = new MemoryKubeApi("cluster-b")
-      for (const name of ["mc-1-b", "mc-2-b"]) {
-        child(api, name, "p")
-        yield* ledger.record(b, name, "p")
-      }
-      yield* pass(1)
+      const { api, ledger } = yield* twoDebts
       api.before = ({ name, verb }) =>
         verb === "delete" && name === "mc-1-b"
           ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" }))

@@ -9,10 +9,8 @@ import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { Changes } from "../../../src/app/sessions/changes.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
 import { sha256Hex } from "../../../src/app/sha256-hex.ts"
-import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
-import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
-import { deployments, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
@@ -23,9 +21,9 @@ import { ClusterConnector } from "../../../src/ports/cluster-access.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
+import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
 
 export const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
-export const operatorNamespace = "mirrord"
 export const parentOf = "mc-4dbe55ab68bba16c"
 export const day0 = Date.UTC(2026, 0, 1)
 
@@ -130,33 +128,6 @@ const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): Clu
     local: access(local),
     member: ({ name }) => Effect.map(Effect.succeed(members.get(name) ?? new MemoryKubeApi(name)), access)
   }
-}
-
-export const configurationOf = (members: ReadonlyArray<string>, more: Partial<FleetConfiguration> = {}): FleetConfiguration => ({
-  clusterName: clusterName("primary"),
-  managementOnly: true,
-  defaultCluster: clusterName(members[0] ?? ""),
-  sessionStart: "default",
-  remoteSessionTimeoutSecs: 300,
-  sessionTtlSecs: 60,
-  members: members.map((name) => ({
-    name: clusterName(name),
-    server: `https://${name}`,
-    namespace: undefined,
-    certificateAuthority: undefined,
-    auth: { _tag: "BearerToken" },
-    problems: []
-  })),
-  ...more
-})
-
-export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token = "token"): void => {
-  primary.write(
-    secrets,
-    credentialsSecretName(clusterName(cluster), sha256Hex),
-    { metadata: { labels: { [credentialsLabel]: "true" } }, data: { bearerToken: Buffer.from(token).toString("base64") } },
-    operatorNamespace
-  )
 }
 
 export const ownHealth: ClusterHealth = { _tag: "Connected", operatorVersion: "1", fingerprint: undefined, parametersInHeader: true }

@@ -11,8 +11,9 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-access.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import { configurationOf, day0, giveCredentials, operatorNamespace, operators, ownHealth, pass, workloadCluster } from "../controllers/session-fleet.ts"
+import { day0, operators, ownHealth, pass, workloadCluster } from "../controllers/session-fleet.ts"
 import { it } from "../../support/effect-it.ts"
+import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
 
 const a = clusterName("cluster-a")
 const secretName = credentialsSecretName(a, sha256Hex)

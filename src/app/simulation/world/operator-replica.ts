@@ -15,6 +15,7 @@ import { runReplica } from "../../leadership/run-replica.ts"
 import { patientApi } from "../../patient-api.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import type { ApiCaller, ApiServer } from "./api-server.ts"
+import { linkedConnectRequest } from "./linked-connect-request.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost, OperatorHostOptions } from "./operator-host.ts"
 import type { PortCall } from "./world-event.ts"
@@ -256,18 +257,7 @@ export class OperatorReplica {
           if (host === undefined) return refused(undefined, "", "no such cluster")
           const abandon = host.connect(
             { place: own, process },
-            {
-              caller: { user: envoy, groups: [], extra: {} },
-              checked: "proxy",
-              namespace: request.namespace,
-              target: request.target,
-              sessionId: request.sessionId.toString(),
-              certificate: undefined,
-              clientVersion: undefined,
-              clientName: undefined,
-              clientHostname: undefined,
-              query: request.query
-            },
+            linkedConnectRequest({ user: envoy, groups: [], extra: {} }, request),
             { opened: (channel) => resume(Effect.succeed(channel)), refused },
             linkPulse
           )

@@ -1,0 +1,17 @@
+import type { Caller } from "../../../domain/credentials/front-proxy.ts"
+import type { LinkRequest } from "../../../ports/member-link.ts"
+import type { ConnectRequest } from "../../api/operator-facade.ts"
+
+/** What a member's operator gets to see of a primary's link when there is no HTTP between them. */
+export const linkedConnectRequest = (caller: Caller, { namespace, query, sessionId, target }: LinkRequest): ConnectRequest => ({
+  caller,
+  checked: "proxy",
+  namespace,
+  target,
+  sessionId: sessionId.toString(),
+  certificate: undefined,
+  clientVersion: undefined,
+  clientName: undefined,
+  clientHostname: undefined,
+  query
+})

@@ -1,0 +1,37 @@
+import type { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
+import { sha256Hex } from "../../src/app/sha256-hex.ts"
+import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
+import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { secrets } from "../../src/domain/resources/core-kinds.ts"
+
+export const operatorNamespace = "mirrord"
+
+/** A primary that only manages, and members by bearer token; the first is the default. */
+export const configurationOf = (members: ReadonlyArray<string>, more: Partial<FleetConfiguration> = {}): FleetConfiguration => ({
+  clusterName: clusterName("primary"),
+  managementOnly: true,
+  defaultCluster: clusterName(members[0] ?? ""),
+  sessionStart: "default",
+  remoteSessionTimeoutSecs: 300,
+  sessionTtlSecs: 60,
+  members: members.map((name) => ({
+    name: clusterName(name),
+    server: `https://${name}`,
+    namespace: undefined,
+    certificateAuthority: undefined,
+    auth: { _tag: "BearerToken" },
+    problems: []
+  })),
+  ...more
+})
+
+/** The Secret with which a primary reaches a member. */
+export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token = "token"): void => {
+  primary.write(
+    secrets,
+    credentialsSecretName(clusterName(cluster), sha256Hex),
+    { metadata: { labels: { [credentialsLabel]: "true" } }, data: { bearerToken: Buffer.from(token).toString("base64") } },
+    operatorNamespace
+  )
+}
