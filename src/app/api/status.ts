@@ -13,8 +13,8 @@ export const statusBody = (code: number, reason: string, message: string): objec
 })
 
 /**
- * An answer other than success. Never 429, 503 or 504 towards users: their client repeats on those for minutes without a word
- * (operator-api §1.2.2); {@link serviceUnavailable} is the exception.
+ * An answer other than success. Never 429 or 504 towards users, and 503 only while the leader changes ({@link serviceUnavailable}): their
+ * client repeats on those for minutes without a word (operator-api §1.2.2).
  */
 export class ApiError extends Data.TaggedError("ApiError")<{
   readonly code: number

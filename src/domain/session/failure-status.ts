@@ -47,6 +47,3 @@ export const failureStatus = (failure: SessionFailure): KubeStatus => {
 
 /** Ends a client's reconnects for good: only 410 with this reason does (operator-api.md §5.5). */
 export const reconnectNotPossible = (why: string): KubeStatus => kubeStatus(410, "ReconnectNotPossible", why)
-
-/** For an operator that cannot serve yet (starting, standby, no default cluster). */
-export const notServing = (why: string): KubeStatus => kubeStatus(500, "InternalError", why)

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { failureStatus, notServing } from "../../../src/domain/session/failure-status.ts"
+import { failureStatus } from "../../../src/domain/session/failure-status.ts"
 import { explainFailure, failureReasons } from "../../../src/domain/session/session-failure.ts"
 
 describe("failureStatus", () => {
@@ -21,6 +21,5 @@ describe("failureStatus", () => {
         expect([429, 503, 504]).not.toContain(failureStatus({ reason, message }).code)
       })
     )
-    expect(notServing("standby").code).toBe(500)
   })
 })
