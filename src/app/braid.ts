@@ -78,7 +78,11 @@ const doctor = Command.make(
     ...clusterFlags,
     cluster: optionalText("cluster", "Look at this cluster only"),
     namespace: Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription("Namespace of the operator, with a kubeconfig")),
-    timeoutSecs: Flag.Int("timeout-secs").pipe(Flag.withDefault(10), Flag.withDescription("How long connecting, and each answer, may take")),
+    timeoutSecs: Flag.Int("timeout-secs").pipe(
+      Flag.filter((seconds) => seconds >= 1, (seconds) => `--timeout-secs: found ${seconds}; give at least 1`),
+      Flag.withDefault(10),
+      Flag.withDescription("How long connecting, and each answer, may take")
+    ),
     output: Flag.Literals("output", ["text", "json"]).pipe(Flag.withAlias("o"), Flag.withDefault("text"), Flag.withDescription("Lines for a person, or JSON"))
   },
   (options) => runs(() => import("./doctor/doctor-command.ts"), ({ runDoctor }) => runDoctor(options))

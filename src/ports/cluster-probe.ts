@@ -12,6 +12,8 @@ export type Handshake =
     }
   /** `code` of the operating system or of TLS; empty when there is none. */
   | { readonly _tag: "Failed"; readonly code: string; readonly detail: string }
+  /** The file with the CA cannot be read: nothing was tried. */
+  | { readonly _tag: "NoAuthority"; readonly detail: string }
 
 export interface ProbeAnswer {
   readonly body: unknown
@@ -33,5 +35,7 @@ export interface ClusterProbe {
   readonly hasOwnAuthority: boolean
   /** Missing for a server without TLS. */
   readonly handshake: Effect.Effect<Handshake> | undefined
+  /** Why the credentials cannot be had from the files, the program or the texts that the configuration names; missing: they can. */
+  readonly credentialsProblem: Effect.Effect<string | undefined>
   readonly request: (method: "GET" | "POST", path: string, body?: object) => Effect.Effect<ProbeResult>
 }

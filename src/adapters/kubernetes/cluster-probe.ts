@@ -3,7 +3,7 @@ import { Effect, type Scope } from "effect"
 import { readFileSync } from "node:fs"
 import type { RequestOptions } from "node:https"
 import { isIP } from "node:net"
-import { connect } from "node:tls"
+import { connect, createSecureContext } from "node:tls"
 import { Agent } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 
@@ -32,13 +32,20 @@ const authority = (config: KubeConfig): string | undefined => {
 const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effect<Handshake> =>
   Effect.callback<Handshake>((resume) => {
     const host = url.hostname.replace(/^\[|\]$/gu, "")
+    let ca: string | undefined
+    try {
+      ca = authority(config)
+    } catch (cause) {
+      resume(Effect.succeed({ _tag: "NoAuthority", detail: sentence(cause) }))
+      return
+    }
     const failed = (cause: unknown): void => resume(Effect.succeed({ _tag: "Failed", code: codeOf(innermost(cause)), detail: sentence(cause) }))
     try {
       const socket = connect({
         host,
         port: Number(url.port || 443),
         servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
-        ca: authority(config),
+        ca,
         // What is wrong with a certificate is to be told; nothing secret is sent over this connection.
         rejectUnauthorized: false,
         timeout: patience
@@ -86,9 +93,13 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
     let agent: Agent | undefined
     yield* Effect.addFinalizer(() => Effect.promise(async () => agent?.destroy()))
 
-    const send = async (method: "GET" | "POST", path: string, signal: AbortSignal, body: object | undefined): Promise<ProbeResult> => {
+    const optionsOf = async (): Promise<RequestOptions> => {
       const options: RequestOptions = {}
       await config.applyToHTTPSOptions(options)
+      return options
+    }
+    const send = async (method: "GET" | "POST", path: string, signal: AbortSignal, body: object | undefined): Promise<ProbeResult> => {
+      const options = await optionsOf()
       const { ca, cert, key, rejectUnauthorized, servername } = options
       agent ??= new Agent({
         headersTimeout: patience,
@@ -119,6 +130,13 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
       unchecked: cluster?.skipTLSVerify === true,
       hasOwnAuthority: Boolean(cluster?.caData) || Boolean(cluster?.caFile),
       handshake: url.protocol === "https:" ? shakeHands(config, url, patience) : undefined,
+      credentialsProblem: Effect.tryPromise(async () => {
+        // There client-node refuses to send any, whatever they are.
+        if (url.protocol === "http:" && cluster?.skipTLSVerify !== true) return undefined
+        const { cert, key } = await optionsOf()
+        createSecureContext({ cert, key })
+        return undefined
+      }).pipe(Effect.catch((error) => Effect.succeed(sentence(error)))),
       request: (method, path, body) =>
         Effect.tryPromise((signal) => send(method, path, signal, body)).pipe(
           Effect.catch((error) => Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } }))

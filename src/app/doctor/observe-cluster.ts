@@ -4,7 +4,7 @@ import { makeClusterProbe } from "../../adapters/kubernetes/cluster-probe.ts"
 import { pathOf } from "../../adapters/kubernetes/kube-api-http.ts"
 import { readCertificate } from "../../adapters/x509/read-certificate.ts"
 import type { ClockReading } from "../../domain/doctor/clock-skew.ts"
-import type { Answer, ClusterFacts, ConnectionFacts, KindFact, OperatorFacts, RightFact } from "../../domain/doctor/cluster-facts.ts"
+import type { Answer, ClusterFacts, ConnectionFacts, CredentialFacts, KindFact, OperatorFacts, RightFact } from "../../domain/doctor/cluster-facts.ts"
 import { memberRights, type NeededRight, ownRights } from "../../domain/doctor/needed-rights.ts"
 import { eventNamespace } from "../../domain/events/event-object.ts"
 import { customResources } from "../../domain/resources/custom-resource-definitions.ts"
@@ -30,7 +30,7 @@ const text = (...path: ReadonlyArray<string>) => (body: unknown): string | undef
 const review = (kind: string, group: string, spec: object): object => ({ apiVersion: `${group}/v1`, kind, spec })
 
 const connectionFacts = (probe: ClusterProbe, handshake: Handshake): ConnectionFacts =>
-  handshake._tag === "Failed"
+  handshake._tag !== "Connected"
     ? handshake
     : {
         _tag: "Connected",
@@ -72,6 +72,16 @@ const askRight = (probe: ClusterProbe, patient: Patient, right: NeededRight, ver
     }
   )
 }
+
+/** Files that are not there, a program that fails, a key that is none or not the certificate's. */
+const unusable = ({ credentials, part }: Patient, problem: string): CredentialFacts => ({
+  _tag: "Unusable",
+  problem: `Credentials of ${"from" in credentials ? credentials.from : "the cluster"} cannot be had: ${problem.trim().replace(/\.$/u, "")}.`,
+  fix:
+    part === "own"
+      ? "Correct that user of the kubeconfig: the files or the program that it names; or use another one: --kubeconfig, --context."
+      : "Put a certificate and the key that belongs to it, both as PEM, into that Secret."
+})
 
 const accountUser = ({ name, namespace }: NonNullable<Patient["account"]>): string => `system:serviceaccount:${namespace}:${name}`
 
@@ -159,6 +169,8 @@ export const observeCluster = (patient: Patient, timeoutSecs: number): Effect.Ef
     const isTrusted = connection._tag === "NotTried" || (connection._tag === "Connected" && (connection.distrust === undefined || connection.unchecked))
     const hasCredentials = patient.credentials._tag !== "Unusable" && patient.credentials._tag !== "Unsupported"
     if (!isTrusted) return { ...known, ...nothing, connection }
+    const problem = hasCredentials ? yield* probe.credentialsProblem : undefined
+    if (problem !== undefined) return { ...known, ...nothing, connection, credentials: unusable(patient, problem) }
 
     // Connects, so that the clock is read in the shorter second request.
     yield* probe.request("GET", "/version")

@@ -38,6 +38,8 @@ export type ConnectionFacts =
     }
   /** `code` of the operating system or of TLS, such as `ECONNREFUSED`; empty when there is none. */
   | { readonly _tag: "Failed"; readonly code: string; readonly detail: string }
+  /** The file with the CA cannot be read. */
+  | { readonly _tag: "NoAuthority"; readonly detail: string }
   | { readonly _tag: "NotTried"; readonly why: string }
 
 /** One verb of a needed right and what the API server says about it; missing: it could not be asked. */

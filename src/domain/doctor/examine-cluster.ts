@@ -147,7 +147,7 @@ const operator = (facts: ClusterFacts): Finding => {
         return failed(
           "operator",
           `The API server does not reach the operator (${refusalText(answer)}).`,
-          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of kubectl get apiservice v1.operator.metalbear.co -o yaml, then at kubectl -n ${namespace} get pods,endpoints.`
+          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of kubectl get apiservice v1.operator.metalbear.co -o yaml, then at kubectl -n ${namespace} get pods,endpoints,leases.`
         )
       }
       return failed("operator", `The operator answers with an error (${refusalText(answer)}).`, `Look at its log ${where}: kubectl -n ${namespace} logs deployment/mirrord-operator.`)

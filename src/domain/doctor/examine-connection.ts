@@ -3,8 +3,8 @@ import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
 import { judgeValidity, momentText, spanText } from "./validity.ts"
 
 /** What to do about an error of the network, by the code of the operating system. */
-const networkFix = (code: string, { part, server }: ClusterFacts): string => {
-  const setting = part === "own" ? "the kubeconfig" : "operator.multiCluster.clusters.<name>.server"
+const networkFix = (code: string, { name, part, server }: ClusterFacts): string => {
+  const setting = part === "own" ? "the kubeconfig" : `operator.multiCluster.clusters.${name}.server`
   switch (code) {
     case "ENOTFOUND":
     case "EAI_AGAIN":
@@ -24,6 +24,7 @@ const networkFix = (code: string, { part, server }: ClusterFacts): string => {
 const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { readonly _tag: "Connected" }): Finding => {
   const { certificate, distrust, hasOwnAuthority, unchecked } = connection
   const ca = facts.part === "own" ? "certificate-authority-data of the kubeconfig" : `operator.multiCluster.clusters.${facts.name}.caData`
+  if (unchecked) return warning("certificate", "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.", `Set ${ca} instead.`)
   if (certificate === undefined) return failed("certificate", "The API server shows no certificate.", `Check that an API server answers at ${facts.server}.`)
   const { issuer, subject, validity } = certificate
   const until = validity.until === undefined ? "" : `until ${momentText(validity.until)}`
@@ -37,9 +38,15 @@ const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { read
     case "EndsSoon":
       break
   }
-  if (unchecked) return warning("certificate", "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.", `Set ${ca} instead.`)
   if (distrust === "ERR_TLS_CERT_ALTNAME_INVALID") {
     return failed("certificate", `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`, "Use a host name or address that the certificate names, or add this one to the certificate.")
+  }
+  if (distrust === "CERT_HAS_EXPIRED") {
+    return failed(
+      "certificate",
+      `A CA certificate above the API server's own (issued by ${issuer}) has ended (${distrust}).`,
+      `Renew that CA, and what it has signed, and set ${ca} to it.`
+    )
   }
   if (distrust !== undefined) {
     return failed(
@@ -57,6 +64,7 @@ const answering = ({ server, version }: ClusterFacts): Finding => {
   if (version._tag === "NoAnswer") {
     return failed("reach", `${server} does not answer requests: ${version.detail}.`, "Look at the API server, and at proxies and load balancers in front of it.")
   }
+  if (version._tag === "NotAsked") return ok("reach", `${server} accepts connections.`)
   return ok("reach", `${server} answers${version._tag === "Answered" ? `, Kubernetes ${version.value}` : ""}.`)
 }
 
@@ -66,6 +74,11 @@ export const examineConnection = (facts: ClusterFacts): ReadonlyArray<Finding> =
   switch (connection._tag) {
     case "NotTried":
       return [version._tag === "NotAsked" ? skipped("reach", connection.why) : answering(facts), skipped("certificate", connection.why)]
+    case "NoAuthority":
+      return [
+        skipped("reach", "It was not tried: the CA is missing."),
+        failed("certificate", `The CA of the API server cannot be read: ${connection.detail}.`, "Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead.")
+      ]
     case "Failed":
       return [
         failed("reach", `${server} cannot be reached: ${connection.detail}.`, networkFix(connection.code, facts)),

@@ -32,6 +32,23 @@ describe("what is wrong is told with what to do", () => {
     expect(of(facts, "certificate").map(({ status }) => status)).toEqual(["skipped"])
   })
 
+  it("the setting in which the address of a member stands, by the member's name", () => {
+    const unknown = { _tag: "Failed", code: "ENOTFOUND", detail: "getaddrinfo ENOTFOUND" } as const
+    expect(told({ ...wellMember, connection: unknown }, "reach")[0]).toContain("Check the host name in operator.multiCluster.clusters.cluster-a.server,")
+    expect(told({ ...wellPrimary, connection: unknown }, "reach")[0]).toContain("Check the host name in the kubeconfig,")
+  })
+
+  it("a CA whose file cannot be read", () => {
+    expect(told({ ...wellPrimary, connection: { _tag: "NoAuthority", detail: "ENOENT: no such file or directory, open '/ca.crt'" } }, "certificate")).toEqual([
+      "failed | The CA of the API server cannot be read: ENOENT: no such file or directory, open '/ca.crt'. | Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead."
+    ])
+  })
+
+  it("a server that is not asked, since the credentials cannot be had", () => {
+    const facts = { ...wellPrimary, credentials: { _tag: "Unusable", problem: "No.", fix: "Yes." }, version: { _tag: "NotAsked" } } as const
+    expect(told(facts, "reach")).toEqual(["ok | https://a.example.com:6443 accepts connections."])
+  })
+
   it("a server that connects and is silent", () => {
     expect(told({ ...wellMember, version: { _tag: "NoAnswer", detail: "Headers Timeout Error" } }, "reach")).toEqual([
       "failed | https://a.example.com:6443 does not answer requests: Headers Timeout Error. | Look at the API server, and at proxies and load balancers in front of it."
@@ -57,7 +74,14 @@ describe("what is wrong is told with what to do", () => {
     expect(told(connected({ certificate: certificate(now + day, now + 9 * day) }), "certificate")[0]).toContain("failed | The API server's certificate (CN=kube-apiserver) is not valid before 2026-11-23")
   })
 
+  it("a CA that has ended, whose certificates have not", () => {
+    expect(told(connected({ distrust: "CERT_HAS_EXPIRED" }), "certificate")[0]).toMatch(
+      /^failed \| A CA certificate above the API server's own \(issued by CN=kubernetes\) has ended \(CERT_HAS_EXPIRED\)\. \| Renew that CA, .* operator\.multiCluster\.clusters\.cluster-a\.caData /u
+    )
+  })
+
   it("a certificate that nobody checks", () => {
+    expect(told(connected({ unchecked: true, certificate: certificate(0, now - 1), distrust: "CERT_HAS_EXPIRED" }), "certificate")[0]).toContain("warning | Nobody checks")
     expect(told(connected({ unchecked: true, distrust: "SELF_SIGNED_CERT_IN_CHAIN" }), "certificate")[0]).toContain("warning | Nobody checks the API server's certificate")
   })
 
