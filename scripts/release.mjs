@@ -75,9 +75,11 @@ const versionProblems = (version, current) => {
   return []
 }
 
+/** A day of the calendar: Date.parse takes the 30th of February for a day in March. @param {string} date */
+const isDay = (date) => /^\d{4}-\d{2}-\d{2}$/u.test(date) && !Number.isNaN(Date.parse(date)) && new Date(date).toISOString().startsWith(date)
+
 /** @param {string} date */
-const dateProblems = (date) =>
-  /^\d{4}-\d{2}-\d{2}$/u.test(date) && !Number.isNaN(Date.parse(date)) ? [] : [`--date is no day (found ${JSON.stringify(date)}); write one as 2026-01-31`]
+const dateProblems = (date) => (isDay(date) ? [] : [`--date is no day (found ${JSON.stringify(date)}); write one as 2026-01-31`])
 
 const findHelm = () =>
   [process.env["KUBEBUILDER_ASSETS"] ?? "", ...(process.env["PATH"] ?? "").split(delimiter)]

@@ -137,6 +137,7 @@ describe("scripts/release.mjs", () => {
       expect(stderr).toContain("npm run release -- X.Y.Z")
     }
     refused(["99.0.0", "--date", "2026-13-01"], '--date is no day (found "2026-13-01")')
+    refused(["99.0.0", "--date", "2026-02-30"], '--date is no day (found "2026-02-30")')
     expect(state()).toEqual(untouched)
   })
   it("refuses a tree with changes, and names them", () => {
