@@ -9,7 +9,7 @@ export const makeServingCertificate = async (
   names: ReadonlyArray<string>,
   now: number
 ): Promise<{ readonly certificatePem: string; readonly keyPem: string }> => {
-    const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
