@@ -12,6 +12,10 @@ const pages = [
     .map((name) => `docs/${name}`)
 ]
 
+/** The headings of a page as links name them. */
+const anchorsOf = (page: string): ReadonlyArray<string> =>
+  [...read(page).matchAll(/^#+ (.+)$/gmu)].map(([, title = ""]) => title.toLowerCase().replaceAll(/[^\w\- ]/gu, "").replaceAll(" ", "-"))
+
 interface Link {
   readonly text: string
   /** From the project's root. */
@@ -53,6 +57,14 @@ const pinned = (page: string): string =>
 describe.each(pages)("%s", (page) => {
   it("links only to files that exist", () => {
     expect(linksOf(page).filter(({ file }) => !existsSync(join(root, file)))).toEqual([])
+  })
+
+  it("links only to headings that exist", () => {
+    const lost = [...read(page).matchAll(/\]\(([^():#\s]*)#(?!L\d)([^)\s]+)\)/gu)].filter(([, path = "", anchor = ""]) => {
+      const file = path === "" ? page : join(dirname(page), path)
+      return file.endsWith(".md") && existsSync(join(root, file)) && !anchorsOf(file).includes(anchor)
+    })
+    expect(lost.map(([link]) => link)).toEqual([])
   })
 
   it("names only identifiers that the linked files hold", () => {

@@ -136,21 +136,23 @@ const resources = (facts: ClusterFacts): ReadonlyArray<Finding> => {
 const operator = (facts: ClusterFacts): Finding => {
   const { name, namespace, operator: answer, part } = facts
   const where = part === "own" ? "here" : `on ${name}`
+  // Of every replica: which one leads is what may be wrong.
+  const logs = `kubectl -n ${namespace} logs -l app=mirrord-operator --prefix --tail=200`
   switch (answer._tag) {
     case "NotAsked":
       return skipped("operator", "The operator could not be asked through the API server.")
     case "NoAnswer":
-      return failed("operator", `The operator did not answer through the API server: ${answer.detail}.`, `Look at its log ${where}: kubectl -n ${namespace} logs deployment/mirrord-operator.`)
+      return failed("operator", `The operator did not answer through the API server: ${answer.detail}.`, `Look at its log ${where}: ${logs}.`)
     case "Refused":
       if (answer.code === 404) return failed("operator", "No operator is registered with the API server (APIService v1.operator.metalbear.co).", `Install the chart ${where}.`)
       if (answer.code === 503) {
         return failed(
           "operator",
           `The API server does not reach the operator (${refusalText(answer)}).`,
-          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of kubectl get apiservice v1.operator.metalbear.co -o yaml, then at kubectl -n ${namespace} get pods,endpoints,leases.`
+          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of kubectl get apiservice v1.operator.metalbear.co -o yaml, then at kubectl -n ${namespace} get pods,endpointslices,leases.`
         )
       }
-      return failed("operator", `The operator answers with an error (${refusalText(answer)}).`, `Look at its log ${where}: kubectl -n ${namespace} logs deployment/mirrord-operator.`)
+      return failed("operator", `The operator answers with an error (${refusalText(answer)}).`, `Look at its log ${where}: ${logs}.`)
     case "Answered":
       break
   }

@@ -146,7 +146,7 @@ describe("what is wrong is told with what to do", () => {
     const operator = (answer: ClusterFacts["operator"], facts = wellMember) => told({ ...facts, operator: answer }, "operator")[0]
     expect(operator(refused(404))).toMatch(/^failed \| No operator is registered .* \| Install the chart on cluster-a\.$/u)
     expect(operator(refused(503, "service unavailable"))).toMatch(/^failed \| The API server does not reach the operator \(HTTP 503: service unavailable\)\. \| On cluster-a, look/u)
-    expect(operator(refused(500, "starting"))).toContain("kubectl -n mirrord logs deployment/mirrord-operator")
+    expect(operator(refused(500, "starting"))).toContain("kubectl -n mirrord logs -l app=mirrord-operator --prefix")
     expect(operator({ _tag: "NoAnswer", detail: "reset" })).toContain("did not answer")
     expect(operator(answered({ version: "3.250.0", protocolVersion: "1.29.0", features: [] }))).toContain("is not braid")
     expect(operator(answered({ version: "3.250.0+braid.0.0.9", protocolVersion: "1.28.0", features: [] }))).toMatch(/^warning \| .* speaks protocol 1\.28\.0 and we speak 1\.29\.0/u)
