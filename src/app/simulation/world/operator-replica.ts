@@ -115,8 +115,9 @@ export class OperatorReplica {
   }
 
   start(): void {
-    if (this.#process !== undefined || this.#isTerminating) return
     const { emit, fleet, kernel, replicas, server } = this.#options
+    const isThere = replicas === undefined || this.#pod !== undefined
+    if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
     const holdings = new Holdings()
     this.#holdings = holdings
