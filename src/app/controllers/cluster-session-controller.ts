@@ -266,7 +266,10 @@ export const makeClusterSessionController = (
           })
         case "PatchStatus":
           return Effect.tap(patch(name, { metadata: action.precondition, status: action.patch }), (after) =>
-            Effect.sync(() => events.changed(mirrordClusterSessions, session, after, childEvents))
+            Effect.sync(() => {
+              sessions.wrote(after)
+              events.changed(mirrordClusterSessions, session, after, childEvents)
+            })
           )
         case "DeleteChild":
           return api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }).pipe(

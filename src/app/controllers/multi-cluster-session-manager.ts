@@ -160,6 +160,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     const patchStatus = (name: string, parent: KubeObject, { patch, precondition }: Extract<SessionAction, { readonly patch: unknown }>) =>
       Effect.tap(patchParent(name, { metadata: precondition, status: patch }, true), (after) =>
         Effect.sync(() => {
+          parents.wrote(after)
           const before = readCached(mirrordMultiClusterSessions, parent)
           if (Result.isSuccess(before)) events.changed(mirrordMultiClusterSessions, before.success, after, parentEvents)
         })

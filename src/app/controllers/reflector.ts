@@ -16,6 +16,8 @@ export interface Reflector {
   readonly problem: () => KubeError | undefined
   /** Reads one object anew, for a caller who has just learnt that it changed: a watch may be open and yet lose changes. */
   readonly reread: (name: string, namespace?: string) => Effect.Effect<void>
+  /** Takes the answer to a write of one's own, so that the next write is not decided from what was before it. */
+  readonly wrote: (answer: KubeObject) => void
   /** Ends a pause after failures at once: somebody else has just seen that the server answers. */
   readonly retryNow: () => void
 }
@@ -58,8 +60,8 @@ export const makeReflector = (
     const putNewer = (object: KubeObject): void => {
       if (!isOlder(object, cache.get(keyOf(object.metadata.name, object.metadata.namespace)))) put(object)
     }
-    /** What was reread may be ahead of the watch. It is behind where the watch has got further and the cache has no such object: it was deleted meanwhile. */
-    const putReread = (object: KubeObject): void => {
+    /** What a server answered may be ahead of the watch. It is behind where the watch has got further and the cache has no such object: it was deleted meanwhile. */
+    const putAnswer = (object: KubeObject): void => {
       const { name, namespace, resourceVersion } = object.metadata
       if (cache.has(keyOf(name, namespace)) || !(Number(resourceVersion) <= Number(told))) putNewer(object)
     }
@@ -138,7 +140,7 @@ export const makeReflector = (
       problem: () => Ref.getUnsafe(problem),
       reread: (name, namespace) =>
         api.get(ref, name, namespace).pipe(
-          Effect.map(putReread),
+          Effect.map(putAnswer),
           Effect.catch((error) =>
             Effect.sync(() => {
               const object = cache.get(keyOf(name, namespace))
@@ -146,6 +148,7 @@ export const makeReflector = (
             })
           )
         ),
+      wrote: putAnswer,
       retryNow: () => void Queue.offerUnsafe(wake, undefined)
     }
   })

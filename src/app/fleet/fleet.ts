@@ -138,7 +138,7 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
     const isReadable = (): boolean =>
       engaged !== undefined && engaged.children.synced() && engaged.children.problem() === undefined
 
-    const setReachable = (next: boolean): void => {
+    const setReachable = (next: boolean | undefined): void => {
       if (reachable === next) return
       reachable = next
       events.reachChanged(cluster.name)
@@ -174,7 +174,13 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
           if (deleted || !isHeartbeatOnly(before, child)) events.childChanged(cluster.name, child)
         }).pipe(Scope.provide(scope))
         engaged = { access: made, children, scope }
-        obstacle = undefined
+        // What kept it away says nothing of how it is: it is looked at as if for the first time.
+        if (obstacle !== undefined) {
+          obstacle = undefined
+          look = undefined
+          failures = 0
+          setReachable(undefined)
+        }
         // Without any child there is no event that says that the children are known now.
         yield* Effect.forkIn(Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))), scope)
         const pause = Effect.suspend(() => Effect.sleep(nextCheckIn()))

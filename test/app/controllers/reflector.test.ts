@@ -112,6 +112,29 @@ describe("a reflector", () => {
     })
   )
 
+  it.effect("takes the answer to a write before the watch tells of it, once, and never in place of something newer", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      write(api, "a")
+      const { events, reflector } = yield* start(api)
+      const change = (value: string) => api.mergePatch(configMaps, "a", { data: { value } }, { namespace: "default" })
+      const valueOf = () => reflector.get("a", "default")?.["data"]
+      const first = yield* change("2")
+      reflector.wrote(first)
+      expect(valueOf()).toEqual({ value: "2" })
+      yield* TestClock.adjust(1)
+      expect(events).toEqual(["+a", "+a"])
+      yield* change("3")
+      yield* TestClock.adjust(1)
+      reflector.wrote(first)
+      expect(valueOf()).toEqual({ value: "3" })
+      api.erase(configMaps, "a", "default")
+      yield* TestClock.adjust(1)
+      reflector.wrote(first)
+      expect(valueOf()).toBeUndefined()
+    })
+  )
+
   it.effect("leaves a server alone for as long as it asks", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("test")

@@ -62,6 +62,26 @@ describe("the fleet", () => {
     })
   )
 
+  it.effect("does not take a cluster for lost whose credentials came late, but looks at it as if for the first time", () =>
+    Effect.gen(function* () {
+      const member = workloadCluster("cluster-a")
+      member.before = ({ plural }) => (plural === operators.plural ? Effect.sleep("1 second") : Effect.void)
+      const { cluster, events, primary } = yield* start(configurationOf(["cluster-a"]), undefined, member)
+      yield* pass(1)
+      expect(cluster().reach().reachable).toBe(false)
+      giveCredentials(primary, "cluster-a")
+      yield* TestClock.adjust("500 millis")
+      expect([cluster().reach(), cluster().health()]).toEqual([{ reachable: true, error: undefined }, undefined])
+      expect(events.at(-1)).toBe("reach cluster-a true")
+      member.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
+      primary.erase(secrets, secretName, operatorNamespace)
+      yield* pass(1)
+      giveCredentials(primary, "cluster-a")
+      yield* pass(15)
+      expect(cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
+    })
+  )
+
   it.effect("says what is wrong with credentials, and never what they are", () =>
     Effect.gen(function* () {
       const { cluster, primary } = yield* start({

@@ -17,7 +17,8 @@ const isMaimed = (world: World): boolean => {
 
 /**
  * Failures.md L5. Who is connected loses its session only after a fault: whatever the story did to the world, until it is settled.
- * Who asks while nothing is wrong, and until the answer nothing goes wrong, is not refused for good, whatever was wrong before.
+ * Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not refused for good, whatever was wrong before; who
+ * joins a session that was asked for in worse times shares its fate.
  */
 export const clientsComeBack: Invariant = {
   id: "L5",
@@ -30,22 +31,31 @@ export const clientsComeBack: Invariant = {
     /** Clients that wait for the answer to a connect request, if nothing has been wrong since their first one. */
     const hopeful = new Set<string>()
     const known = new Set<string>()
+    /** Sessions that something may have happened to. */
+    const troubled = new Set<bigint>()
+    const trouble = (): void => {
+      isFaulty = true
+      hopeful.clear()
+      for (const client of known) troubled.add(world().client(client).sessionId)
+    }
     return {
       on: (event) => {
         switch (event._tag) {
-          case "ClientAsks":
-            if (!known.has(event.client) && world().isWell) hopeful.add(event.client)
-            known.add(event.client)
+          case "ClientAsks": {
+            const { client } = event
+            if (known.has(client)) return undefined
+            known.add(client)
+            const { sessionId } = world().client(client)
+            if (!world().isWell) troubled.add(sessionId)
+            if (!troubled.has(sessionId)) hopeful.add(client)
             return undefined
+          }
           case "Fault":
-            hopeful.clear()
-            isFaulty = true
+            trouble()
             isSilenced ||= event.kind === "half-open"
             return undefined
           case "Operator":
-            if (event.change === "started") return undefined
-            hopeful.clear()
-            isFaulty = true
+            if (event.change !== "started") trouble()
             return undefined
           case "ClientRefused":
             refusals.set(event.client, event.code)

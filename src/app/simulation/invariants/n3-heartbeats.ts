@@ -1,3 +1,4 @@
+import { leases } from "../../../domain/resources/core-kinds.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -17,14 +18,17 @@ export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
   && "connectedTimestamp" in ((body as { readonly status: object }).status)
 
 /**
- * Failures.md class 12. The distance is counted per process and on its own clock; one whose clock is set otherwise may write at once.
+ * Failures.md class 12. The distance is counted per process and on its own clock; one whose clock is set otherwise may write at once, and so may
+ * one that leads anew: like one that was started anew it remembers nothing of its term before.
  * Silence after a client has gone is demanded where no fault can have kept the news from the operator, and of everybody in the end.
  */
 export const heartbeats: Invariant = {
   id: "N3",
-  sentence: "A session gets at most one heartbeat per interval and process, and none after its client has gone.",
+  sentence: "A session gets at most one heartbeat per interval and process or term, and none after its client has gone.",
   begin: (world) => {
     const written = new Map<string, { readonly at: number; readonly skew: number }>()
+    /** By cluster: how often the Lease of its operators has changed hands. */
+    const terms = new Map<string, number>()
     const endedAt = new Map<string, number>()
     let isFaulty = false
     let newest: { readonly at: number; readonly what: string } | undefined
@@ -41,12 +45,16 @@ export const heartbeats: Invariant = {
           if (isLast) endedAt.set(parentName(sessionId as SessionId), event.at)
           return undefined
         }
+        if (event._tag === "Committed" && event.commit.ref.plural === leases.plural) {
+          const { leaseTransitions = 0 } = (event.commit.after?.["spec"] ?? {}) as { readonly leaseTransitions?: number }
+          terms.set(event.cluster, leaseTransitions)
+        }
         if (event._tag !== "Called" || !isHeartbeat(event.call)) return undefined
         const { call, process } = event
         const skew = world().cluster(call.operator).host.skewOf(process)
         // An object that was made anew under its name has a heartbeat of its own.
         const { metadata } = call.body as { readonly metadata?: { readonly uid?: string } }
-        const key = `${process} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`
+        const key = `${process} ${terms.get(call.operator)} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`
         const before = written.get(key)
         written.set(key, { at: event.at, skew })
         newest = { at: event.at, what: `${process} for ${call.name} in ${call.to}` }

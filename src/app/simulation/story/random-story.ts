@@ -14,8 +14,6 @@ export interface RandomStoryOptions {
   readonly sessions: number
   /** The acts end when about so much time has passed. */
   readonly minutes: number
-  /** Whether some operators have replicas that elect a leader; true unless given. */
-  readonly elections?: boolean
 }
 
 /** Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is not. */
@@ -176,7 +174,7 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       elected: electedArbitrary
     })
     .map(({ acts: seeds, begin, elected, seed, setup: drawn, weights }) => {
-      const setup = withReplicas(drawn, options.elections === false ? [] : elected)
+      const setup = withReplicas(drawn, elected)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
         const verb = named(name)

@@ -30,6 +30,7 @@ import { resolve } from "./verbs/resolve.ts"
 import { restart } from "./verbs/restart.ts"
 import { resume } from "./verbs/resume.ts"
 import { comeBack } from "./verbs/return.ts"
+import { rollout } from "./verbs/rollout.ts"
 import { session } from "./verbs/session.ts"
 import { settle } from "./verbs/settle.ts"
 import { silence } from "./verbs/silence.ts"
@@ -84,6 +85,7 @@ export const verbs: ReadonlyArray<Verb> = [
   resume,
   comeBack,
   leader,
+  rollout,
   skew,
   stop,
   restart,

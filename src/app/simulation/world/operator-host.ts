@@ -17,6 +17,9 @@ import { makePipe, type PipeEnd } from "./pipe.ts"
 import type { FaultPlan } from "./port-calls.ts"
 import type { WorldEvent } from "./world-event.ts"
 
+/** ms from the start of a pod until its Deployment takes it for ready. */
+const readyAfter = 3_000
+
 export interface OperatorHostOptions {
   readonly kernel: Kernel
   readonly network: Network
@@ -41,17 +44,24 @@ export interface ConnectOutcome {
 /** Where the operator of one cluster runs: its replicas, and the Service that hands requests to the leader. */
 export class OperatorHost {
   readonly place: Place
-  readonly replicas: ReadonlyArray<OperatorReplica>
   readonly #options: OperatorHostOptions
   readonly #random: RandomStream
+  #replicas: ReadonlyArray<OperatorReplica> = []
+  /** Of all replicas that there ever were. */
+  #made = 0
   #calls = 0
   #isGone = false
+  #isRollingOut = false
 
   constructor(options: OperatorHostOptions) {
     this.#options = options
     this.place = options.server.place
     this.#random = options.kernel.random.split(`service ${this.place}`)
-    this.replicas = Array.from({ length: options.replicas ?? 1 }, (_, index) => new OperatorReplica(this, options, index))
+    for (let i = 0; i < (options.replicas ?? 1); i++) this.#makeReplica()
+  }
+
+  get replicas(): ReadonlyArray<OperatorReplica> {
+    return this.#replicas
   }
 
   /** Whether its replicas elect a leader. */
@@ -82,6 +92,11 @@ export class OperatorHost {
   /** Whether nobody starts it again. */
   get isGone(): boolean {
     return this.#isGone
+  }
+
+  /** Whether its replicas are being replaced. */
+  get isRollingOut(): boolean {
+    return this.#isRollingOut
   }
 
   /** Calls that left this operator so far, over all its processes, but those about its Lease. */
@@ -115,6 +130,26 @@ export class OperatorHost {
     for (const replica of this.replicas) replica.comeBack()
   }
 
+  /**
+   * Replaces all replicas as their Deployment does, with a surge of one: a new pod stands by before an old one is told to end. One
+   * after the other.
+   */
+  rollOut(): void {
+    const replaceNext = ([old, ...others]: ReadonlyArray<OperatorReplica>): void => {
+      this.#isRollingOut = old !== undefined
+      if (old === undefined) return
+      const made = this.#makeReplica()
+      this.#options.kernel.after(0, () => { if (!this.isGone) made.start() })
+      this.#options.kernel.after(readyAfter, () =>
+        old.retire(() => {
+          this.#replicas = this.#replicas.filter((one) => one !== old)
+          replaceNext(others)
+        })
+      )
+    }
+    replaceNext(this.#replicas)
+  }
+
   /** All replicas, as by SIGSTOP. */
   pause(): void {
     for (const replica of this.replicas) replica.pause()
@@ -145,6 +180,12 @@ export class OperatorHost {
     this.setSkew(0)
     this.resume()
     for (const replica of this.replicas) replica.replace()
+  }
+
+  #makeReplica(): OperatorReplica {
+    const made = new OperatorReplica(this, this.#options, this.#made++)
+    this.#replicas = [...this.#replicas, made]
+    return made
   }
 
   /** Where the Service leads: among several pods with the leader's label it picks any. */

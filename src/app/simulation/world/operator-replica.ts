@@ -62,6 +62,8 @@ export class OperatorReplica {
   #isLost = false
   #isTerminating = false
   #terminate = (): void => {}
+  /** Called when it has ended for good; missing where another pod takes its pod's place. */
+  #retired: (() => void) | undefined
   readonly #which: { readonly replica?: number }
   /** How far the host's clock is ahead, ms; kept over restarts. */
   skew = 0
@@ -114,8 +116,9 @@ export class OperatorReplica {
   }
 
   start(): void {
-    if (this.#process !== undefined || this.#isTerminating) return
     const { emit, fleet, kernel, replicas, server } = this.#options
+    const isThere = replicas === undefined || this.#pod !== undefined
+    if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
     const holdings = new Holdings()
     this.#holdings = holdings
@@ -161,9 +164,18 @@ export class OperatorReplica {
     kernel.after(terminationGrace, () => {
       if (this.#process === process) this.crash("killed after its grace")
       this.#isTerminating = false
+      if (this.#retired !== undefined) return this.#retired()
       this.#makePod()
       if (this.#restarts && !this.#isLost) this.start()
     })
+  }
+
+  /** Its Deployment wants it no more: its pod is deleted, and no other one takes its place. `gone` is called when it has ended. */
+  retire(gone: () => void): void {
+    this.#retired = gone
+    if (this.#isLost) return gone()
+    // One that is on its way out already needs no more.
+    if (this.#pod !== undefined) this.#options.server.objects.erase(pods, this.#pod.name, operatorNamespace)
   }
 
   /** Kills it as by SIGKILL; it is started again after a moment unless it is gone for ever. */
@@ -183,7 +195,7 @@ export class OperatorReplica {
 
   /** After the loss of its node: another pod takes the place of the lost one. */
   replace(): void {
-    if (!this.#isLost) return
+    if (!this.#isLost || this.#retired !== undefined) return
     this.#isLost = false
     this.#makePod()
     if (this.#restarts) this.start()

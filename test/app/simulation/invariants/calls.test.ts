@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
+import { configMaps, leases, secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import { noDefects } from "../../../../src/app/simulation/invariants/n2-no-defects.ts"
 import { heartbeats } from "../../../../src/app/simulation/invariants/n3-heartbeats.ts"
 import { oneAgentPerPod } from "../../../../src/app/simulation/invariants/n10-one-agent-per-pod.ts"
@@ -16,7 +16,6 @@ import { noDeleteInUse } from "../../../../src/app/simulation/invariants/s7-no-d
 import { noSecretsTold } from "../../../../src/app/simulation/invariants/s8-no-secrets-told.ts"
 import { readyForWhatIsSeen } from "../../../../src/app/simulation/invariants/s9-ready-for-what-is-seen.ts"
 import { canary } from "../../../../src/app/simulation/world/world.ts"
-import { secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import { asked, at, called, childObject, children, committed, find, makeWorld, mirrordClusterSessions, mirrordMultiClusterSessions, parent, parentObject, ready, sessionId } from "./fixture.ts"
 
 const child = `${parent}-a`
@@ -148,6 +147,11 @@ describe("N3", () => {
   it("finds two at once, and takes those at their time", () => {
     expect(find(heartbeats, [beat(0), beat(5_000)])).toContain("5000 ms after")
     expect(find(heartbeats, [beat(0), beat(10_000), beat(12_000, "u2")])).toBeUndefined()
+  })
+  it("counts per term: whoever leads anew remembers nothing", () => {
+    const lease = (leaseTransitions: number) => committed("primary", leases, { metadata: { name: "mirrord-operator" }, spec: { leaseTransitions } })
+    expect(find(heartbeats, [lease(0), beat(0), lease(1), beat(5_000)])).toBeUndefined()
+    expect(find(heartbeats, [lease(1), beat(0), lease(1), beat(5_000)])).toContain("5000 ms after")
   })
   it("finds one long after the client has gone", () => {
     const world = makeWorld()

@@ -142,6 +142,9 @@ describe("L5", () => {
     const world = makeWorld()
     world.pass(1_000)
     expect(world.isWell).toBe(true)
+    for (const [name, user] of [["s1", "ann"], ["s1-as-bob", "bob"]] as const) {
+      world.startClient({ name, user, shape: "exec", target: "deployment.myapp", sessionId })
+    }
     return world
   }
   it("takes an answer of substance to a first connect, and no other", () => {
@@ -156,6 +159,11 @@ describe("L5", () => {
     const world = well()
     world.network.cut("primary", "b")
     expect(find(clientsComeBack, [asks, refused(500), ended], world)).toBeUndefined()
+  })
+  it("takes the refusal of one who joins a session that had trouble", () => {
+    const joins = [at(0, { _tag: "ClientAsks", client: "s1-as-bob" }), at(1, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api §1.8.6", message: "refused" })] as const
+    expect(find(clientsComeBack, [asks, ...joins], well())).toContain("s1-as-bob was refused")
+    expect(find(clientsComeBack, [asks, at(0, { _tag: "Fault", kind: "cut", text: "" }), ...joins], well())).toBeUndefined()
   })
   it("finds a client that still waits", () => {
     const world = makeWorld()
