@@ -136,7 +136,7 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
             new Set(entries().map(({ cluster }) => cluster)),
             (cluster) => {
               const api = apiOf(cluster)
-              if (api === undefined) return Effect.void
+              if (api === undefined) return tell(cluster, "the cluster is not configured, or cannot be connected")
               return Effect.matchEffect(pay(cluster, api), {
                 onFailure: ({ message }) => tell(cluster, message),
                 onSuccess: () => tell(cluster, undefined)

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest"
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
 import { makeDebtLedger } from "../../../src/app/controllers/debt-ledger.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -124,6 +124,18 @@ describe("the ledger of debts", () => {
       expect(api.calls.length).toBeLessThan(10)
     })
   )
+
+  it.effect("says once why a debt remains, also where nobody knows the way to its cluster", () => {
+    const told: Array<string> = []
+    const remember = Logger.layer([Logger.map(Logger.formatJson, (line) => void told.push(line))])
+    return Effect.gen(function* () {
+      const { ledger } = yield* start
+      yield* ledger.record(c, "mc-1-c", "p1")
+      yield* Effect.forkScoped(ledger.keepPaying(() => undefined))
+      yield* pass(100)
+      expect(told.filter((line) => line.includes("debts not paid"))).toEqual([expect.stringMatching(/cluster-c.*not configured/)])
+    }).pipe(Effect.provide(remember))
+  })
 
   it.effect("a cluster that is silent is asked for one debt, not for each, and keeps no other from being paid", () =>
     Effect.gen(function* () {
