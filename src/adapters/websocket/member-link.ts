@@ -56,10 +56,11 @@ const watchPulse = (socket: WebSocket, every: number): void => {
   socket.on("close", () => clearInterval(timer))
 }
 
-/** Opens the link through the member's API server, with the credentials of `config`. `pingInterval`: ms between two pings. */
+/** Opens the link through the member's API server, with the credentials of `config`. `userAgent`: who asks; `pingInterval`: ms between two pings. */
 export const openMemberLink = (
   config: KubeConfig,
   request: LinkRequest,
+  userAgent = "braid",
   pingInterval = pingEvery
 ): Effect.Effect<FrameChannel, LinkRefused> =>
   Effect.gen(function* () {
@@ -72,6 +73,7 @@ export const openMemberLink = (
     const query = request.parametersInHeader ? "connect=true" : request.query
     const headers: Record<string, string> = {
       ...(tls.headers as Record<string, string> | undefined),
+      "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
       ...(request.parametersInHeader
         ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }

@@ -88,11 +88,12 @@ const refusalOf = (config: KubeConfig): Promise<LinkRefused> => Effect.runPromis
 describe("the link to a member", () => {
   it("asks as the member demands: path, session, subprotocol, credentials, parameters in the query", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request()))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), "braid/1.2.3 (pod a)"))
     const [seen] = requests
     expect(seen?.url).toBe("/apis/operator.metalbear.co/v1/proxy/namespaces/my%20ns/targets/deployment.foo%2Fbar?connect=true&key=a+b")
     expect(seen?.headers).toMatchObject({
       authorization: "Bearer member-token",
+      "user-agent": "braid/1.2.3 (pod a)",
       "x-session-id": "18446744073709551615",
       "sec-websocket-protocol": "v4.channel.k8s.io"
     })
@@ -194,13 +195,13 @@ describe("the link to a member", () => {
 
   it("ends when two pings in a row were not answered", async () => {
     const { config } = await member((_request, _socket, accept) => accept(), false)
-    const channel = await Effect.runPromise(openMemberLink(config, request(), 20))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 20))
     expect(await listen(channel).ended).toBe("code 1006")
   })
 
   it("stays while pings are answered, and also while it is kept from being read", async () => {
     const { accepted, config } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request(), 200))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 200))
     let pings = 0
     accepted[0]?.on("ping", () => pings++)
     const { events } = listen(channel)
