@@ -127,6 +127,7 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
           clientVersion: undefined,
           clientName: undefined,
           clientHostname: undefined,
+          term: request.term,
           query: request.query
         })
     ).pipe(

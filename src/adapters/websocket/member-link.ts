@@ -43,13 +43,16 @@ const readRefusal = async (response: IncomingMessage): Promise<{ readonly reason
 /** Ends the socket when a ping went unanswered twice. Pings stay on this link: the real client must never see one. */
 const watchPulse = (socket: WebSocket, every: number): void => {
   let unanswered = 0
-  const timer = setInterval(() => {
+  const beat = (): void => {
     // A link that we keep from being read cannot show its pongs.
     if (socket.isPaused) unanswered = 0
     if (unanswered >= 2) return socket.terminate()
     unanswered++
     socket.ping()
-  }, every)
+  }
+  const timer = setInterval(beat, every)
+  // At once: the member awaits pings of those only who have pinged.
+  beat()
   socket.on("pong", () => {
     unanswered = 0
   })
@@ -75,6 +78,7 @@ export const openMemberLink = (
       ...(tls.headers as Record<string, string> | undefined),
       "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
+      ...(request.term === undefined ? {} : { "x-braid-term": request.term }),
       ...(request.parametersInHeader
         ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }
         : {})

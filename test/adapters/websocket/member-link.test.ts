@@ -99,14 +99,16 @@ describe("the link to a member", () => {
     })
     expect(seen?.headers["sec-websocket-extensions"]).toBeUndefined()
     expect(seen?.headers["x-mirrord-connect-params"]).toBeUndefined()
+    expect(seen?.headers["x-braid-term"]).toBeUndefined()
     expect(seen?.headers["x-client-der"]).toBeUndefined()
     channel.close()
   })
 
   it("puts the parameters into the header where the member reads them there", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü" })))
+    const channel = await Effect.runPromise(openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3" })))
     expect(requests[0]?.url?.endsWith("?connect=true")).toBe(true)
+    expect(requests[0]?.headers["x-braid-term"]).toBe("3")
     expect(Buffer.from(String(requests[0]?.headers["x-mirrord-connect-params"]), "base64").toString()).toBe("connect=true&key=ü")
     channel.close()
   })
@@ -191,6 +193,17 @@ describe("the link to a member", () => {
     const gone = new Promise<void>((resolve) => end.once("close", () => resolve()))
     await Effect.runPromise(Fiber.interrupt(fiber))
     await gone
+  })
+
+  it("is pinged at once: a member awaits the pings of those only who have pinged", async () => {
+    let pings = 0
+    const answering = await member((_request, _socket, accept) => {
+      accept()
+      answering.accepted[0]?.on("ping", () => pings++)
+    })
+    const channel = await Effect.runPromise(openMemberLink(answering.config, request()))
+    await untilTrue("the first ping", () => pings === 1)
+    channel.close()
   })
 
   it("ends when two pings in a row were not answered", async () => {

@@ -266,6 +266,7 @@ export class OperatorReplica {
               clientVersion: undefined,
               clientName: undefined,
               clientHostname: undefined,
+              term: request.term,
               query: request.query
             },
             { opened: (channel) => resume(Effect.succeed(channel)), refused },
