@@ -29,6 +29,7 @@ const allowed: Readonly<Record<string, string>> = {
   "kubernetes/described-sessions.ts": "a wait of its own, as long as its test",
   "kubernetes/doctor.test.ts": "when certificates end",
   "real/client-cases.ts": "a connection on which nothing comes",
+  "real/failover.test.ts": "from when on an audit log is read",
   "real/harness.ts": "how long a command of the client took",
   "support/changed-api-server.ts": "when certificates end",
   "support/effect-it.ts": "the helper",
