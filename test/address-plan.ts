@@ -16,6 +16,7 @@ const networks = {
   "rights of the chart, management": [114, 3],
   "rights of the chart, primary-default": [118, 2],
   "real client, kubernetes": [120, 6],
+  "real client, failover": [126, 3],
   "release on kubernetes": [130, 4],
   "node on kubernetes": [140, 2],
   "kubelet, pod network and probes": [200, 40]

@@ -12,6 +12,8 @@ export interface LinkRequest {
   readonly query: string
   /** Whether the member's operator advertises `ConnectParamsInHeader`, and so reads the parameters from a header. */
   readonly parametersInHeader: boolean
+  /** The asking leader's term, where one is elected: other leaders' links of this session end (docs/member-link.md). */
+  readonly term?: string
 }
 
 /** The member's answer when it is not 101. `code` is absent when there was no answer. */

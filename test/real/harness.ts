@@ -77,6 +77,8 @@ export interface RealPlaygroundOptions {
   readonly subnet: number
   readonly agent?: ContainerProgram
   readonly remoteSessionTimeoutSecs?: number
+  /** Replicas of the primary's operator; one unless given. */
+  readonly primaryReplicas?: number
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
 }
@@ -87,6 +89,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })
 
@@ -187,21 +190,24 @@ export interface CommandOptions {
   readonly deadlineMs?: number
 }
 
-/** Processes with this home: the internal proxy detaches itself and may outlive the command that started it. */
-const processesOf = (home: string): ReadonlyArray<number> =>
+/** Processes with this variable in their environment. */
+export const processesWith = (name: string, value: string): ReadonlyArray<number> =>
   readdirSync("/proc").flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return []
     try {
-      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`HOME=${home}`) ? [Number(entry)] : []
+      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`${name}=${value}`) ? [Number(entry)] : []
     } catch {
       // It has ended meanwhile.
       return []
     }
   })
 
-/** Ends all processes of a home at once, as if the user's machine had lost power. */
+/**
+ * Ends all processes of a home at once, as if the user's machine had lost power: the internal proxy detaches itself and may outlive the
+ * command that started it.
+ */
 export const killProcessesOf = (home: string): void => {
-  for (const pid of processesOf(home)) {
+  for (const pid of processesWith("HOME", home)) {
     try {
       process.kill(pid, "SIGKILL")
     } catch {

@@ -53,8 +53,13 @@ export const readySession = async (real: AnyRealPlayground, known: ReadonlySet<s
   return await newParent(real, known, "Ready")
 }
 
-const named = (kind: string) => (object: KubeObject): string => `${kind} ${object.metadata.name ?? ""}`
 const ownedByOperator = (object: KubeObject): boolean => object.metadata.name?.startsWith("mirrord-agent") === true
+
+/** Jobs of agents, and the agents' pods. */
+export const agents = ({ cluster: { store } }: AnyRunningCluster): ReadonlyArray<KubeObject> => [
+  ...store.list(jobs, { namespace: operatorNamespace }).items,
+  ...store.list(pods, { namespace: operatorNamespace }).items.filter(ownedByOperator)
+]
 
 /**
  * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five minutes, so
@@ -63,22 +68,20 @@ const ownedByOperator = (object: KubeObject): boolean => object.metadata.name?.s
 export const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
   ...parents(playground).filter(({ status }) => status?.phase !== "Failed").map(({ metadata }) => `parent ${metadata.name}`),
   ...playground.clusters.flatMap((running) => {
-    const { store } = running.cluster
     return [
       ...children(running).map(({ metadata }) => `child ${metadata.name}`),
-      ...store.list(jobs, { namespace: operatorNamespace }).items.map(named("job")),
-      ...store.list(pods, { namespace: operatorNamespace }).items.filter(ownedByOperator).map(named("pod"))
+      ...agents(running).map(({ metadata }) => `agent ${metadata.name ?? ""}`)
     ].map((text) => `${running.description.name}: ${text}`)
   })
 ]
 
-/** The last lines of the primary's operator, for failures that only it can explain. */
+/** The last lines of the primary's operators, for failures that only they can explain. */
 const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
-  const pod = primary.kubelet.containers().find(({ container }) => container === "mirrord-operator")
-  const logs = pod === undefined ? undefined : primary.kubelet.podLogs(pod.namespace, pod.pod, undefined, { tailLines: 60 })
-  if (logs?._tag !== "Lines") return ""
   const lines: Array<string> = []
-  for await (const line of logs.lines) lines.push(line)
+  for (const { container, namespace, pod } of primary.kubelet.containers()) {
+    const logs = container === "mirrord-operator" ? primary.kubelet.podLogs(namespace, pod, undefined, { tailLines: 60 }) : undefined
+    if (logs?._tag === "Lines") for await (const line of logs.lines) lines.push(`${pod}: ${line}`)
+  }
   const restarts = primary.cluster.store.list(pods, { namespace: operatorNamespace }).items.map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
   return [...restarts, ...lines].join("\n")
 }

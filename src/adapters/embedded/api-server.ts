@@ -29,6 +29,8 @@ export interface Caller {
   /** With the query. */
   readonly path: string
   readonly status: number
+  /** As the caller calls itself; "" if it does not. */
+  readonly userAgent: string
 }
 
 export interface ApiServerOptions {
@@ -117,7 +119,15 @@ export const createApiServer = (options: ApiServerOptions): Server => {
         user = identity
       },
       done: (status: number) =>
-        options.record({ at: now(), user: user?.user ?? "", groups: user?.groups ?? [], method: req.method ?? "", path: req.url ?? "", status })
+        options.record({
+          at: now(),
+          user: user?.user ?? "",
+          groups: user?.groups ?? [],
+          method: req.method ?? "",
+          path: req.url ?? "",
+          status,
+          userAgent: req.headers["user-agent"] ?? ""
+        })
     }
   }
 

@@ -4,10 +4,10 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-access.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
-import { makeKubeApi } from "./kube-api-http.ts"
+import { defaultTimes, makeKubeApi } from "./kube-api-http.ts"
 
-/** Opens a link with the credentials of a configuration; the `websocket` adapter's, handed in by the wiring. */
-export type OpenLink = (config: KubeConfig, request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
+/** Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed in by the wiring. */
+export type OpenLink = (config: KubeConfig, request: LinkRequest, userAgent: string | undefined) => Effect.Effect<FrameChannel, LinkRefused>
 
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
@@ -33,14 +33,15 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
   return config
 }
 
-/** Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig. */
+/** Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig. `userAgent`: who asks. */
 export const makeClusterConnector = (
   local: KubeConfig,
   localName: string,
-  openLink: OpenLink
+  openLink: OpenLink,
+  userAgent?: string
 ): Effect.Effect<ClusterConnector["Service"], never, Scope.Scope> => {
   const access = (config: KubeConfig, name: string): Effect.Effect<ClusterAccess, never, Scope.Scope> =>
-    Effect.map(makeKubeApi(config, name), (api) => ({ api, link: (request) => openLink(config, request) }))
+    Effect.map(makeKubeApi(config, name, defaultTimes, userAgent), (api) => ({ api, link: (request) => openLink(config, request, userAgent) }))
   return Effect.map(access(local, localName), (own) => ({
     local: own,
     member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)

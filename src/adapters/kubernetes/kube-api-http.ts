@@ -92,9 +92,15 @@ const queryOf = (selection: Selection | undefined, more: Readonly<Record<string,
 
 /**
  * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out raw, as its
- * typed models drop fields that they do not know. One connection pool, renewed when the credentials change.
+ * typed models drop fields that they do not know. One connection pool, renewed when the credentials change. `userAgent` is what audit logs and
+ * `managedFields` (up to its first slash) say of who asked.
  */
-export const makeKubeApi = (config: KubeConfig, cluster: string, times: KubeApiTimes = defaultTimes): Effect.Effect<KubeApi, never, Scope.Scope> =>
+export const makeKubeApi = (
+  config: KubeConfig,
+  cluster: string,
+  times: KubeApiTimes = defaultTimes,
+  userAgent = "braid"
+): Effect.Effect<KubeApi, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { bodyTimeout, connectTimeout, headersTimeout, watchSeconds, watchTimeout } = times
     let pool: { readonly key: string; readonly agent: Agent } | undefined
@@ -155,7 +161,7 @@ export const makeKubeApi = (config: KubeConfig, cluster: string, times: KubeApiT
         method,
         signal,
         bodyTimeout: silence,
-        headers: { ...headers, accept: "application/json", ...(body === undefined ? {} : { "content-type": body.type }) },
+        headers: { ...headers, "user-agent": userAgent, accept: "application/json", ...(body === undefined ? {} : { "content-type": body.type }) },
         body: body === undefined ? null : JSON.stringify(body.value)
       })
     }

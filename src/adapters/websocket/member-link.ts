@@ -43,23 +43,27 @@ const readRefusal = async (response: IncomingMessage): Promise<{ readonly reason
 /** Ends the socket when a ping went unanswered twice. Pings stay on this link: the real client must never see one. */
 const watchPulse = (socket: WebSocket, every: number): void => {
   let unanswered = 0
-  const timer = setInterval(() => {
+  const beat = (): void => {
     // A link that we keep from being read cannot show its pongs.
     if (socket.isPaused) unanswered = 0
     if (unanswered >= 2) return socket.terminate()
     unanswered++
     socket.ping()
-  }, every)
+  }
+  const timer = setInterval(beat, every)
+  // At once: the member awaits pings of those only who have pinged.
+  beat()
   socket.on("pong", () => {
     unanswered = 0
   })
   socket.on("close", () => clearInterval(timer))
 }
 
-/** Opens the link through the member's API server, with the credentials of `config`. `pingInterval`: ms between two pings. */
+/** Opens the link through the member's API server, with the credentials of `config`. `userAgent`: who asks; `pingInterval`: ms between two pings. */
 export const openMemberLink = (
   config: KubeConfig,
   request: LinkRequest,
+  userAgent = "braid",
   pingInterval = pingEvery
 ): Effect.Effect<FrameChannel, LinkRefused> =>
   Effect.gen(function* () {
@@ -72,7 +76,9 @@ export const openMemberLink = (
     const query = request.parametersInHeader ? "connect=true" : request.query
     const headers: Record<string, string> = {
       ...(tls.headers as Record<string, string> | undefined),
+      "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
+      ...(request.term === undefined ? {} : { "x-braid-term": request.term }),
       ...(request.parametersInHeader
         ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }
         : {})

@@ -101,6 +101,7 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
     clientVersion: single(request, "x-mirrord-cli-version"),
     clientName: request.headersDistinct["x-client-name"]?.[0],
     clientHostname: request.headersDistinct["x-client-hostname"]?.[0],
+    term: single(request, "x-braid-term"),
     query: unpacked.success
   }
 }

@@ -18,6 +18,8 @@ export interface ConnectRequest {
   readonly clientVersion: string | undefined
   readonly clientName: string | undefined
   readonly clientHostname: string | undefined
+  /** `x-braid-term`: which leader of a primary asks. */
+  readonly term?: string | undefined
   /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
   readonly query: string
 }

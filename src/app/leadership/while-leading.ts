@@ -47,7 +47,7 @@ export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
 const accessWhileLeading = (term: Term, { api, link }: ClusterAccess): ClusterAccess => ({
   api: apiWhileLeading(term, api),
   link: (request) =>
-    awaited(gated(term, link(request), () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: why })))
+    awaited(gated(term, link({ ...request, term: String(term.epoch) }), () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: why })))
 })
 
 export const connectorWhileLeading = (term: Term, connector: ClusterConnector["Service"]): ClusterConnector["Service"] => ({

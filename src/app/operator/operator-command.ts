@@ -14,6 +14,7 @@ import { version } from "../version.ts"
 import { watchFrontProxy } from "./front-proxy.ts"
 import { ownKubeConfig } from "./own-kube-config.ts"
 import { readSettings, type Settings } from "./settings.ts"
+import { userAgentOf } from "./user-agent.ts"
 import { logError, logInfo } from "../log.ts"
 import { sha256Hex } from "../sha256-hex.ts"
 
@@ -32,7 +33,8 @@ const servingCertificate = (settings: Settings) =>
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
-    const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink)
+    const userAgent = userAgentOf(version, settings.candidacy?.pod)
+    const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink, userAgent)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
     const elected = makeElectedFacade()
     const { certificatePem, keyPem } = yield* servingCertificate(settings)

@@ -22,6 +22,7 @@ import type { ClusterSessionController, SessionAgent } from "../controllers/clus
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import type { Changes } from "./changes.ts"
 import { serveClient } from "./client-connection.ts"
+import { makeLinkTerms } from "./link-terms.ts"
 import { arrive, type ClientIdentity, clientIdentity, makeSessionLocks, makeSessionLockTable, type SessionLocks } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
 import { held } from "../holdings.ts"
@@ -73,9 +74,11 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
     const agents = yield* Agents
     const sessionLocks = makeSessionLockTable()
     const agentLocks = makeAgentLockTable()
+    const linkTerms = makeLinkTerms()
     let links = 0
     yield* held("session locks", sessionLocks.size)
     yield* held("agent locks", agentLocks.size)
+    yield* held("link terms", linkTerms.size)
 
     const patient = patientApi(api)
     const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
@@ -102,9 +105,10 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       key: string,
       find: () => MirrordClusterSession | undefined,
       what: string,
-      client: { readonly isUser: boolean; readonly identity: ClientIdentity; readonly policy: AgentUser["policy"]; readonly asked: ReturnType<typeof askedBy> }
+      client: { readonly isUser: boolean; readonly identity: ClientIdentity; readonly policy: AgentUser["policy"]; readonly asked: ReturnType<typeof askedBy>; readonly term?: string | undefined }
     ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
       Effect.gen(function* () {
+        const succeeded = yield* linkTerms.arrive(key, client.term)
         const before = find()
         const present = yield* changes.until(key, find)
         yield* sockets.track(present.metadata.name)
@@ -128,7 +132,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
         const hasYounger = yield* arrive(shared, client.identity)
         const about = auditedChild(usable.name, present.spec)
         const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
-        return accepted(user, usable.agents, representative, first, shared, hasYounger, client.isUser, {
+        return accepted(user, usable.agents, representative, first, shared, hasYounger, client.isUser, succeeded, {
           begin: audit({ act: wasServed ? "reconnected" : "connected", ...client.asked, ...about }),
           end: (message) => audit({ act: "disconnected", ...client.asked, ...about, message })
         })
@@ -147,6 +151,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
       locks: SessionLocks,
       hasYounger: () => boolean,
       isUser: boolean,
+      succeeded: Effect.Effect<void>,
       audited: { readonly begin: Effect.Effect<void>; readonly end: (message: string) => Effect.Effect<void> }
     ): AcceptedConnection => ({
       serve: (client) =>
@@ -171,11 +176,14 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           locks,
           hasYounger,
           isUser,
-          terminated: changes.until(user.session, () => {
-            const session = controller.session(user.session)
-            const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined
-            return gone ? { reason: "The session was ended." } : undefined
-          }),
+          terminated: Effect.raceFirst(
+            changes.until(user.session, () => {
+              const session = controller.session(user.session)
+              const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined
+              return gone ? { reason: "The session was ended." } : undefined
+            }),
+            Effect.as(succeeded, { reason: "Another replica of the primary's operator leads, and has linked the session." })
+          ),
           label: user.session
         })).pipe(Effect.flatMap((end) => audited.end(`${end._tag}: ${end.reason}`)))
     })
@@ -197,7 +205,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           }
           const params = parseConnectQuery(request.query)
           if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
-          return yield* attach(parent, find, `The session of ${parent}`, { isUser: false, identity: identityOf(request), policy: policyOf(params.success), asked: askedBy(request) })
+          return yield* attach(parent, find, `The session of ${parent}`, { isUser: false, identity: identityOf(request), policy: policyOf(params.success), asked: askedBy(request), term: request.term })
         }),
       attachUser: (request, id, owner, params) =>
         Effect.gen(function* () {

@@ -179,7 +179,15 @@ spec:
     const path = "/api/v1/namespaces/nowhere/pods/x?pretty=1"
     await running.admin.get(path)
     const callers = await eventually(async () => running.cluster.callers().filter((caller) => caller.path === path), (list) => list.length > 0)
-    expect(callers).toContainEqual({ at: now, user: "kubernetes-admin", groups: ["system:masters", "system:authenticated"], method: "GET", path: "/api/v1/namespaces/nowhere/pods/x?pretty=1", status: 404 })
+    expect(callers).toContainEqual({
+      at: now,
+      user: "kubernetes-admin",
+      groups: ["system:masters", "system:authenticated"],
+      method: "GET",
+      path: "/api/v1/namespaces/nowhere/pods/x?pretty=1",
+      status: 404,
+      userAgent: "api-test/1"
+    })
   })
 
   it("fails with a typed error if the port is taken", async () => {

@@ -74,10 +74,10 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
 })
 
 describe("answers that are not an API server's", () => {
-  const answering = async <A>(answer: (res: http.ServerResponse) => void, use: (config: KubeConfig) => Promise<A>): Promise<A> => {
+  const answering = async <A>(answer: (res: http.ServerResponse, req: http.IncomingMessage) => void, use: (config: KubeConfig) => Promise<A>): Promise<A> => {
     const authority = await createAuthority("ca", Date.now)
     const { certPem, keyPem } = await authority.issue({ commonName: "c", sans: [{ type: "ip", value: "127.0.0.1" }] })
-    const server = https.createServer({ cert: certPem, key: keyPem }, (_req, res) => answer(res))
+    const server = https.createServer({ cert: certPem, key: keyPem }, (req, res) => answer(res, req))
     const port = await listenLocally(server)
     const config = new KubeConfig()
     config.loadFromOptions({
@@ -118,6 +118,35 @@ describe("answers that are not an API server's", () => {
     const error = await failing(answer)
     expect(error).toMatchObject({ _tag: "KubeError", cluster: "c", ...expected })
     expect(JSON.stringify(error) + error.message).not.toContain("very-secret")
+  })
+
+  it.each([
+    ["braid/1.2.3 (pod a)", "braid/1.2.3 (pod a)"],
+    ["braid", undefined]
+  ])("every request says that it is from %s", async (expected, userAgent) => {
+    const seen: Array<string | undefined> = []
+    await answering(
+      (res, req) => {
+        seen.push(req.headers["user-agent"])
+        res.writeHead(200).end('{"metadata":{}}')
+      },
+      (config) =>
+        Effect.runPromise(
+          Effect.scoped(
+            Effect.flatMap(makeKubeApi(config, "c", undefined, userAgent), (api) =>
+              Effect.all([
+                api.get(configMaps, "a", "default"),
+                api.create(configMaps, { metadata: { name: "a" } }, "default"),
+                api.mergePatch(configMaps, "a", {}, { namespace: "default" }),
+                api.delete(configMaps, "a", { namespace: "default" }),
+                Effect.ignore(api.list(configMaps)),
+                Effect.ignore(Stream.runDrain(api.watch(configMaps, "1")))
+              ])
+            )
+          )
+        )
+    )
+    expect(seen).toEqual(Array(6).fill(expected))
   })
 
   it.each([

@@ -86,24 +86,27 @@ const refusalOf = (config: KubeConfig): Promise<LinkRefused> => Effect.runPromis
 describe("the link to a member", () => {
   it("asks as the member demands: path, session, subprotocol, credentials, parameters in the query", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request()))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), "braid/1.2.3 (pod a)"))
     const [seen] = requests
     expect(seen?.url).toBe("/apis/operator.metalbear.co/v1/proxy/namespaces/my%20ns/targets/deployment.foo%2Fbar?connect=true&key=a+b")
     expect(seen?.headers).toMatchObject({
       authorization: "Bearer member-token",
+      "user-agent": "braid/1.2.3 (pod a)",
       "x-session-id": "18446744073709551615",
       "sec-websocket-protocol": "v4.channel.k8s.io"
     })
     expect(seen?.headers["sec-websocket-extensions"]).toBeUndefined()
     expect(seen?.headers["x-mirrord-connect-params"]).toBeUndefined()
+    expect(seen?.headers["x-braid-term"]).toBeUndefined()
     expect(seen?.headers["x-client-der"]).toBeUndefined()
     channel.close()
   })
 
   it("puts the parameters into the header where the member reads them there", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü" })))
+    const channel = await Effect.runPromise(openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3" })))
     expect(requests[0]?.url?.endsWith("?connect=true")).toBe(true)
+    expect(requests[0]?.headers["x-braid-term"]).toBe("3")
     expect(Buffer.from(String(requests[0]?.headers["x-mirrord-connect-params"]), "base64").toString()).toBe("connect=true&key=ü")
     channel.close()
   })
@@ -190,15 +193,26 @@ describe("the link to a member", () => {
     await gone
   })
 
+  it("is pinged at once: a member awaits the pings of those only who have pinged", async () => {
+    let pings = 0
+    const answering = await member((_request, _socket, accept) => {
+      accept()
+      answering.accepted[0]?.on("ping", () => pings++)
+    })
+    const channel = await Effect.runPromise(openMemberLink(answering.config, request()))
+    await untilTrue("the first ping", () => pings === 1)
+    channel.close()
+  })
+
   it("ends when two pings in a row were not answered", async () => {
     const { config } = await member((_request, _socket, accept) => accept(), false)
-    const channel = await Effect.runPromise(openMemberLink(config, request(), 20))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 20))
     expect(await listen(channel).ended).toBe("code 1006")
   })
 
   it("stays while pings are answered, and also while it is kept from being read", async () => {
     const { accepted, config } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request(), 200))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 200))
     let pings = 0
     accepted[0]?.on("ping", () => pings++)
     const { events } = listen(channel)

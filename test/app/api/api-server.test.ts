@@ -386,7 +386,7 @@ describe("an upgrade", () => {
     }
     const query = "connect=true&key=a+b&branch_name=%C3%BC"
     await answerOf(await upgrade(`${root}/proxy/namespaces/my-ns/targets/deployment.a%2Fb?${query}`, { "X-Client-Der": "AAAA, AAAA", "x-mirrord-cli-version": "3.250.0", "x-client-name": "Jo, Do" }))
-    await answerOf(await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, { "x-mirrord-connect-params": Buffer.from(query).toString("base64") }))
+    await answerOf(await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, { "x-mirrord-connect-params": Buffer.from(query).toString("base64"), "x-braid-term": "3" }))
     expect(seen[0]).toEqual({
       caller: { user: "dev", groups: [], extra: {} },
       checked: "proxy",
@@ -399,7 +399,7 @@ describe("an upgrade", () => {
       clientHostname: undefined,
       query
     })
-    expect(seen[1]).toMatchObject({ target: "targetless", query })
+    expect(seen[1]).toMatchObject({ target: "targetless", query, term: "3" })
   })
 
   it("loses nothing that an eager client says or does with its very request", async () => {

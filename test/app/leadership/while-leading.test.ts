@@ -10,6 +10,7 @@ import { agentsWhileLeading, apiWhileLeading, connectorWhileLeading, facadeWhile
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { Agents } from "../../../src/ports/agents.ts"
+import type { ClusterAccess } from "../../../src/ports/cluster-access.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
 import { it } from "../../support/effect-it.ts"
 
@@ -75,7 +76,9 @@ describe("while a replica leads", () => {
       })
       const agents: Agents["Service"] = { ensure: () => Effect.as(dial, { name: "agent", host: "h", port: 1 }), connect: () => dial }
       const led = agentsWhileLeading(term, agents)
-      const { local } = connectorWhileLeading(term, { local: { api: server, link: () => dial }, member: () => Effect.die("no member") })
+      const terms: Array<string | undefined> = []
+      const link: ClusterAccess["link"] = (asked) => Effect.andThen(Effect.sync(() => terms.push(asked.term)), dial)
+      const { local } = connectorWhileLeading(term, { local: { api: server, link }, member: () => Effect.die("no member") })
       const request = { cluster: "c", sessionId: 1n, namespace: "n", target: "t", query: "", parametersInHeader: true }
       const owner = { apiVersion: "v1", kind: "K", name: "s", uid: "u" }
       const handle = { name: "agent", host: "h", port: 1 }
@@ -87,6 +90,7 @@ describe("while a replica leads", () => {
       term.renewed(12_000)
       yield* Fiber.join(waiting)
       assert.strictEqual(dials, 3)
+      assert.deepStrictEqual(terms, [String(term.epoch)])
       time.now = 30_000
       const refused = yield* Effect.forkChild(
         Effect.all([Effect.flip(local.link(request)), Effect.flip(led.ensure(undefined, owner)), Effect.flip(led.connect(handle))], { concurrency: 3 })

@@ -36,7 +36,8 @@ export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
       groups: asStrings(user["groups"]),
       method: methods[asString(event["verb"]) ?? ""] ?? "GET",
       path: asString(event["requestURI"]) ?? "",
-      status: asNumber(asObject(event["responseStatus"])["code"]) ?? 0
+      status: asNumber(asObject(event["responseStatus"])["code"]) ?? 0,
+      userAgent: asString(event["userAgent"]) ?? ""
     }
     return [caller]
   })

@@ -3,7 +3,7 @@ import type { LinkRequest } from "../../../ports/member-link.ts"
 import type { ConnectRequest } from "../../api/operator-facade.ts"
 
 /** What a member's operator gets to see of a primary's link when there is no HTTP between them. */
-export const linkedConnectRequest = (caller: Caller, { namespace, query, sessionId, target }: LinkRequest): ConnectRequest => ({
+export const linkedConnectRequest = (caller: Caller, { namespace, query, sessionId, target, term }: LinkRequest): ConnectRequest => ({
   caller,
   checked: "proxy",
   namespace,
@@ -13,5 +13,6 @@ export const linkedConnectRequest = (caller: Caller, { namespace, query, session
   clientVersion: undefined,
   clientName: undefined,
   clientHostname: undefined,
+  term,
   query
 })

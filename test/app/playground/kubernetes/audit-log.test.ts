@@ -11,13 +11,14 @@ const line = (fields: object): string =>
     requestURI: "/api/v1/pods?limit=1",
     user: { username: "ann", groups: ["dev"] },
     responseStatus: { code: 201 },
+    userAgent: "curl/8",
     requestReceivedTimestamp: "2026-01-02T03:04:05.600000Z",
     ...fields
   })
 
 it("gives who asked for what, and what became of it", () => {
   expect(parseAuditLog(`${line({})}\n`)).toEqual([
-    { at: Date.parse("2026-01-02T03:04:05.600Z"), user: "ann", groups: ["dev"], method: "POST", path: "/api/v1/pods?limit=1", status: 201 }
+    { at: Date.parse("2026-01-02T03:04:05.600Z"), user: "ann", groups: ["dev"], method: "POST", path: "/api/v1/pods?limit=1", status: 201, userAgent: "curl/8" }
   ])
 })
 

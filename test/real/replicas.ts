@@ -1,0 +1,84 @@
+import { asObjects, asString, at } from "../../src/adapters/embedded/json.ts"
+import type { KubeObject } from "../../src/adapters/embedded/kube-object.ts"
+import { pods } from "../../src/adapters/embedded/kubelet/resources.ts"
+import { leaseName } from "../../src/app/leadership/elector.ts"
+import type { AnyPlayground } from "../../src/app/playground/local-cluster.ts"
+import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
+import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
+
+/** A replica of the primary's operator: a pod, and the process that is its container. */
+export interface Replica {
+  readonly name: string
+  readonly uid: string
+}
+
+const leases = { group: "coordination.k8s.io", version: "v1", resource: "leases" }
+
+const podsOf = ({ primary }: AnyPlayground, labelSelector: string): ReadonlyArray<KubeObject> =>
+  primary.cluster.store.list(pods, { namespace: operatorNamespace, labelSelector }).items
+
+const replica = ({ metadata }: KubeObject): Replica => ({ name: metadata.name ?? "", uid: metadata.uid ?? "" })
+
+const isReady = (pod: KubeObject): boolean =>
+  asObjects(at(pod, "status", "conditions")).some(({ status, type }) => type === "Ready" && status === "True")
+
+/** Replicas that answer their probes. */
+export const readyReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> =>
+  podsOf(playground, "app=mirrord-operator").filter(isReady).map(replica)
+
+/** Replicas with the leader's label, be they alive or not: where requests go. */
+export const labelledReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> => podsOf(playground, labelledPods).map(replica)
+
+/** The replica that the Lease belongs to. */
+export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
+  const lease = playground.primary.cluster.store.get(leases, operatorNamespace, leaseName)
+  const [name = "", uid = ""] = (asString(at(lease, "spec", "holderIdentity")) ?? "").split("_")
+  return name === "" ? undefined : { name, uid }
+}
+
+/** Waits until another replica than these has the Lease, and it alone the label. */
+export const leaderBeside = ({ playground }: AnyRealPlayground, former: ReadonlyArray<Replica>): Promise<Replica> =>
+  until("a leader that alone has the label", () => {
+    const leader = leaseHolder(playground())
+    const labelled = labelledReplicas(playground())
+    const isNew = leader !== undefined && former.every(({ uid }) => uid !== leader.uid)
+    return isNew && labelled.length === 1 && labelled[0]?.uid === leader.uid ? leader : undefined
+  }, 60_000)
+
+/** The process of a replica; a container that was restarted has another one. */
+export const processOf = ({ name, uid }: Replica): number => {
+  const [pid, ...others] = processesWith("OPERATOR_POD_UID", uid)
+  if (pid === undefined || others.length > 0) throw new Error(`pod ${name} has ${others.length + (pid === undefined ? 0 : 1)} processes`)
+  return pid
+}
+
+export const logOf = async ({ primary }: AnyPlayground, { name }: Replica): Promise<ReadonlyArray<string>> => {
+  const logs = primary.kubelet.podLogs(operatorNamespace, name, undefined)
+  const lines: Array<string> = []
+  if (logs._tag === "Lines") for await (const line of logs.lines) lines.push(line)
+  return lines
+}
+
+/** A request that an API server has answered. */
+export interface ReplicaCall {
+  readonly cluster: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+}
+
+/** What a replica has asked of any cluster since a time (epoch ms), oldest first. */
+export const callsOf = ({ clusters }: AnyPlayground, { name }: Replica, since: number): ReadonlyArray<ReplicaCall> =>
+  clusters.flatMap(({ cluster, description }) =>
+    cluster
+      .callers()
+      .filter(({ at: when, userAgent }) => when >= since && userAgent.endsWith(`(pod ${name})`))
+      .map(({ method, path, status }) => ({ cluster: description.name, method, path, status }))
+  )
+
+/** Whether it is about the Lease, which is everybody's to read and to try. */
+export const isOfLease = ({ path }: ReplicaCall): boolean => path.endsWith(`/leases/${leaseName}`)
+
+/** Whether it changed something: a write that was taken, or a connection that was opened. */
+export const isAct = ({ method, status }: ReplicaCall): boolean => (method === "GET" ? status === 101 : status < 300)
