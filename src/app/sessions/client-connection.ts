@@ -1,6 +1,6 @@
 import { Clock, Deferred, Effect, FiberMap, Metric, Random, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { excuse, heard, isGone, mayBeReplaced, newPulse } from "../../domain/routing/client-pulse.ts"
+import { excuse, heard, isGone, isOverdue, mayBeReplaced, newPulse } from "../../domain/routing/client-pulse.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
 import { openIds } from "../../domain/routing/ids.ts"
@@ -257,18 +257,22 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     }
 
     if (options.isUser) {
-      holders.set(self, {
-        mayBeReplaced: maySilentlyBeGone,
-        replaced: () => finish({ _tag: "ClientGone", reason: "it fell silent, and a newer connection of its session took its ports" })
-      })
       let checkedAt = elapsed()
       const check = (): void => {
         const now = elapsed()
         // Who was not read, or came while this process stood still, was not silent.
         if (full.size > 0 || now - checkedAt > 2 * pulseCheck) pulse = excuse(pulse, now)
         checkedAt = now
+        // Agents would go on giving it requests, which nobody answers.
+        if (options.hasYounger?.() === true && isOverdue(pulse, now)) finish({ _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
         if (isGone(pulse, now)) finish({ _tag: "ClientGone", reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings` })
       }
+      for (const { check: checkOther } of [...holders.values()]) checkOther()
+      holders.set(self, {
+        mayBeReplaced: maySilentlyBeGone,
+        replaced: () => finish({ _tag: "ClientGone", reason: "it fell silent, and a newer connection of its session took its ports" }),
+        check
+      })
       run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
     }
     // The default first, so that what the client says at once has somewhere to go.

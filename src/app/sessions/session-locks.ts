@@ -7,6 +7,8 @@ export interface LockHolder {
   readonly mayBeReplaced: () => boolean
   /** Ends it; another one has taken its ports. */
   readonly replaced: () => void
+  /** Ends it if its client is gone, as far as anybody can tell; another one has come. */
+  readonly check: () => void
 }
 
 /** Which program on which machine connects, as far as it says so: of two such clients the later one may be the earlier one that comes back. */

@@ -54,13 +54,18 @@ export const isGone = (pulse: Pulse, now: number): boolean => {
 }
 
 /**
- * Whether another connection of its session may take its ports from it (wire-protocol §8.3 no. 22). A client reconnects when a Ping
- * went unanswered for an interval in which nothing else came: by then its next Ping is overdue by half an interval or more, and nothing
- * else has come for at least that long. A client without an interval must have said nothing for the usual one.
+ * Whether its Pings are so late that it has most likely given this connection up. A client reconnects when a Ping went unanswered for an
+ * interval in which nothing else came: by then its next Ping is overdue by half an interval or more, and nothing else has come for at least
+ * that long. Of a client without an interval nothing is known.
  */
-export const mayBeReplaced = (pulse: Pulse, now: number): boolean => {
+export const isOverdue = (pulse: Pulse, now: number): boolean => {
   const interval = intervalOf(pulse)
-  const quiet = now - pulse.heardAt
-  if (interval === undefined) return quiet >= usualInterval
-  return now - (pulse.pingedAt ?? pulse.heardAt) > 1.5 * interval && quiet > 0.5 * interval
+  return interval !== undefined && now - (pulse.pingedAt ?? pulse.heardAt) > 1.5 * interval && now - pulse.heardAt > 0.5 * interval
 }
+
+/**
+ * Whether another connection of its session may take its ports from it (wire-protocol §8.3 no. 22). A client without an interval must have
+ * said nothing for the usual one.
+ */
+export const mayBeReplaced = (pulse: Pulse, now: number): boolean =>
+  intervalOf(pulse) === undefined ? now - pulse.heardAt >= usualInterval : isOverdue(pulse, now)

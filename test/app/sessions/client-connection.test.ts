@@ -5,7 +5,7 @@ import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
 import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/sessions/client-connection.ts"
-import { makeSessionLocks } from "../../../src/app/sessions/session-locks.ts"
+import { makeSessionLocks, type SessionLocks } from "../../../src/app/sessions/session-locks.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 import { it } from "../../support/effect-it.ts"
 
@@ -36,7 +36,7 @@ interface Scene {
 
 /** A connection with two clusters; the client has gone through its handshake. */
 const scene = (
-  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean; readonly hasYounger?: () => boolean } = {}
+  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean; readonly hasYounger?: () => boolean; readonly locks?: SessionLocks } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
@@ -56,7 +56,7 @@ const scene = (
               return Effect.succeed(channel)
             }),
           ...(options.members === undefined ? {} : { members: options.members }),
-          locks: makeSessionLocks(),
+          locks: options.locks ?? makeSessionLocks(),
           ...(options.hasYounger === undefined ? {} : { hasYounger: options.hasYounger }),
           isUser: options.isUser ?? true,
           terminated: Effect.callback((resume) => {
@@ -353,6 +353,30 @@ describe("the shell around the router", () => {
       assert.match(over.reason, /has said nothing for 1\d\d s/)
       assert.isTrue(client.isClosed() && first.isClosed() && second.isClosed())
       assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("ends a client that has come again as soon as its Pings are overdue, when the new connection opens and later; no other", () =>
+    Effect.gen(function* () {
+      const locks = makeSessionLocks()
+      let hasYounger = false
+      const [first, second] = [yield* scene({ locks, hasYounger: () => hasYounger }), yield* scene({ locks, hasYounger: () => hasYounger })]
+      first.client.receive(ping)
+      for (let i = 0; i < 3; i++) {
+        yield* TestClock.adjust("30 seconds")
+        for (const { client } of [first, second]) client.receive(ping)
+      }
+      hasYounger = true
+      yield* scene({ locks })
+      yield* TestClock.adjust("30 seconds")
+      second.client.receive(ping)
+      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [false, false])
+      yield* TestClock.adjust("16 seconds")
+      yield* scene({ locks })
+      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [true, false])
+      assert.match((yield* first.end).reason, /its client has come again/)
+      yield* TestClock.adjust("44 seconds")
+      assert.isTrue(second.client.isClosed())
     })
   )
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { excuse, heard, intervalOf, isGone, mayBeReplaced, newPulse, type Pulse } from "../../../src/domain/routing/client-pulse.ts"
+import { excuse, heard, intervalOf, isGone, isOverdue, mayBeReplaced, newPulse, type Pulse } from "../../../src/domain/routing/client-pulse.ts"
 
 const ping = clientMessage.encode({ _tag: "Ping" })
 const other = clientMessage.encode({ _tag: "ReadyForLogs" })
@@ -61,6 +61,7 @@ describe("the pulse of a client", () => {
     for (const pulse of [newPulse(0), pinging(0)]) {
       expect(mayBeReplaced(pulse, 29_999)).toBe(false)
       expect(mayBeReplaced(pulse, 30_000)).toBe(true)
+      expect(isOverdue(pulse, 1e9)).toBe(false)
     }
   })
 
