@@ -11,7 +11,7 @@ export interface ResourceRef {
 
 /**
  * An object as the API server sent it: nothing is checked but the metadata's presence, and nothing is dropped but, in lists and
- * watches, what `metadata.managedFields` holds.
+ * watches, what `metadata.managedFields` holds. Equal parts of several objects may be one value, so nobody may change any.
  */
 export interface KubeObject {
   readonly apiVersion?: string

@@ -10,12 +10,13 @@ import { startControlPlane } from "../kubernetes/control-plane.ts"
 import type { CacheResult } from "./kubernetes-cache-child.ts"
 import { makeSessions, sessionRef } from "./kubernetes-objects.ts"
 import type { ReconcileResult } from "./kubernetes-reconcile-child.ts"
+import { startReplay } from "./kubernetes-replay.ts"
 import { median, spread } from "./spread.ts"
 
 const objects = 10_000
 const repetitions = 5
-/** Watches of all objects per repetition; the first warms up. */
-const rounds = 4
+/** Watches of all objects per repetition: of the server, whose own pace it is, and of its answer replayed. The first two warm up. */
+const [rounds, replayedRounds] = [4, 12]
 const reconciled = 500
 const workerCounts = [1, 16]
 
@@ -64,17 +65,28 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
     }
     await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "bench"), (api) => makeSessions(api, objects, counted))))
 
-    const caches = await inTurns(["ours", "theirs"], "caches", (side) =>
-      runChild<CacheResult>("kubernetes-cache-child.ts", [side, plane.kubeconfigPath, String(objects), String(rounds)])
-    )
-    const read = (of: (result: CacheResult) => number | ReadonlyArray<number>) => [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
-    const perSecond = (micros: ReadonlyArray<number>): ReadonlyArray<number> => micros.map((each) => 1_000_000 / each)
+    const measureCaches = (what: string, kubeconfigPath: string, times: number) =>
+      inTurns(["ours", "theirs"], what, (side) => runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)]))
+    type Caches = Awaited<ReturnType<typeof measureCaches>>
+    const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) => [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
+    const events = function* (caches: Caches): Generator<string> {
+      yield compare("events per second", "1/s", ...read(caches, ({ eventMicros }) => eventMicros.map((each) => 1_000_000 / each)))
+      yield compare("CPU per event", "µs", ...read(caches, ({ eventCpuMicros }) => eventCpuMicros), 1)
+    }
+    const caches = await measureCaches("caches", plane.kubeconfigPath, rounds)
     yield `watch cache of ${objects} MirrordClusterSessions, ours against the informer of @kubernetes/client-node, ${repetitions} repetitions in turns:`
-    yield compare("events per second", "1/s", ...read(({ eventMicros }) => perSecond(eventMicros)))
-    yield compare("CPU per event", "µs", ...read(({ eventCpuMicros }) => eventCpuMicros), 1)
-    yield compare("memory per object", "bytes", ...read(({ bytes }) => bytes))
-    yield compare("first list", "ms", ...read(({ listMs }) => listMs))
-    yield compare("CPU of the first list", "ms", ...read(({ listCpuMs }) => listCpuMs))
+    yield* events(caches)
+    yield compare("memory per object", "bytes", ...read(caches, ({ bytes }) => bytes))
+    yield compare("first list", "ms", ...read(caches, ({ listMs }) => listMs))
+    yield compare("CPU of the first list", "ms", ...read(caches, ({ listCpuMs }) => listCpuMs))
+    const replay = await startReplay(config, objects)
+    try {
+      const replayed = await measureCaches("replayed", replay.kubeconfigPath, replayedRounds)
+      yield "the same events, replayed as fast as they are read:"
+      yield* events(replayed)
+    } finally {
+      await replay.close()
+    }
 
     yield `reconciles (GET and PATCH) of ${reconciled} of them, on our controllers against a plain loop over the same HTTP client:`
     for (const workers of workerCounts) {

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import { Agent, type Dispatcher } from "undici"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
-import { StringPool } from "./string-pool.ts"
-import { textLines } from "./text-lines.ts"
+import { byteLines } from "./byte-lines.ts"
+import { SharedParts } from "./shared-parts.ts"
 import { withoutManagedFields } from "./without-managed-fields.ts"
 
 /** How long a server may be silent. */
@@ -202,9 +202,9 @@ export const makeKubeApi = (
         : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
 
     const json = (value: object) => ({ type: "application/json", value })
-    const strings = new StringPool()
-    const parseSlim = (text: string, holds: "list" | "event"): unknown => strings.shareIn(JSON.parse(withoutManagedFields(text, holds)) as unknown)
-    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parseSlim(await body.text(), "list")
+    const parts = new SharedParts()
+    const parseSlim = (json: Buffer, holds: "list" | "event"): unknown => parts.share(JSON.parse(withoutManagedFields(json, holds)))
+    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parseSlim(Buffer.from(await body.arrayBuffer()), "list")
 
     return {
       cluster,
@@ -227,7 +227,7 @@ export const makeKubeApi = (
         const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(watchSeconds), resourceVersion })
         const path = `${pathOf(ref, selection?.namespace)}${query}`
         const operation = `WATCH ${path}`
-        const toEvent = (line: string): WatchEvent => {
+        const toEvent = (line: Buffer): WatchEvent => {
           const value = parseSlim(line, "event")
           const event = isRecord(value) ? value : {}
           const changed = event["object"]
@@ -242,11 +242,11 @@ export const makeKubeApi = (
           }
           return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
         }
-        // As many events at a time as have come: each turn of a stream costs more than an event does.
+        // As many events at a time as have come.
         const events = async function* (signal: AbortSignal): AsyncGenerator<readonly [WatchEvent, ...ReadonlyArray<WatchEvent>]> {
           const response = await send("GET", path, signal, undefined, watchTimeout)
           if (response.statusCode >= 300) throw await refused(operation, response)
-          for await (const lines of textLines(response.body)) {
+          for await (const lines of byteLines(response.body)) {
             const events: Array<WatchEvent> = []
             try {
               for (const line of lines) events.push(toEvent(line))

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { textLines } from "../../../src/adapters/kubernetes/text-lines.ts"
+import { byteLines } from "../../../src/adapters/kubernetes/byte-lines.ts"
 
 async function* chunks(parts: ReadonlyArray<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield part
@@ -8,7 +8,7 @@ async function* chunks(parts: ReadonlyArray<Uint8Array>): AsyncGenerator<Uint8Ar
 
 const collect = async (parts: ReadonlyArray<Uint8Array>): Promise<ReadonlyArray<string>> => {
   const lines: Array<string> = []
-  for await (const some of textLines(chunks(parts))) lines.push(...some)
+  for await (const some of byteLines(chunks(parts))) lines.push(...some.map(String))
   return lines
 }
 
@@ -31,7 +31,7 @@ describe("lines", () => {
 
   it("come together as they came", async () => {
     const some: Array<ReadonlyArray<string>> = []
-    for await (const lines of textLines(chunks(["a\nb", "c", "", "\nd\ne\n", "\n"].map((part) => Buffer.from(part))))) some.push(lines)
+    for await (const lines of byteLines(chunks(["a\nb", "c", "", "\nd\ne\n", "\n"].map((part) => Buffer.from(part))))) some.push(lines.map(String))
     expect(some).toEqual([["a"], ["bc", "d", "e"]])
   })
 })
