@@ -54,6 +54,8 @@ export class Kubelet {
   readonly #random: RandomStream
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
+  /** Pods that wait for the next attempt to pull their image: until then they say that it cannot be pulled. */
+  readonly #unpulled = new Set<string>()
   #counter = 0
   /** What new agents speak. */
   agentVersion = "1.29.0"
@@ -75,10 +77,11 @@ export class Kubelet {
     for (const { process } of this.agents) process.resume()
   }
 
-  /** Whether images can be pulled, pods are ready, agents think fast and run. That there are no pods may be somebody's wish. */
+  /** Whether images can be and are pulled, pods are ready, agents think fast and run. That there are no pods may be somebody's wish. */
   get isWell(): boolean {
     const isReady = this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined).length === this.podsOf("myapp").length
-    return this.pullProblem === undefined && this.agentDelay === usualAgentDelay && isReady && this.agents.every(({ process }) => process.state === "running")
+    const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
+    return isPulled && this.agentDelay === usualAgentDelay && isReady && this.agents.every(({ process }) => process.state === "running")
   }
 
   get agents(): ReadonlyArray<RunningAgent> {
@@ -248,8 +251,10 @@ export class Kubelet {
     if (this.pullProblem !== undefined) {
       const containerStatuses = [{ name: "mirrord-agent", ready: false, state: { waiting: { reason: "ErrImagePull", message: this.pullProblem } } }]
       server.objects.write(pods, podName, { status: { containerStatuses } }, operatorNamespace)
+      this.#unpulled.add(podName)
       this.#starting.set(podName, kernel.after(pullRetry, () => {
         this.#starting.delete(podName)
+        this.#unpulled.delete(podName)
         this.#run(job, podName)
       }))
       return
@@ -288,6 +293,7 @@ export class Kubelet {
     const { name } = pod.metadata
     this.#starting.get(name)?.()
     this.#starting.delete(name)
+    this.#unpulled.delete(name)
     const agent = this.#agents.get(name)
     if (agent !== undefined) {
       this.#agents.delete(name)

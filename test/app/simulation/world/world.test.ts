@@ -62,6 +62,17 @@ describe("a world", () => {
     expect(world.isWell).toBe(true)
   })
 
+  it("is not well as long as a pod says that its image cannot be pulled", () => {
+    const world = running()
+    world.cluster("b").kubelet.pullProblem = "no such image"
+    world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp" })
+    world.pass(2_000)
+    world.heal()
+    expect(world.isWell).toBe(false)
+    world.pass(6_000)
+    expect(world.isWell).toBe(true)
+  })
+
   it("is well again when the calls that were to fail have failed, and the slow ones are answered", () => {
     const world = running()
     let calls = 1
