@@ -10,6 +10,7 @@ import { discover } from "./discovery.ts"
 import { refuseUpgrade, sendError, sendJson, sendText } from "./http-io.ts"
 import type { Identity } from "./identity.ts"
 import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts"
+import { kubernetesVersion } from "./kubernetes-version.ts"
 import type { KeyPair } from "./pki.ts"
 import { impersonate } from "./impersonation.ts"
 import { accessDenied, isAllowed } from "./rbac.ts"
@@ -43,10 +44,11 @@ export interface ApiServerOptions {
   readonly record: (caller: Caller) => void
 }
 
+const [major, minor] = kubernetesVersion.split(".")
 const version = {
-  major: "1",
-  minor: "34",
-  gitVersion: "v1.34.4+embedded",
+  major,
+  minor,
+  gitVersion: `v${kubernetesVersion}+embedded`,
   gitCommit: "",
   gitTreeState: "clean",
   buildDate: "1970-01-01T00:00:00Z",

@@ -1,7 +1,7 @@
-import { Clock, Duration, Effect, Exit, Random, Result, type Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
 import { within } from "../../adapters/embedded/kubelet/within.ts"
 import { holderIdentity, type OperatorPod } from "../../domain/leadership/identity.ts"
-import { type LeaseStep, leaseStep, observeLease, type ObservedLease, releaseStep } from "../../domain/leadership/lease.ts"
+import { isReleased, type LeaseStep, leaseStep, observeLease, type ObservedLease, releaseStep } from "../../domain/leadership/lease.ts"
 import { type LeaseTimes, retryJitter } from "../../domain/leadership/lease-times.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
 import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
@@ -79,7 +79,26 @@ export const electLeader = <R>(
         Effect.result
       )
 
+    /**
+     * Opens `released` when the holder gives the Lease up, so that a hand-over takes as long as a watch tells. A hint only: who stands by
+     * looks at the Lease all the same, from time to time and before it writes. A Lease that is deleted may still have a leader, for a moment.
+     */
+    const watchForRelease = (released: Latch.Latch): Effect.Effect<never> =>
+      Stream.suspend(() => (observed === undefined ? Stream.empty : api.watch(leases, observed.version, { namespace, name: leaseName }))).pipe(
+        Stream.filter((event) => {
+          if (event._tag !== "Changed") return false
+          const lease = readResource(leases, event.object)
+          return Result.isSuccess(lease) && isReleased(lease.success)
+        }),
+        Stream.runForEach(() => released.open),
+        Effect.ignore,
+        Effect.andThen(Effect.sleep(times.retryPeriod)),
+        Effect.forever
+      )
+
     const standBy = Effect.gen(function* () {
+      const released = Latch.makeUnsafe(false)
+      yield* Effect.forkScoped(watchForRelease(released))
       let told: string | undefined
       const tell = (news: string, details: object = {}) => {
         if (told === news) return Effect.void
@@ -88,6 +107,7 @@ export const electLeader = <R>(
       }
       for (;;) {
         let step: LeaseStep | undefined
+        yield* released.close
         const acquired = yield* inTime(
           Effect.flatMap(read, () => {
             step = decide(undefined)
@@ -99,9 +119,10 @@ export const electLeader = <R>(
         }
         yield* Result.isFailure(acquired) ? tell(acquired.failure.message) : tell(`${step?._tag === "StandBy" ? step.holder : "another replica"} leads`)
         const asked = Result.isFailure(acquired) ? (acquired.failure.retryAfterMs ?? 0) : 0
-        yield* Effect.sleep(Math.max(asked, times.retryPeriod * (yield* Random.nextBetween(1, retryJitter))))
+        const pause = Effect.sleep(Math.max(asked, times.retryPeriod * (yield* Random.nextBetween(1, retryJitter))))
+        yield* Result.isFailure(acquired) ? pause : Effect.raceFirst(pause, released.await)
       }
-    })
+    }).pipe(Effect.scoped)
 
     /** Somebody wrote to the Lease, or it was deleted: it is looked at before anything is concluded. */
     const renewAfterAll = (term: LeaseTerm): Effect.Effect<number | "Lost", KubeError> =>

@@ -63,6 +63,9 @@ const recordOf = ({ spec }: Lease): LeaseRecord => ({
   acquiredAt: spec?.acquireTime ?? ""
 })
 
+/** Whether its holder has given it up. */
+export const isReleased = (lease: Lease): boolean => recordOf(lease).holder === ""
+
 const isSame = (a: LeaseRecord, b: LeaseRecord): boolean =>
   a.holder === b.holder && a.epoch === b.epoch && a.duration === b.duration && a.renewedAt === b.renewedAt && a.acquiredAt === b.acquiredAt
 

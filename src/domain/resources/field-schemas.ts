@@ -18,7 +18,9 @@ export const unsigned = (description: string) =>
 export const uint16 = (description: string) =>
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })).annotate({ description })
 
-export const int32 = (description: string) => Schema.Int.annotate({ description, format: "int32" })
+/** With bounds, for API servers before 1.36 do not look at the format. */
+export const int32 = (description: string) =>
+  Schema.Int.check(Schema.isBetween({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 })).annotate({ description, format: "int32" })
 export const int64 = (description: string) => Schema.Int.annotate({ description, format: "int64" })
 
 export const literals = <const L extends ReadonlyArray<string>>(values: L, description: string) =>

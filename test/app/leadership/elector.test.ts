@@ -73,6 +73,36 @@ describe("electing a leader", () => {
     })
   )
 
+  it.effect("hands over at once: who stands by sees that the lease is given up", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const first = yield* start(api, "one")
+      yield* TestClock.adjust("1 second")
+      const second = yield* start(api, "two")
+      yield* TestClock.adjust("30 seconds")
+      yield* Effect.forkChild(Fiber.interrupt(first.fiber))
+      yield* Effect.forEach([1, 2, 3], TestClock.adjust)
+      assert.deepStrictEqual(second.log, ["leads in epoch 1"])
+      assert.strictEqual(api.calls.filter(({ verb }) => verb === "watch").length, 1)
+      assert.strictEqual(api.openWatches, 0)
+    })
+  )
+
+  it.effect("hands over within a retry period where watches do not work", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      api.before = ({ verb }) => (verb === "watch" ? unreachable(api) : Effect.void)
+      const first = yield* start(api, "one")
+      yield* TestClock.adjust("1 second")
+      const second = yield* start(api, "two")
+      yield* TestClock.adjust("30 seconds")
+      yield* Effect.forkChild(Fiber.interrupt(first.fiber))
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(second.log, ["leads in epoch 1"])
+      assert.isBelow(api.calls.filter(({ verb }) => verb === "watch").length, 20)
+    })
+  )
+
   it.effect("waits for the lease to run out when the leader has died, and for no container of the same pod", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")

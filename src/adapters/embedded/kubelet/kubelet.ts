@@ -4,6 +4,7 @@ import * as fs from "node:fs/promises"
 import type { AgentTarget, Endpoint } from "../../../ports/agent-target.ts"
 import { asObject } from "../json.ts"
 import { type KubeObject, kubeTime } from "../kube-object.ts"
+import { kubernetesVersion } from "../kubernetes-version.ts"
 import { AddressPool } from "./address-pool.ts"
 import { resolveService } from "./cluster-dns.ts"
 import type { LogReadOptions } from "./container-log.ts"
@@ -93,7 +94,7 @@ const registerNode = Effect.fnUntraced(function*(options: KubeletOptions, now: n
       kubeTime(now)
     ),
     nodeInfo: {
-      kubeletVersion: "v1.34.4",
+      kubeletVersion: `v${kubernetesVersion}`,
       containerRuntimeVersion: "containerd://stand-in",
       operatingSystem: "linux",
       architecture: "amd64"

@@ -3,6 +3,7 @@ import * as http from "node:http"
 import * as https from "node:https"
 import * as net from "node:net"
 import type { Endpoint } from "../../../ports/agent-target.ts"
+import { kubernetesVersion } from "../kubernetes-version.ts"
 import { type ContainerSpec, portNumber, type ProbeSpec } from "./pod-spec.ts"
 
 /** How often a container that never was ready is probed: a newcomer waits for it, so faster than `periodSeconds`. */
@@ -52,7 +53,7 @@ const probeOnce = (target: ProbeTarget, dial: Endpoint): Effect.Effect<boolean> 
       path: target.http.path,
       agent: false,
       rejectUnauthorized: false,
-      headers: { "user-agent": "kube-probe/1.34", accept: "*/*", connection: "close" }
+      headers: { "user-agent": `kube-probe/${kubernetesVersion.replace(/\.\d+$/, "")}`, accept: "*/*", connection: "close" }
     }, (response) => {
       const status = response.statusCode ?? 0
       response.resume()

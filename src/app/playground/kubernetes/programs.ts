@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
+import { kubernetesVersion } from "../../../adapters/embedded/kubernetes-version.ts"
 
 /** What a real control plane and the installation on it need, as `npm run kubernetes` makes them. */
 export const programNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "helm"] as const
@@ -9,7 +10,7 @@ export type ProgramName = (typeof programNames)[number]
 export type Programs = Readonly<Record<ProgramName, string>>
 
 /** The version of Kubernetes that is built unless another one is asked for. */
-export const defaultVersion = "1.36.3"
+export const defaultVersion = kubernetesVersion
 
 type Environment = Readonly<Record<string, string | undefined>>
 
