@@ -27,7 +27,7 @@ const greetingAndEcho = (port: number, line: string): Promise<ReadonlyArray<stri
   new Promise((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1")
     const seen: Array<string> = []
-    socket.setTimeout(30_000, () => socket.destroy(new Error("silence for 30 s"))).once("error", reject)
+    socket.setTimeout(150_000, () => socket.destroy(new Error("silence for 150 s"))).once("error", reject)
     socket.once("close", () => reject(new Error(`closed after ${JSON.stringify(seen)}`)))
     const lines = createInterface({ input: socket })
     // It passes the socket's errors on.
