@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream"
 import { STATUS_CODES } from "node:http"
 import { parse } from "yaml"
 import { isObject, type JsonObject } from "./json.ts"
+import { kubernetesYaml } from "./kubernetes-yaml.ts"
 import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
 import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
 
@@ -31,7 +32,7 @@ const bodyTypes = ["application/json", "application/yaml"]
 export const parseText = (text: string, yaml: boolean, problem?: string): unknown => {
   try {
     // A real server's YAML is that of Go's libraries: `y` and `on` are booleans.
-    return yaml ? parse(text, { version: "1.1" }) : JSON.parse(text)
+    return yaml ? parse(text, kubernetesYaml) : JSON.parse(text)
   } catch (cause) {
     const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
     throw badRequest(`${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`)

@@ -1,6 +1,7 @@
 import { parseAllDocuments } from "yaml"
 import { asObjects, isObject } from "./json.ts"
 import { type KubeObject, isKubeObject } from "./kube-object.ts"
+import { kubernetesYaml } from "./kubernetes-yaml.ts"
 import { applyListType } from "./list-topology.ts"
 import type { ObjectStore } from "./object-store.ts"
 import { hasStatus } from "./resource-info.ts"
@@ -23,8 +24,7 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
 
 /** Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out is removed. */
 export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
-  // As kubectl reads it: `yes` is a boolean.
-  for (const document of parseAllDocuments(text, { version: "1.1" })) {
+  for (const document of parseAllDocuments(text, kubernetesYaml)) {
     const [problem] = document.errors
     if (problem !== undefined) throw badRequest(`error parsing YAML: ${problem.message}`)
     const value: unknown = document.toJS()

@@ -1,5 +1,5 @@
 import { Clock, Effect, Result } from "effect"
-import { childRow, parentRow, publishedRow, sessionCells, sessionHeader, type SessionRow, sessionRows } from "../../domain/overview/session-row.ts"
+import { childRow, parentRow, publishedChildRow, publishedParentRow, sessionCells, sessionHeader, type SessionRow, sessionRows } from "../../domain/overview/session-row.ts"
 import { textTable } from "../../domain/overview/text-table.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -40,9 +40,11 @@ const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
   Effect.gen(function* () {
     const { status } = yield* readOperator(api)
     const now = yield* Clock.currentTimeMillis
+    const parents = (status?.multi_cluster_sessions ?? []).map((info) => publishedParentRow(info, now))
+    const children = (status?.sessions ?? []).map((info) => publishedChildRow(info, now))
     return {
-      rows: (status?.multi_cluster_sessions ?? []).map((info) => publishedRow(info, now)),
-      notes: ["you may not list the sessions' objects, so only sessions over many clusters are told, without reasons"]
+      rows: sessionRows(parents, children),
+      notes: ["you may not list the sessions' objects, so some of what they say is not told: which clusters are ready, and why not"]
     }
   })
 

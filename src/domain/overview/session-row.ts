@@ -4,6 +4,7 @@ import { type MirrordClusterSession, readyCondition } from "../resources/mirrord
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
+import type { SessionInfo } from "../resources/session.ts"
 import type { KubeResourceTarget, SessionOwner } from "../resources/session-shapes.ts"
 import { fromKubeTarget } from "../target/target.ts"
 import { formatTargetPath } from "../target/target-path.ts"
@@ -90,8 +91,8 @@ export const childRow = ({ metadata, spec, status }: MirrordClusterSession): Ses
   }
 }
 
-/** The same of what the operator tells everybody who may read its object: nothing of single clusters, and no reason. */
-export const publishedRow = (info: MultiClusterSessionInfo, now: number): SessionRow => ({
+/** What the operator tells everybody who may read its object: nothing of single clusters, and no reason. */
+export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): SessionRow => ({
   name: info.id,
   kind: "MirrordMultiClusterSession",
   phase: info.phase,
@@ -101,6 +102,20 @@ export const publishedRow = (info: MultiClusterSessionInfo, now: number): Sessio
   clusters: info.clusters.map((name) => ({ name, ready: undefined, reason: undefined })),
   parent: undefined,
   createdAt: now - info.durationSecs * 1000,
+  reason: undefined
+})
+
+/** The same of a session in the operator's cluster alone, whose phase is not told either. */
+export const publishedChildRow = (info: SessionInfo, now: number): SessionRow => ({
+  name: (info.id ?? "").toLowerCase().padStart(16, "0"),
+  kind: "MirrordClusterSession",
+  phase: "Unknown",
+  namespace: info.namespace ?? "",
+  target: info.target,
+  user: info.user,
+  clusters: [],
+  parent: undefined,
+  createdAt: now - info.duration_secs * 1000,
   reason: undefined
 })
 

@@ -94,3 +94,46 @@ describe("braid sessions", () => {
     expect(stopped.errors).toMatch(/^braid: The cluster does not answer: .*\nfix: braid doctor says more\.\n$/u)
   }, patience)
 })
+
+describe("braid sessions of somebody who may only read the operator's object", () => {
+  let running: RunningCluster
+  beforeAll(async () => {
+    running = await runCluster()
+  })
+  afterAll(() => running.close())
+
+  it("tells every session, single clusters' too, and what it leaves out", async () => {
+    const { cluster, directory } = running
+    const definition = (plural: string, kind: string) => ({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${plural}.operator.metalbear.co` },
+      spec: {
+        group: "operator.metalbear.co",
+        scope: "Cluster",
+        names: { plural, kind },
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }]
+      }
+    })
+    const operator = {
+      apiVersion: "operator.metalbear.co/v1",
+      kind: "MirrordOperator",
+      metadata: { name: "operator" },
+      spec: { operator_version: "3.250.0", default_namespace: "default", license: { name: "braid", organization: "braid", expire_at: "9999-12-31" } },
+      status: {
+        sessions: [{ id: "1", duration_secs: 60, user: "ann/ann@laptop", target: "deployment/shop", namespace: "default" }],
+        multi_cluster_sessions: [
+          { id: "mc-00000000000000ff", durationSecs: 180, user: "ann/ann@laptop", target: "deployment/shop", namespace: "default", clusters: ["a", "b"], phase: "Ready" }
+        ]
+      }
+    }
+    const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "reader" }, rules: [{ apiGroups: ["operator.metalbear.co"], resources: ["mirrordoperators"], verbs: ["get"] }] }
+    const binding = { ...role, kind: "ClusterRoleBinding", rules: undefined, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "reader" }, subjects: [{ kind: "User", name: "dev" }] }
+    for (const object of [definition("mirrordoperators", "MirrordOperator"), operator, role, binding]) cluster.apply(stringify(object))
+    const path = join(directory, "dev.kubeconfig")
+    await Effect.runPromise(cluster.userKubeconfig({ user: "dev", path }))
+    const { lines, notes } = await Effect.runPromise(findSessions({ kubeconfig: path, context: undefined }))
+    expect(lines.slice(1).map((line) => line.split(/ {3,}/u).slice(0, 2))).toEqual([["mc-00000000000000ff", "Ready"], ["0000000000000001", "Unknown"]])
+    expect(notes).toEqual([expect.stringMatching(/^you may not list the sessions' objects/u)])
+  })
+})

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { childRow, parentRow, publishedRow, sessionCells, sessionHeader, type SessionRow, sessionRows } from "../../../src/domain/overview/session-row.ts"
+import { childRow, parentRow, publishedChildRow, publishedParentRow, sessionCells, sessionHeader, type SessionRow, sessionRows } from "../../../src/domain/overview/session-row.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 
@@ -49,7 +49,7 @@ describe("a session over many clusters", () => {
 
   it("of which the operator tells", () => {
     const info = { id: "mc-1", durationSecs: 65, user: "ann/ann@laptop", target: "deployment/shop", namespace: "default", clusters: ["a", "b"], phase: "Ready" }
-    expect(cells(publishedRow(info, now))).toMatchObject({ NAME: "mc-1", CLUSTERS: "?/2", AGE: "1m5s", USER: "ann/ann@laptop", REASON: "" })
+    expect(cells(publishedParentRow(info, now))).toMatchObject({ NAME: "mc-1", CLUSTERS: "?/2", AGE: "1m5s", USER: "ann/ann@laptop", REASON: "" })
   })
 })
 
@@ -63,6 +63,13 @@ describe("a session in one cluster", () => {
     ["has no target", child(undefined, { target: null }), { TARGET: "targetless" }]
   ] as const)("that %s", (_, object, expected) => {
     expect(cells(childRow(object))).toMatchObject(expected)
+  })
+})
+
+describe("a session in one cluster of which the operator tells", () => {
+  it("has the name of its object, and no phase that it knows", () => {
+    const info = { id: "FF", duration_secs: 65, user: "ann/ann@laptop", target: "deployment/shop", namespace: "default" }
+    expect(cells(publishedChildRow(info, now))).toMatchObject({ NAME: "00000000000000ff", PHASE: "Unknown", NAMESPACE: "default", CLUSTERS: "", AGE: "1m5s", USER: "ann/ann@laptop", REASON: "" })
   })
 })
 

@@ -29,6 +29,15 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
     }
   },
   {
+    name: "YAML: dates and times of the day are text",
+    run: async ({ admin, namespace }) => {
+      const body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: times}\ndata: {date: 2026-01-02, moment: 2026-01-02T03:04:05Z, time: 12:30, exact: 12:30:05.5}\n"
+      const created = await admin.call("POST", mapsOf(namespace), { body, contentType: "application/yaml" })
+      expect(created.code).toBe(201)
+      expect(created.body["data"]).toEqual({ date: "2026-01-02", moment: "2026-01-02T03:04:05Z", time: "12:30", exact: "12:30:05.5" })
+    }
+  },
+  {
     name: "generateName, and what is refused at creation",
     run: async ({ admin, namespace }) => {
       const generated = await admin.post(mapsOf(namespace), { ...configMap("x"), metadata: { generateName: "gen-" } })
