@@ -22,6 +22,19 @@ export interface ObjectStoreOptions {
   readonly historyLimit?: number
 }
 
+export interface ListOptions {
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** The resourceVersion whose objects are wanted; now, unless given. */
+  readonly at?: number | undefined
+}
+
+export interface ObjectList {
+  readonly items: ReadonlyArray<KubeObject>
+  readonly resourceVersion: string
+}
+
 export interface WatchOptions {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
@@ -108,21 +121,24 @@ export class ObjectStore {
     return found === undefined ? undefined : asVersion(found, info)
   }
 
-  list(
-    ref: ResourceRef,
-    options: {
-      readonly namespace?: string | undefined
-      readonly labelSelector?: string | undefined
-      readonly fieldSelector?: string | undefined
-    } = {}
-  ): { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string } {
+  /** Sorted by namespace and name. Throws 410 if the version `at` is older than the history. */
+  list(ref: ResourceRef, options: ListOptions = {}): ObjectList {
     const info = this.#info(ref)
     const matches = objectPredicate(storageKey(info), options)
-    const items = [...this.#collection(info).entries()]
+    const items = [...(options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)).entries()]
       .filter(([, object]) => matches(object))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => asVersion(object, info))
-    return { items, resourceVersion: this.resourceVersion }
+    return { items, resourceVersion: options.at === undefined ? this.resourceVersion : String(options.at) }
+  }
+
+  #collectionAt(info: ResourceInfo, version: number): ReadonlyMap<string, KubeObject> {
+    const collection = new Map(this.#collection(info))
+    for (const { before, object } of this.#feed.since(storageKey(info), version).toReversed()) {
+      if (before === undefined) collection.delete(keyOf(object))
+      else collection.set(keyOf(before), before)
+    }
+    return collection
   }
 
   create(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {

@@ -183,7 +183,7 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
     case "list": {
       const representation = negotiate(req.headers.accept)
       checkListVersion(query, context.store.resourceVersion)
-      const { items, metadata } = pageOf(context.store.list(info, selection(request, info)), query)
+      const { items, metadata } = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
       return sendJson(res, 200, listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata"))
     }
     case "create": {

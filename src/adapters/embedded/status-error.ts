@@ -13,7 +13,7 @@ export interface StatusCause {
 export interface Status {
   readonly kind: "Status"
   readonly apiVersion: "v1"
-  readonly metadata: Record<string, never>
+  readonly metadata: { readonly continue?: string }
   readonly status: "Success" | "Failure"
   readonly message?: string
   readonly reason?: string
@@ -34,14 +34,14 @@ export class ApiError extends Error {
   readonly status: Status
   readonly code: number
   readonly reason: string
-  constructor(code: number, reason: string, message: string, details?: Status["details"]) {
+  constructor(code: number, reason: string, message: string, details?: Status["details"], metadata: Status["metadata"] = {}) {
     super(message)
     this.code = code
     this.reason = reason
     this.status = {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
+      metadata,
       status: "Failure",
       message,
       ...(reason === "" ? {} : { reason }),

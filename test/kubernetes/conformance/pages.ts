@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 import { namesOf } from "../../adapters/embedded/api-client.ts"
-import { configMap, type ConformanceCase, type Context, mapsOf, meta } from "./context.ts"
+import { configMap, type ConformanceCase, type Context, expectStatus, mapsOf, meta } from "./context.ts"
 
 const threeMaps = async ({ admin, namespace }: Context): Promise<string> => {
   for (const name of ["c", "a", "b"]) await admin.post(mapsOf(namespace), configMap(name, {}, { paged: "yes" }))
@@ -22,12 +22,46 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
     }
   },
   {
+    name: "parts of a list, and a list at an exact version, show what was there then",
+    run: async (context) => {
+      const { admin, namespace } = context
+      const path = await threeMaps(context)
+      const first = await admin.get(`${path}&limit=1`)
+      await admin.post(mapsOf(namespace), configMap("d", {}, { paged: "yes" }))
+      await admin.merge(`${mapsOf(namespace)}/b`, { data: { x: "new" } })
+      await admin.delete(`${mapsOf(namespace)}/c`)
+      const rest = await admin.get(`${path}&continue=${encodeURIComponent(String(meta(first, "continue")))}`)
+      expect(namesOf(rest)).toEqual(["b", "c"])
+      expect(JSON.stringify(rest.body)).not.toContain("new")
+      const then = await admin.get(`${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`)
+      expect(namesOf(then)).toEqual(["a", "b", "c"])
+      expect(meta(then, "resourceVersion")).toBe(meta(first, "resourceVersion"))
+    }
+  },
+  {
     name: "a part says how many remain, unless something is selected",
     run: async (context) => {
       const path = await threeMaps(context)
       expect(meta(await context.admin.get(`${path}&limit=1`), "remainingItemCount")).toBeUndefined()
       const all = namesOf(await context.admin.get(mapsOf(context.namespace))).length
       expect(meta(await context.admin.get(`${mapsOf(context.namespace)}?limit=1`), "remainingItemCount")).toBe(all - 1)
+    }
+  },
+  {
+    name: "a list in parts whose version is forgotten cannot go on, but is told from where it can",
+    needs: "forgetHistory",
+    run: async (context) => {
+      const { admin, cluster } = context
+      const path = await threeMaps(context)
+      const first = await admin.get(`${path}&limit=2`)
+      await admin.post(mapsOf(context.namespace), configMap("d", {}, { paged: "yes" }))
+      await cluster.forgetHistory?.()
+      const gone = await admin.get(`${path}&limit=2&continue=${encodeURIComponent(String(meta(first, "continue")))}`)
+      expectStatus(gone, 410, "Expired", /^The provided continue parameter is too old to display a consistent list result/u)
+      const rest = await admin.get(`${path}&limit=2&continue=${encodeURIComponent(String(meta(gone, "continue")))}`)
+      expect(namesOf(rest)).toEqual(["c", "d"])
+      const then = await admin.get(`${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`)
+      expectStatus(then, 410, "Expired", "The resourceVersion for the provided list is too old.")
     }
   },
   {
