@@ -7,6 +7,7 @@ import { objectsCases } from "./objects.ts"
 import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
 import { refusalCases } from "./refusals.ts"
+import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
 
 /** What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is wrong. */
@@ -19,5 +20,6 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...patchesCases,
   ...customResourcesCases,
   ...accessCases,
-  ...refusalCases
+  ...refusalCases,
+  ...serviceCases
 ]
