@@ -10,6 +10,7 @@ import { refs } from "./built-in-resources.ts"
 import { Connections } from "./connections.ts"
 import { mastersGroup } from "./identity.ts"
 import { kubeconfigYaml } from "./kubeconfig.ts"
+import { startEndpointsControllers } from "./kubelet/endpoints-controllers.ts"
 import { applyManifests } from "./manifests.ts"
 import { ObjectStore } from "./object-store.ts"
 import { createAuthority, type KeyPair } from "./pki.ts"
@@ -249,6 +250,7 @@ export const startEmbeddedCluster = (
     const firstStart = options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
     const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
     publishApiServer(store, port)
+    yield* startEndpointsControllers(store)
     const stopFilling = fillNamespaces(store, clusterCa.caPem)
     const stopProbing = watchAvailability(store, proxy, now, options.probeIntervalMs ?? 5000)
     yield* Effect.addFinalizer(() =>

@@ -3,6 +3,7 @@ import type { ConformanceCase } from "./context.ts"
 import { customResourcesCases } from "./custom-resources.ts"
 import { deletionCases } from "./deletion.ts"
 import { discoveryCases } from "./discovery.ts"
+import { endpointsCases } from "./endpoints.ts"
 import { objectsCases } from "./objects.ts"
 import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
@@ -21,5 +22,6 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...customResourcesCases,
   ...accessCases,
   ...refusalCases,
-  ...serviceCases
+  ...serviceCases,
+  ...endpointsCases
 ]
