@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { asObject, asObjects, asString, asStrings, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
 import { type ApiClient, eventually } from "../../adapters/embedded/api-client.ts"
-import type { ConformanceCase, Context } from "./context.ts"
+import { type ConformanceCase, type Context, rowsOf, tableHeader } from "./context.ts"
 import { service } from "./services.ts"
 
 /** A real controller leaves a pod out whose node is not there. */
@@ -37,10 +37,10 @@ class Endpoints {
     expect(await this.admin.delete(`${this.path(resource, name)}?gracePeriodSeconds=0`)).toMatchObject({ code: 200 })
   }
 
-  /** A pod on the node, which is not there yet for anybody: see {@link ready}. */
-  async pod(name: string, ports: ReadonlyArray<object>, metadata: object = {}): Promise<void> {
+  /** A pod on the node that nobody knows the address of yet: see {@link ready}. */
+  async pod(name: string, ports: ReadonlyArray<object>, metadata: object = {}, more: object = {}): Promise<void> {
     await this.admin.post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: node } })
-    const spec = { nodeName: node, containers: [{ name: "c", image: "x", ports }] }
+    const spec = { nodeName: node, containers: [{ name: "c", image: "x", ports }], ...more }
     await this.add("pods", { apiVersion: "v1", kind: "Pod", metadata: { name, labels: { app: "web" }, ...metadata }, spec })
   }
 
@@ -109,6 +109,12 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await of.expect(`${both}: web-1@10.1.0.1`)
     await of.ready("web-1", true)
     await of.expect(`${both}: web-1@10.1.0.1 ready serving`)
+    const table = async (resource: string) => rowsOf(await of.admin.get(of.path(resource), tableHeader))
+    expect(await table("endpointslices")).toEqual([
+      { Name: expect.any(String), AddressType: "IPv4", Ports: "8080,9000", Endpoints: "10.1.0.1", Age: expect.any(String) }
+    ])
+    const written = await eventually(() => table("endpoints"), ([row]) => row?.["Endpoints"] !== "<none>")
+    expect(written).toEqual([{ Name: "web", Endpoints: "10.1.0.1:8080,10.1.0.1:9000", Age: expect.any(String) }])
     const [slice] = await of.all("endpointslices")
     const targetRef = { kind: "Pod", namespace, name: "web-1", uid: expect.any(String) }
     expect(slice?.["endpoints"]).toEqual([{ addresses: ["10.1.0.1"], conditions: { ready: true, serving: true, terminating: false }, nodeName: node, targetRef }])
@@ -171,12 +177,12 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await of.expect()
     await eventually(() => of.all("endpoints"), (found) => found.length === 0)
   }),
-  run("a headless Service has slices that say so", async (of) => {
+  run("a headless Service has slices that say so, and names its pods", async (of) => {
     await of.add("services", service("db", { clusterIP: "None", selector: { app: "web" } }))
-    await of.pod("web-1", [])
+    await of.pod("web-1", [], {}, { hostname: "first", subdomain: "db" })
     await of.ready("web-1", true)
     await of.expect(": web-1@10.1.0.1 ready serving")
-    expect(at((await of.all("endpointslices"))[0], "metadata", "labels")).toMatchObject({ "service.kubernetes.io/headless": "" })
+    expect((await of.all("endpointslices"))[0]).toMatchObject({ metadata: { labels: { "service.kubernetes.io/headless": "" } }, endpoints: [{ hostname: "first" }] })
     const subsets = [{ addresses: [expect.objectContaining({ ip: "10.1.0.1" })] }]
     await eventually(async () => (await of.all("endpoints"))[0]?.["subsets"], (found) => found !== undefined)
     expect((await of.all("endpoints"))[0]?.["subsets"]).toEqual(subsets)

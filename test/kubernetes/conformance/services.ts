@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { asString, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
 import type { Answer } from "../../adapters/embedded/api-client.ts"
-import { type ConformanceCase, type Context, expectStatus } from "./context.ts"
+import { type ConformanceCase, type Context, expectStatus, rowsOf, tableHeader } from "./context.ts"
 
 const servicesOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/services`
 export const service = (name: string, spec: object, metadata: object = {}) => ({ apiVersion: "v1", kind: "Service", metadata: { name, ...metadata }, spec })
@@ -102,6 +102,24 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
     const clusterIP = unusedAddress()
     expect((await admin.post(`${path}?dryRun=All`, service("a", { ports, clusterIP }))).code).toBe(201)
     expect((await admin.post(path, service("b", { ports, clusterIP }))).code).toBe(201)
+  }),
+  run("their table shows addresses and ports", async ({ admin }, path) => {
+    const clusterIP = unusedAddress()
+    const nodePort = 30_000 + ++named
+    for (const [name, spec] of [
+      ["a", { ports: [{ name: "x", port: 80 }, { name: "y", port: 53, protocol: "UDP" }], clusterIP, selector: { b: "c" } }],
+      ["b", { clusterIP: "None" }],
+      ["c", { type: "ExternalName", externalName: "example.com" }],
+      ["d", { type: "LoadBalancer", ports: [{ port: 80, nodePort }] }]
+    ] as const) expect((await admin.post(path, service(name, spec))).code).toBe(201)
+    const rows = rowsOf(await admin.get(path, tableHeader))
+    const age = expect.any(String)
+    expect(rows).toEqual([
+      { Name: "a", Type: "ClusterIP", "Cluster-IP": clusterIP, "External-IP": "<none>", "Port(s)": "80/TCP,53/UDP", Age: age, Selector: "b=c" },
+      { Name: "b", Type: "ClusterIP", "Cluster-IP": "None", "External-IP": "<none>", "Port(s)": "<none>", Age: age, Selector: "<none>" },
+      { Name: "c", Type: "ExternalName", "Cluster-IP": "<none>", "External-IP": "example.com", "Port(s)": "<none>", Age: age, Selector: "<none>" },
+      { Name: "d", Type: "LoadBalancer", "Cluster-IP": expect.any(String), "External-IP": "<pending>", "Port(s)": `80:${nodePort}/TCP`, Age: age, Selector: "<none>" }
+    ])
   }),
   run("kubernetes, in the namespace default, is the API server", async ({ admin, cluster }) => {
     const { body } = await admin.get(`${servicesOf("default")}/kubernetes`)

@@ -61,11 +61,10 @@ export const serviceRoutes = (store: Pick<ObjectReader, "list">): (at: Endpoint)
   return ({ ip, port }) => {
     const owner = store.list(services).items.find((service) => clusterIpOf(service) === ip)
     if (owner === undefined) return undefined
-    const served = servedPorts([owner], slicesOf(store, namespaceOf(owner), nameOf(owner))).find(({ at }) => at.port === port)
-    if (served === undefined || served.endpoints.length === 0) return undefined
-    const key = `${served.service}:${port}`
-    const turn = turns.get(key) ?? 0
-    turns.set(key, turn + 1)
-    return served.endpoints[turn % served.endpoints.length]
+    const served = asObjects(asObject(owner["spec"])["ports"]).find((candidate) => candidate["port"] === port)
+    const endpoints = served === undefined ? [] : readyEndpoints(slicesOf(store, namespaceOf(owner), nameOf(owner)), served["name"])
+    const turn = turns.get(`${ip}:${port}`) ?? 0
+    turns.set(`${ip}:${port}`, turn + 1)
+    return endpoints[turn % Math.max(1, endpoints.length)]
   }
 }
