@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { asObject, at, jsonEqual } from "../json.ts"
-import type { KubeObject } from "../kube-object.ts"
+import type { KubeObject, ObjectMeta } from "../kube-object.ts"
 import type { ObjectStore } from "../object-store.ts"
 import { endpointSubsets, mirroredContents, type SliceContent, sliceContents } from "./endpoint-slices.ts"
 import { endpoints, endpointSlices, namespaces, pods, services } from "./resources.ts"
@@ -12,7 +12,8 @@ const sliceManagerLabel = "endpointslice.kubernetes.io/managed-by"
 const endpointsManagerLabel = "endpoints.kubernetes.io/managed-by"
 const skipMirrorLabel = "endpointslice.kubernetes.io/skip-mirror"
 
-const hasSelector = (service: KubeObject): boolean => Object.keys(asObject(at(service, "spec", "selector"))).length > 0
+const selectorOf = (service: KubeObject): ReadonlyArray<readonly [key: string, value: unknown]> => Object.entries(asObject(at(service, "spec", "selector")))
+const hasSelector = (service: KubeObject): boolean => selectorOf(service).length > 0
 
 /** Makes the slices of one manager be these, with as few writes as can be: what has the same ports already is changed, then anything else. */
 const syncSlices = (store: ObjectStore, owner: KubeObject, manager: string, labels: Readonly<Record<string, string>>, wanted: ReadonlyArray<SliceContent>): void => {
@@ -71,7 +72,7 @@ const reconcile = (store: ObjectStore, namespace: string, name: string): void =>
     syncSlices(store, written, "endpointslicemirroring-controller.k8s.io", own, isMirrored ? mirroredContents(written) : [])
   }
   if (!hasSelector(service) || at(service, "spec", "type") === "ExternalName") return
-  const labelSelector = Object.entries(asObject(at(service, "spec", "selector"))).map(([key, value]) => `${key}=${String(value)}`).join(",")
+  const labelSelector = selectorOf(service).map(([key, value]) => `${key}=${String(value)}`).join(",")
   const selected = store.list(pods, { namespace, labelSelector }).items
   const labels = { ...service.metadata.labels, ...(at(service, "spec", "clusterIP") === "None" ? { "service.kubernetes.io/headless": "" } : {}) }
   syncSlices(store, service, "endpointslice-controller.k8s.io", labels, sliceContents(service, selected))
@@ -87,9 +88,13 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
   Effect.gen(function*() {
     const context = yield* Effect.context<never>()
     const waiting = new Set<string>()
+    let isLooking = false
+    /** Pods by key, with the labels that they had last: a Service that they leave is to know it too. */
+    const seen = new Map<string, ObjectMeta["labels"]>()
     const look = (): void => {
       const keys = [...waiting]
       waiting.clear()
+      isLooking = true
       for (const key of keys) {
         const [namespace = "", name = ""] = key.split("/")
         try {
@@ -98,6 +103,7 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
           Effect.runForkWith(context)(Effect.logError(`endpoints controller: ${key} failed`, error))
         }
       }
+      isLooking = false
     }
     const offer = (key: string): void => {
       if (waiting.size === 0) queueMicrotask(look)
@@ -108,12 +114,20 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
         if (type === "DELETED") ifPresent(() => store.delete(endpoints, namespaceOf(object), nameOf(object)))
         else offer(keyOf(object))
       }),
-      store.watch(pods, {}, ({ object }) => {
-        // Any of them: what the pod's labels were before is not known here.
-        for (const service of store.list(services, { namespace: namespaceOf(object) }).items) if (hasSelector(service)) offer(keyOf(service))
+      store.watch(pods, {}, ({ object, type }) => {
+        const { labels } = object.metadata
+        const before = seen.get(keyOf(object))
+        if (type === "DELETED") seen.delete(keyOf(object))
+        else seen.set(keyOf(object), labels)
+        for (const service of store.list(services, { namespace: namespaceOf(object) }).items) {
+          const selector = selectorOf(service)
+          const isOf = (some: ObjectMeta["labels"]): boolean => selector.length > 0 && selector.every(([key, value]) => some?.[key] === value)
+          if (isOf(labels) || isOf(before)) offer(keyOf(service))
+        }
       }),
-      store.watch(endpoints, {}, ({ object }) => offer(keyOf(object))),
-      store.watch(endpointSlices, {}, ({ object }) => offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`))
+      // What it writes itself tells it nothing.
+      store.watch(endpoints, {}, ({ object }) => isLooking || offer(keyOf(object))),
+      store.watch(endpointSlices, {}, ({ object }) => isLooking || offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`))
     ]
     yield* Effect.addFinalizer(() => Effect.sync(() => watches.forEach((stop) => stop())))
   })
