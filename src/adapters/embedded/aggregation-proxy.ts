@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream"
 import { type TLSSocket, connect as connectTls } from "node:tls"
 import { type AggregatedService, resolveBackend } from "./aggregation.ts"
 import type { Connections } from "./connections.ts"
-import { refuseUpgrade, sendError } from "./http-io.ts"
+import { refuseUpgrade, refuseUpgradeWithText, sendError, sendText } from "./http-io.ts"
 import type { Identity } from "./identity.ts"
 import type { ObjectStore } from "./object-store.ts"
 import type { KeyPair } from "./pki.ts"
@@ -23,6 +23,9 @@ export interface ProxyOptions {
 
 /** Larger than Node's 16 KiB: the real client puts connect parameters with whole descriptors into a header. */
 export const maxHeaderSize = 1024 * 1024
+
+/** Why there is none stands in the APIService's condition only. */
+const noEndpoint = "service unavailable\n"
 
 const hopByHop = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "upgrade"])
 
@@ -72,7 +75,7 @@ export class AggregationProxy {
   /** Answers a plain or streaming request. */
   serve(req: IncomingMessage, res: ServerResponse, service: AggregatedService, who: Identity): void {
     const outgoing = this.#request(req, service, who, false)
-    if (outgoing === undefined) return sendError(res, this.#noEndpoint(service))
+    if (outgoing === undefined) return sendText(res, 503, noEndpoint)
     outgoing.on("response", (answer) => {
       const headers = pairs(answer.rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()))
       res.writeHead(answer.statusCode ?? 502, headers.flat())
@@ -99,7 +102,7 @@ export class AggregationProxy {
     const outgoing = this.#request(req, service, who, true)
     if (outgoing === undefined) {
       done(503)
-      return refuseUpgrade(socket, this.#noEndpoint(service))
+      return refuseUpgradeWithText(socket, 503, noEndpoint)
     }
     const left = (): void => void outgoing.destroy()
     socket.on("close", left)
@@ -156,11 +159,6 @@ export class AggregationProxy {
       outgoing.on("error", (error) => resolve(failed(error.message)))
       outgoing.end()
     })
-  }
-
-  #noEndpoint(service: AggregatedService) {
-    const backend = resolveBackend(this.#options.store, service, 0)
-    return unavailable(backend._tag === "Missing" ? `error trying to reach service: ${backend.message}` : "service unavailable")
   }
 
   #request(req: IncomingMessage, service: AggregatedService, who: Identity, upgrade: boolean): ClientRequest | undefined {

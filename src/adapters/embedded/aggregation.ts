@@ -1,6 +1,7 @@
 import { refs } from "./built-in-resources.ts"
 import { asNumber, asObject, asObjects, asString, at, isObject } from "./json.ts"
 import type { KubeObject } from "./kube-object.ts"
+import { readyEndpoints, slicesOf } from "./kubelet/service-endpoints.ts"
 import type { ObjectStore } from "./object-store.ts"
 
 /** An `APIService` that sends its group and version to a Service. */
@@ -48,65 +49,24 @@ export type Backend =
   /** Reason and message of the `Available` condition of a real server. */
   | { readonly _tag: "Missing"; readonly reason: string; readonly message: string }
 
-const isReady = (pod: KubeObject): boolean =>
-  pod.metadata.deletionTimestamp === undefined &&
-  at(pod, "status", "phase") === "Running" &&
-  asObjects(at(pod, "status", "conditions")).some((item) => item["type"] === "Ready" && item["status"] === "True")
-
-const podPort = (pod: KubeObject, target: unknown): number | undefined => {
-  if (typeof target === "number") return target
-  for (const container of asObjects(at(pod, "spec", "containers"))) {
-    for (const port of asObjects(container["ports"])) if (port["name"] === target) return asNumber(port["containerPort"])
-  }
-  return undefined
-}
-
-const addressesOfPods = (store: ObjectStore, namespace: string, selector: object, target: unknown): ReadonlyArray<Backend> => {
-  const labelSelector = Object.entries(selector)
-    .map(([key, value]) => `${key}=${String(value)}`)
-    .join(",")
-  return store.list(refs.pods, { namespace, labelSelector }).items.filter(isReady).flatMap((pod): ReadonlyArray<Backend> => {
-    const host = asString(at(pod, "status", "podIP"))
-    const port = podPort(pod, target)
-    return host === undefined || port === undefined ? [] : [{ _tag: "Address", host, port }]
-  })
-}
-
-const addressesOfEndpoints = (store: ObjectStore, namespace: string, name: string, portName: string): ReadonlyArray<Backend> =>
-  asObjects(store.get(refs.endpoints, namespace, name)?.["subsets"]).flatMap((subset) => {
-    const ports = asObjects(subset["ports"])
-    const port = asNumber((ports.find((item) => (item["name"] ?? "") === portName) ?? (ports.length === 1 ? ports[0] : undefined))?.["port"])
-    return asObjects(subset["addresses"]).flatMap((address): ReadonlyArray<Backend> => {
-      const host = asString(address["ip"])
-      return host === undefined || port === undefined ? [] : [{ _tag: "Address", host, port }]
-    })
-  })
-
 /** Where requests to an aggregated service go now. `random` in [0, 1) picks among several ready endpoints. */
 export const resolveBackend = (store: ObjectStore, { service: target }: AggregatedService, random: number): Backend => {
   const { namespace, name, port } = target
+  const missing = (reason: string, message: string): Backend => ({ _tag: "Missing", reason, message })
+  const about = `service/${name} in ${JSON.stringify(namespace)}`
   const service = store.get(refs.services, namespace, name)
-  if (service === undefined) {
-    return { _tag: "Missing", reason: "ServiceNotFound", message: `service/${name} in "${namespace}" is not present` }
-  }
+  if (service === undefined) return missing("ServiceNotFound", `${about} is not present`)
   if (at(service, "spec", "type") === "ExternalName") {
     return { _tag: "Address", host: asString(at(service, "spec", "externalName")) ?? "", port }
   }
   const entry = asObjects(at(service, "spec", "ports")).find((item) => item["port"] === port)
-  if (entry === undefined) {
-    return { _tag: "Missing", reason: "ServicePortError", message: `service/${name} in "${namespace}" is not listening on port ${port}` }
-  }
-  const selector = asObject(at(service, "spec", "selector"))
+  if (entry === undefined) return missing("ServicePortError", `${about} is not listening on port ${port}`)
+  const slices = slicesOf(store, namespace, name)
+  if (slices.length === 0) return missing("EndpointsNotFound", `cannot find endpointslices for ${about}`)
   const portName = asString(entry["name"]) ?? ""
-  const addresses =
-    Object.keys(selector).length > 0
-      ? addressesOfPods(store, namespace, selector, entry["targetPort"] ?? port)
-      : addressesOfEndpoints(store, namespace, name, portName)
-  return (
-    addresses[Math.floor(random * addresses.length)] ?? {
-      _tag: "Missing",
-      reason: "MissingEndpoints",
-      message: `endpoints for service/${name} in "${namespace}" have no addresses with port name "${portName}"`
-    }
-  )
+  const endpoints = readyEndpoints(slices, portName)
+  const endpoint = endpoints[Math.floor(random * endpoints.length)]
+  return endpoint === undefined
+    ? missing("MissingEndpoints", `endpointslices for ${about} have no addresses with port name "${portName}"`)
+    : { _tag: "Address", host: endpoint.ip, port: endpoint.port }
 }

@@ -54,7 +54,7 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
   const trigger = (): void => {
     if (!stopped) void run()
   }
-  const watches = [refs.apiServices, refs.services, refs.pods, refs.endpoints].map((ref) =>
+  const watches = [refs.apiServices, refs.services, refs.endpointSlices].map((ref) =>
     store.watch(ref, { resourceVersion: store.resourceVersion }, trigger)
   )
   const timer = setInterval(trigger, intervalMs)

@@ -62,6 +62,7 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     initialStatus: { keep: false, value: { loadBalancer: {} } }
   }),
   namespaced("", "v1", "endpoints", "Endpoints", { singular: "endpoints", short: ["ep"], initialStatus: keepStatus }),
+  namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", { generation: true, initialStatus: keepStatus }),
   namespaced("", "v1", "configmaps", "ConfigMap", { short: ["cm"], initialStatus: keepStatus }),
   namespaced("", "v1", "secrets", "Secret", { initialStatus: keepStatus }),
   namespaced("", "v1", "serviceaccounts", "ServiceAccount", { short: ["sa"], sub: ["token"], initialStatus: keepStatus }),
@@ -123,6 +124,7 @@ export const refs = {
   pods: ref("pods"),
   services: ref("services"),
   endpoints: ref("endpoints"),
+  endpointSlices: ref("endpointslices", "discovery.k8s.io"),
   configMaps: ref("configmaps"),
   serviceAccounts: ref("serviceaccounts"),
   clusterRoles: ref("clusterroles", "rbac.authorization.k8s.io"),

@@ -10,10 +10,12 @@ import { refs } from "./built-in-resources.ts"
 import { Connections } from "./connections.ts"
 import { mastersGroup } from "./identity.ts"
 import { kubeconfigYaml } from "./kubeconfig.ts"
+import { startEndpointsControllers } from "./kubelet/endpoints-controllers.ts"
 import { applyManifests } from "./manifests.ts"
 import { ObjectStore } from "./object-store.ts"
 import { createAuthority, type KeyPair } from "./pki.ts"
 import type { PodLogs } from "./server-context.ts"
+import { apiServerIp } from "./service-allocation.ts"
 import { ServiceAccountTokens } from "./tokens.ts"
 
 export type { Caller } from "./api-server.ts"
@@ -146,6 +148,32 @@ const publishAuthorities = (store: ObjectStore, clientCa: string, frontProxyCa: 
   })
 }
 
+/** The API server as a Service of its own cluster, which a real one keeps itself. */
+const publishApiServer = (store: ObjectStore, port: number): void => {
+  const metadata = { name: "kubernetes", namespace: "default" }
+  const address = "127.0.0.1"
+  store.create(refs.services, {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { ...metadata, labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: { clusterIP: apiServerIp, ports: [{ name: "https", port: 443, targetPort: port }] }
+  })
+  store.create(refs.endpointSlices, {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: "https", protocol: "TCP", port }]
+  })
+  store.create(refs.endpoints, {
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+    subsets: [{ addresses: [{ ip: address }], ports: [{ name: "https", port, protocol: "TCP" }] }]
+  })
+}
+
 /**
  * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real mirrord
  * client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
@@ -221,6 +249,8 @@ export const startEmbeddedCluster = (
 
     const firstStart = options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
     const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
+    publishApiServer(store, port)
+    yield* startEndpointsControllers(store)
     const stopFilling = fillNamespaces(store, clusterCa.caPem)
     const stopProbing = watchAvailability(store, proxy, now, options.probeIntervalMs ?? 5000)
     yield* Effect.addFinalizer(() =>

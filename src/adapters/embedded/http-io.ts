@@ -85,11 +85,17 @@ export const sendError = (res: ServerResponse, error: ApiError): void => {
   sendJson(res, error.code, error.status, error.code === 413 ? { Connection: "close" } : {})
 }
 
-/** Answers an upgrade request with a Status instead of 101. */
-export const refuseUpgrade = (socket: Duplex, error: ApiError): void => {
-  const body = JSON.stringify(error.status)
+const endUpgrade = (socket: Duplex, code: number, type: string, body: string): void => {
   socket.end(
-    `HTTP/1.1 ${error.code} ${STATUS_CODES[error.code] ?? ""}\r\nContent-Type: application/json\r\n` +
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ""}\r\nContent-Type: ${type}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   )
 }
+
+/** Answers an upgrade request with a Status instead of 101. */
+export const refuseUpgrade = (socket: Duplex, error: ApiError): void =>
+  endUpgrade(socket, error.code, "application/json", JSON.stringify(error.status))
+
+/** As {@link sendText}, to an upgrade request. */
+export const refuseUpgradeWithText = (socket: Duplex, code: number, text: string): void =>
+  endUpgrade(socket, code, "text/plain; charset=utf-8", text)

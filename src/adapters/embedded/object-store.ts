@@ -9,6 +9,7 @@ import { checkMetadata, generatedName, randomUid } from "./object-metadata.ts"
 import { ResourceCatalog } from "./resource-catalog.ts"
 import { type ResourceInfo, hasStatus, storageKey } from "./resource-info.ts"
 import { objectPredicate } from "./selectors.ts"
+import { allocateService } from "./service-allocation.ts"
 import * as errors from "./status-error.ts"
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceRef, StoreEvent } from "./kube-object.ts"
@@ -350,7 +351,10 @@ export class ObjectStore {
       return
     }
     applyBuiltInDefaults(key, draft)
-    const wrong = checkBuiltIn(key, draft)
+    const wrong = [...checkBuiltIn(key, draft)]
+    if (key === storageKey(refs.services) && part === undefined) {
+      wrong.push(...allocateService(draft, before, { services: this.#collection(info).values(), random: this.#random }))
+    }
     if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
     if (key === storageKey(refs.customResourceDefinitions)) {
       checkDefinition(draft)

@@ -2,7 +2,7 @@ import { type Representation, negotiate, readObject, sendJson } from "./http-io.
 import { type JsonObject, asNumber, asObjects, asString, at } from "./json.ts"
 import { type KubeObject, apiVersionOf } from "./kube-object.ts"
 import type { DeleteOptions } from "./object-store.ts"
-import type { ResourceInfo } from "./resource-info.ts"
+import { type ResourceInfo, storageKey } from "./resource-info.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
@@ -69,10 +69,13 @@ const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOpt
   }
 }
 
+/** Kinds whose deletion is answered with the object as it was, not with a Status. */
+const returnedByDeletion = ["/persistentvolumeclaims", "/pods", "/serviceaccounts", "/services"]
+
 const deleteOne = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
   const { access, res } = request
   const object = context.store.delete(info, access.namespace, access.name, await deleteOptions(request))
-  if (context.store.get(info, access.namespace, access.name) !== undefined) {
+  if (returnedByDeletion.includes(storageKey(info)) || context.store.get(info, access.namespace, access.name) !== undefined) {
     sendJson(res, 200, objectBody(context, info, object, request))
     return
   }

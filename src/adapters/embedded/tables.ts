@@ -1,6 +1,6 @@
 import { storageKey, type PrinterColumn, type ResourceInfo } from "./resource-info.ts"
 import { evaluateJsonPath } from "./json-path.ts"
-import { type JsonObject, asArray, asNumber, asObject, asObjects, asString, at, omit } from "./json.ts"
+import { type JsonObject, asArray, asNumber, asObject, asObjects, asString, asStrings, at, omit } from "./json.ts"
 import type { KubeObject } from "./kube-object.ts"
 
 interface Column {
@@ -84,17 +84,42 @@ const readyColumn = (ready: string, wanted: (object: KubeObject) => number): Col
 
 const replicas = (object: KubeObject): number => asNumber(at(object, "spec", "replicas")) ?? 1
 
+const few = (items: ReadonlyArray<string>, none: string): string =>
+  items.length === 0 ? none : `${items.slice(0, 3).join(",")}${items.length > 3 ? ` + ${items.length - 3} more...` : ""}`
+
 const builtInColumns: Record<string, ReadonlyArray<Column>> = {
   "/pods": podColumns,
   "/namespaces": [column("Status", path("status", "phase")), ageColumn],
   "/services": [
     column("Type", path("spec", "type")),
     column("Cluster-IP", path("spec", "clusterIP")),
+    column("External-IP", (object) => {
+      const type = at(object, "spec", "type")
+      return type === "ExternalName" ? at(object, "spec", "externalName") : type === "LoadBalancer" ? "<pending>" : "<none>"
+    }),
     column("Port(s)", (object) =>
       asObjects(at(object, "spec", "ports"))
-        .map((port) => `${String(port["port"])}/${asString(port["protocol"]) ?? "TCP"}`)
-        .join(",")
+        .map((port) => `${String(port["port"])}${port["nodePort"] === undefined ? "" : `:${String(port["nodePort"])}`}/${String(port["protocol"])}`)
+        .join(",") || "<none>"
     ),
+    ageColumn,
+    column("Selector", (object) =>
+      Object.entries(asObject(at(object, "spec", "selector"))).map(([key, value]) => `${key}=${String(value)}`).join(",") || "<none>", "string", 1)
+  ],
+  "/endpoints": [
+    column("Endpoints", (object) =>
+      few(asObjects(object["subsets"]).flatMap((subset) => {
+        const ports = asObjects(subset["ports"])
+        const ips = asObjects(subset["addresses"]).map(({ ip }) => String(ip))
+        return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => `${ip}:${String(port)}`))
+      }), "<none>")
+    ),
+    ageColumn
+  ],
+  "discovery.k8s.io/endpointslices": [
+    column("AddressType", path("addressType")),
+    column("Ports", (object) => few(asObjects(object["ports"]).map(({ port }) => String(port)), "<unset>")),
+    column("Endpoints", (object) => few(asObjects(object["endpoints"]).flatMap(({ addresses }) => asStrings(addresses)), "<unset>")),
     ageColumn
   ],
   "/configmaps": [column("Data", (object) => size(object, "data") + size(object, "binaryData")), ageColumn],

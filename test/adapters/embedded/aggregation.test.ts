@@ -227,10 +227,10 @@ describe("the aggregation layer", () => {
   it("answers 503 and says so in the condition while no endpoint is ready", async () => {
     setReady(running, false)
     const answer = await running.admin.get(`${root}/gadgets`)
-    expect(answer).toMatchObject({ code: 503, body: { kind: "Status", reason: "ServiceUnavailable", code: 503 } })
+    expect(answer).toMatchObject({ code: 503, text: "service unavailable\n" })
     expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({ code: 503 })
     const condition = await eventually(availability, (item) => item?.["status"] === "False")
-    expect(condition).toMatchObject({ reason: "MissingEndpoints", message: 'endpoints for service/api in "tools" have no addresses with port name "https"' })
+    expect(condition).toMatchObject({ reason: "MissingEndpoints", message: 'endpointslices for service/api in "tools" have no addresses with port name "https"' })
     setReady(running, true)
     await eventually(availability, (item) => item?.["status"] === "True")
   })

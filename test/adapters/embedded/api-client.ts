@@ -34,6 +34,12 @@ const closed = (res: IncomingMessage): Promise<Buffer> =>
     res.on("error", reject)
   })
 
+const answerOf = async (res: IncomingMessage): Promise<Answer> => {
+  const text = (await closed(res)).toString("utf8")
+  const json = (res.headers["content-type"] ?? "").startsWith("application/json")
+  return { code: res.statusCode ?? 0, body: json ? asObject(JSON.parse(text)) : {}, text, headers: res.headers }
+}
+
 /** A watch, or any other answer of JSON lines that does not end. */
 export class LineReader {
   readonly #res: IncomingMessage
@@ -113,9 +119,7 @@ export class ApiClient {
     req.setHeader("Content-Length", Buffer.byteLength(sent))
     req.end(sent)
     const res: IncomingMessage = (await answered)[0]
-    const text = (await closed(res)).toString("utf8")
-    const json = (res.headers["content-type"] ?? "").startsWith("application/json")
-    return { code: res.statusCode ?? 0, body: json ? asObject(JSON.parse(text)) : {}, text, headers: res.headers }
+    return answerOf(res)
   }
 
   get = (path: string, headers: Record<string, string> = {}) => this.call("GET", path, { headers })
@@ -148,10 +152,7 @@ export class ApiClient {
         resolve({ socket, answer })
       })
       req.on("response", (res) => {
-        void closed(res).then((bytes) => {
-          const text = bytes.toString("utf8")
-          resolve({ code: res.statusCode ?? 0, text, body: asObject(JSON.parse(text)), headers: res.headers })
-        }, reject)
+        void answerOf(res).then(resolve, reject)
       })
       req.on("error", reject)
       req.end()

@@ -3,10 +3,12 @@ import type { ConformanceCase } from "./context.ts"
 import { customResourcesCases } from "./custom-resources.ts"
 import { deletionCases } from "./deletion.ts"
 import { discoveryCases } from "./discovery.ts"
+import { endpointsCases } from "./endpoints.ts"
 import { objectsCases } from "./objects.ts"
 import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
 import { refusalCases } from "./refusals.ts"
+import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
 
 /** What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is wrong. */
@@ -19,5 +21,7 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...patchesCases,
   ...customResourcesCases,
   ...accessCases,
-  ...refusalCases
+  ...refusalCases,
+  ...serviceCases,
+  ...endpointsCases
 ]

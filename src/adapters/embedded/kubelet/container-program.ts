@@ -63,7 +63,7 @@ export interface ContainerContext {
   readonly target: (containerId: string) => AgentTarget | undefined
   /** All running containers of this node. */
   readonly onNode: () => ReadonlyArray<RunningContainer>
-  /** Where a connection to an address of a pod must really go (see `PodNetwork.reach`). */
+  /** Where a connection to an address of the cluster must really go (see `Kubelet.reach`). */
   readonly reach: (endpoint: Endpoint) => Endpoint
 }
 

@@ -16,6 +16,7 @@ import { AddressBook } from "./pod-network.ts"
 import { readPodSpec } from "./pod-spec.ts"
 import { makePodWorker, type NodeContext, type PodWorker } from "./pod-worker.ts"
 import { configMaps, nodes, pods, secrets } from "./resources.ts"
+import { serviceRoutes } from "./service-endpoints.ts"
 import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "./store-access.ts"
 
 export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletError", {
@@ -71,7 +72,10 @@ export interface Kubelet {
   /** A running container by id, with or without `<runtime>://`. */
   readonly target: (containerId: string) => AgentTarget | undefined
   readonly containers: () => ReadonlyArray<RunningContainer>
-  /** Where to dial for an address of a pod: another port where this user may not bind the pod's (below 1024). */
+  /**
+   * Where to dial for an address of the cluster: for a Service's one of its ready pods, for a pod's another port where this user may not bind
+   * the pod's (below 1024).
+   */
   readonly reach: (endpoint: Endpoint) => Endpoint
   /** What the cluster's DNS answers a pod of `namespace`. */
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
@@ -125,6 +129,8 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
     const running: NodeContext["running"] = new Map()
     const target = (containerId: string) => running.get(containerId.replace(/^.*:\/\//u, ""))?.target
     const resolve = (namespace: string, name: string) => resolveService(store, clusterDomain, namespace, name)
+    const route = serviceRoutes(store)
+    const reach = (endpoint: Endpoint): Endpoint => book.reach(route(endpoint) ?? endpoint)
     const { apiServer, issueToken } = options
     const node: NodeContext = {
       store,
@@ -145,6 +151,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       },
       running,
       resolve,
+      reach,
       target,
       now,
       limitGrace: (seconds) => closing ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds
@@ -256,7 +263,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         podLogs(store, workers, namespace, pod, container, logOptions),
       target,
       containers: () => [...running.values()].map((entry) => entry.container),
-      reach: book.reach,
+      reach,
       resolve
     }
   })

@@ -2,7 +2,7 @@ import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { AgentTarget } from "../../../ports/agent-target.ts"
+import type { AgentTarget, Endpoint } from "../../../ports/agent-target.ts"
 import type { KubeObject } from "../kube-object.ts"
 import { at } from "../json.ts"
 import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
@@ -34,6 +34,7 @@ export interface NodeContext {
   /** Bare container id → the running container. */
   readonly running: Map<string, { readonly container: RunningContainer; readonly target: AgentTarget }>
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
+  readonly reach: (endpoint: Endpoint) => Endpoint
   readonly target: (containerId: string) => AgentTarget | undefined
   readonly now: () => number
   /** Seconds; the node's shutdown shortens it. */
@@ -186,7 +187,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       listen: (port, onConnection) => network.listen(port, onConnection),
       target: node.target,
       onNode: () => [...node.running.values()].map((entry) => entry.container),
-      reach: node.book.reach
+      reach: node.reach
     }
     node.running.set(id, {
       container: {

@@ -7,6 +7,7 @@ export const pods = core("pods")
 export const namespaces = core("namespaces")
 export const nodes = core("nodes")
 export const services = core("services")
+export const endpoints = core("endpoints")
 export const endpointSlices: ResourceRef = { group: "discovery.k8s.io", version: "v1", resource: "endpointslices" }
 export const configMaps = core("configmaps")
 export const secrets = core("secrets")

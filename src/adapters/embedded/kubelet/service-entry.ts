@@ -2,12 +2,10 @@ import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import type { Endpoint } from "../../../ports/agent-target.ts"
 import { asObject, asObjects } from "../json.ts"
-import type { KubeObject } from "../kube-object.ts"
-import { servicePods } from "./cluster-dns.ts"
 import type { ObjectReader } from "./node-store.ts"
-import { portNumber, readPodSpec } from "./pod-spec.ts"
 import { services } from "./resources.ts"
-import { find, nameOf, podIpOf } from "./store-access.ts"
+import { clusterIpOf } from "./service-endpoints.ts"
+import { find } from "./store-access.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 
 export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("ServiceEntryError", {
@@ -19,29 +17,18 @@ export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("
   }
 }
 
-/** The port of a pod that a service's port means: `targetPort` as a number or the name of a container port. */
-const targetOf = (service: KubeObject, port: number, pod: KubeObject): Endpoint | undefined => {
-  const entry = asObjects(asObject(service["spec"])["ports"]).find((candidate) => candidate["port"] === port)
-  const target = entry?.["targetPort"] ?? port
-  const spec = readPodSpec(pod["spec"])
-  const ip = podIpOf(pod)
-  if (ip === undefined || (typeof target !== "number" && typeof target !== "string")) return undefined
-  const number = portNumber(target, spec._tag === "Success" ? spec.success.containers : [])
-  return number === undefined ? undefined : { ip, port: number }
-}
-
 /**
  * A door from the machine to a service, as a load balancer's: a TCP proxy on a free port of 127.0.0.1 that passes each
  * connection to one of the service's ready pods, in turn. With none ready the connection is closed.
  *
- * @param reach where a pod's address is really served (`Kubelet.reach`)
+ * @param reach where an address of the cluster is really served (`Kubelet.reach`)
  */
 export const serviceEntry = (
   store: ObjectReader,
   namespace: string,
   service: string,
   port: number,
-  reach: (endpoint: Endpoint) => Endpoint = (endpoint) => endpoint
+  reach: (endpoint: Endpoint) => Endpoint
 ): Effect.Effect<{ readonly url: string; readonly endpoint: Endpoint }, ServiceEntryError, Scope.Scope> =>
   Effect.gen(function*() {
     const fail = (reason: string) => new ServiceEntryError({ service: `${namespace}/${service}`, reason })
@@ -49,16 +36,9 @@ export const serviceEntry = (
     if (found === undefined) return yield* fail("there is no such service")
     const ports = asObjects(asObject(found["spec"])["ports"]).map((entry) => entry["port"])
     if (!ports.includes(port)) return yield* fail(`it has no port ${port}, only ${ports.join(", ") || "none"}`)
-
-    let turn = 0
-    const next = (): Endpoint | undefined => {
-      const current = find(store, services, namespace, service)
-      const candidates = (servicePods(store, namespace, service) ?? []).toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
-      const pod = candidates[turn++ % Math.max(1, candidates.length)]
-      const target = current === undefined || pod === undefined ? undefined : targetOf(current, port, pod)
-      return target === undefined ? undefined : reach(target)
-    }
-    const forwarder = new TcpForwarder(next)
+    const ip = clusterIpOf(found)
+    if (ip === undefined) return yield* fail("it has no cluster IP")
+    const forwarder = new TcpForwarder(() => reach({ ip, port }))
     const { server } = forwarder
     yield* Effect.acquireRelease(
       Effect.callback<void, ServiceEntryError>((resume) => {

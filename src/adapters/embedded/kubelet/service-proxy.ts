@@ -3,29 +3,10 @@ import type { Scope } from "effect"
 import type { Endpoint } from "../../../ports/agent-target.ts"
 import type { ObjectReader } from "./node-store.ts"
 import { endpointSlices, services } from "./resources.ts"
-import { servedPorts, type ServedPort } from "./service-endpoints.ts"
+import { servedPorts, type ServedPort, serviceRoutes } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 
 const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
-
-/** One port of a cluster IP that has somebody behind it. */
-class OpenPort {
-  #endpoints: ReadonlyArray<Endpoint>
-  #turn = 0
-  readonly forwarder: TcpForwarder
-
-  constructor(endpoints: ReadonlyArray<Endpoint>, reach: (endpoint: Endpoint) => Endpoint) {
-    this.#endpoints = endpoints
-    this.forwarder = new TcpForwarder(() => {
-      const endpoint = this.#endpoints[this.#turn++ % Math.max(1, this.#endpoints.length)]
-      return endpoint === undefined ? undefined : reach(endpoint)
-    })
-  }
-
-  serve(endpoints: ReadonlyArray<Endpoint>): void {
-    this.#endpoints = endpoints
-  }
-}
 
 /**
  * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as there is a ready
@@ -37,7 +18,8 @@ class OpenPort {
  */
 export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const open = new Map<string, OpenPort>()
+    const route = serviceRoutes(store)
+    const open = new Map<string, TcpForwarder>()
     const left = new Set<TcpForwarder>()
     const warned = new Set<string>()
     const context = yield* Effect.context<never>()
@@ -47,29 +29,28 @@ export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoin
       Effect.runForkWith(context)(Effect.logWarning(`service proxy: ${service} has no ${keyOf(at)}: ${reason}`))
     }
     const listen = (port: ServedPort): void => {
-      const opened = new OpenPort(port.endpoints, reach)
+      const opened = new TcpForwarder(() => {
+        const endpoint = route(port.at)
+        return endpoint === undefined ? undefined : reach(endpoint)
+      })
       const key = keyOf(port.at)
       open.set(key, opened)
-      opened.forwarder.server.on("error", (error) => {
+      opened.server.on("error", (error) => {
         if (open.get(key) === opened) open.delete(key)
         warn(port, error.message)
       })
-      opened.forwarder.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
+      opened.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
     }
     const reconcile = (): void => {
       const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(({ endpoints }) => endpoints.length > 0)
       const keys = new Set(wanted.map(({ at }) => keyOf(at)))
-      for (const [key, port] of open) {
+      for (const [key, forwarder] of open) {
         if (keys.has(key)) continue
         open.delete(key)
-        left.add(port.forwarder)
-        port.forwarder.stop()
+        left.add(forwarder)
+        forwarder.stop()
       }
-      for (const port of wanted) {
-        const known = open.get(keyOf(port.at))
-        if (known === undefined) listen(port)
-        else known.serve(port.endpoints)
-      }
+      for (const port of wanted) if (!open.has(keyOf(port.at))) listen(port)
     }
     for (const ref of [services, endpointSlices]) {
       yield* Effect.acquireRelease(
@@ -79,8 +60,7 @@ export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoin
     }
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
-        for (const { forwarder } of open.values()) forwarder.close()
-        for (const forwarder of left) forwarder.close()
+        for (const forwarder of [...open.values(), ...left]) forwarder.close()
       })
     )
   })

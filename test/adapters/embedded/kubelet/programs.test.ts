@@ -3,14 +3,14 @@ import { Effect, Exit, Scope } from "effect"
 import { readFileSync } from "node:fs"
 import * as net from "node:net"
 import { fileURLToPath } from "node:url"
-import { asObjects, at } from "../../../../src/adapters/embedded/json.ts"
+import { asObject, asObjects, asString, at } from "../../../../src/adapters/embedded/json.ts"
 import { demoApp } from "../../../../src/adapters/embedded/kubelet/demo-app.ts"
 import { processProgram } from "../../../../src/adapters/embedded/kubelet/process-program.ts"
-import { pods, services } from "../../../../src/adapters/embedded/kubelet/resources.ts"
+import { endpointSlices, pods, services } from "../../../../src/adapters/embedded/kubelet/resources.ts"
 import { serviceEntry } from "../../../../src/adapters/embedded/kubelet/service-entry.ts"
 import { podIpOf, podPhase } from "../../../../src/adapters/embedded/kubelet/store-access.ts"
 import { untilTrue } from "../../../support/until-true.ts"
-import { nextLine, pod, podGone, podWhere, talk, testCluster } from "./test-cluster.ts"
+import { nextLine, pod, podGone, podWhere, talk, testCluster, until } from "./test-cluster.ts"
 
 const fetchText = (url: string, init: RequestInit = {}) =>
   Effect.promise(() => fetch(url, { ...init, headers: { connection: "close" } }).then((response) => response.text(), () => "no connection"))
@@ -29,7 +29,7 @@ const service = {
   apiVersion: "v1",
   kind: "Service",
   metadata: { name: "web", namespace: "default" },
-  spec: { selector: { app: "demo" }, ports: [{ port: 8000, targetPort: "http" }, { port: 9000, targetPort: 9001 }] }
+  spec: { selector: { app: "demo" }, ports: [{ name: "http", port: 8000, targetPort: "http" }, { name: "tcp", port: 9000, targetPort: 9001 }] }
 }
 
 describe("the demo app behind a service", () => {
@@ -48,9 +48,12 @@ describe("the demo app behind a service", () => {
       const tcp = yield* serviceEntry(store, "default", "web", 9000, kubelet.reach)
       assert.strictEqual(yield* Effect.promise(() => talk(tcp.endpoint, "one\ntwo\n")), "hi from a\na: one\na: two\n")
 
-      const both = [podIpOf(a) ?? "", podIpOf(b) ?? ""]
+      const clusterIp = asString(at(store.get(services, "default", "web"), "spec", "clusterIP")) ?? ""
+      store.create(services, { ...service, metadata: { ...service.metadata, name: "all" }, spec: { ...asObject(service["spec"]), clusterIP: "None" } })
+      yield* until(store, [endpointSlices], () => kubelet.resolve("default", "all")?.length === 2 ? true : undefined)
+      assert.sameMembers([...kubelet.resolve("default", "all") ?? []], [podIpOf(a) ?? "", podIpOf(b) ?? ""])
       for (const name of ["web", "web.default", "web.default.svc", "web.default.svc.cluster.local", "web.default.svc.cluster.local."]) {
-        assert.deepStrictEqual(kubelet.resolve("default", name), both)
+        assert.deepStrictEqual(kubelet.resolve("default", name), [clusterIp])
       }
       for (const name of ["web.other", "nothing", "web.default.example.org", "example.org", ""]) {
         assert.isUndefined(kubelet.resolve("default", name))
@@ -61,15 +64,18 @@ describe("the demo app behind a service", () => {
       store.delete(pods, "default", "b")
       yield* podGone(store, "b")
       assert.strictEqual(yield* fetchText(`${entry.url}/`), "no connection")
-      assert.deepStrictEqual(kubelet.resolve("default", "web"), [])
+      const nobody = { ip: clusterIp, port: 8000 }
+      assert.deepStrictEqual([kubelet.resolve("default", "web"), kubelet.resolve("default", "all"), kubelet.reach(nobody)], [[clusterIp], [], nobody])
     })))
 
   it.live("an entry to nothing says what is there", () =>
     Effect.scoped(Effect.gen(function*() {
-      const { store } = yield* testCluster(231, { demo: demoApp })
+      const { kubelet: { reach }, store } = yield* testCluster(231, { demo: demoApp })
       store.create(services, service)
-      assert.match((yield* Effect.flip(serviceEntry(store, "default", "nope", 80))).message, /default\/nope: there is no such service/u)
-      assert.match((yield* Effect.flip(serviceEntry(store, "default", "web", 81))).message, /no port 81, only 8000, 9000/u)
+      store.create(services, { ...service, metadata: { ...service.metadata, name: "db" }, spec: { clusterIP: "None", ports: [{ port: 80 }] } })
+      assert.match((yield* Effect.flip(serviceEntry(store, "default", "nope", 80, reach))).message, /default\/nope: there is no such service/u)
+      assert.match((yield* Effect.flip(serviceEntry(store, "default", "web", 81, reach))).message, /no port 81, only 8000, 9000/u)
+      assert.match((yield* Effect.flip(serviceEntry(store, "default", "db", 80, reach))).message, /no cluster IP/u)
     })))
 
   it.live("a port that is none ends the container with a sentence in its log", () =>

@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { expect, it } from "vitest"
-import type { KubeObject } from "../../../../src/adapters/embedded/kube-object.ts"
-import { servedPorts } from "../../../../src/adapters/embedded/kubelet/service-endpoints.ts"
+import type { KubeObject, ResourceRef } from "../../../../src/adapters/embedded/kube-object.ts"
+import { servedPorts, serviceRoutes } from "../../../../src/adapters/embedded/kubelet/service-endpoints.ts"
 
 const service = (spec: object, name = "web"): KubeObject => ({ apiVersion: "v1", kind: "Service", metadata: { name, namespace: "shop" }, spec })
 const slice = (fields: object, of = "web", namespace = "shop"): KubeObject => ({
@@ -54,6 +54,19 @@ it.each(["None", "", undefined, "fd00::1"])("cluster IP %s is none to listen on"
 
 it("UDP is left out", () => {
   expect(servedPorts([service({ clusterIP: "127.9.0.1", ports: [{ ...http, protocol: "UDP" }] })], [])).toEqual([])
+})
+
+it("a Service's address leads to its ready endpoints in turn, each port by itself; any other leads nowhere", () => {
+  const dns = { name: "dns", port: 53, protocol: "UDP" }
+  const slices = [slice({ endpoints: [ready("10.1.0.1"), ready("10.1.0.2"), { addresses: ["10.1.0.3"], conditions: { ready: false } }], ports: [{ name: "http", port: 8080 }, { name: "dns", port: 5353 }] })]
+  const route = serviceRoutes({ list: ({ resource }: ResourceRef) => ({ items: resource === "services" ? [service({ clusterIP: "127.9.0.1", ports: [http, dns] })] : slices }) })
+  const dial = (port: number, ip = "127.9.0.1") => route({ ip, port })
+  expect([dial(80), dial(53), dial(80), dial(53), dial(80)].map((to) => `${to?.ip}:${to?.port}`)).toEqual([
+    "10.1.0.1:8080", "10.1.0.1:5353", "10.1.0.2:8080", "10.1.0.2:5353", "10.1.0.1:8080"
+  ])
+  expect([dial(81), dial(80, "127.9.0.2")]).toEqual([undefined, undefined])
+  slices.length = 0
+  expect(dial(80)).toBeUndefined()
 })
 
 it("never fails, whatever the objects look like", () => {

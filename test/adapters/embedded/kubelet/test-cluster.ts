@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import type { Duplex } from "node:stream"
 import type { ContainerProgram } from "../../../../src/adapters/embedded/kubelet/container-program.ts"
+import { startEndpointsControllers } from "../../../../src/adapters/embedded/kubelet/endpoints-controllers.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../src/adapters/embedded/kubelet/kubelet.ts"
 import { localNodeStore } from "../../../../src/adapters/embedded/kubelet/node-store.ts"
 import { namespaces, pods } from "../../../../src/adapters/embedded/kubelet/resources.ts"
@@ -41,6 +42,7 @@ export const testCluster = (
       (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
     )
     yield* startWorkloadControllers(store)
+    yield* startEndpointsControllers(store)
     const kubelet = yield* startKubelet({
       nodeName: "node-1",
       directory,
