@@ -228,6 +228,11 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example [::]:443 or 0.0.0.0:443.`]
   },
   {
+    name: "an own fallback address without an address",
+    values: { operator: { extraEnv: { OPERATOR_FALLBACK_ADDR: 443 } } },
+    sentences: [`operator.extraEnv.OPERATOR_FALLBACK_ADDR: it must be an address and a port (found 443); write for example [::]:443 or 0.0.0.0:443.`]
+  },
+  {
     name: "a variable that is a list",
     values: { operator: { extraEnv: { HOSTS: ["a", "b"] } } },
     sentences: [`operator.extraEnv.HOSTS: a variable must be text, or a map with valueFrom (found ["a","b"]); write the text in quotes.`]

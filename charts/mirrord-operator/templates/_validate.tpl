@@ -136,7 +136,7 @@ lists it. Outputs nothing.
       {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a port from 1 to 65535" $value "write for example 61337, or leave it out")) -}}
       {{- end -}}
-    {{- else if and (eq $name "OPERATOR_ADDR") (not (contains "$(" $text)) -}}
+    {{- else if and (has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR")) (not (contains "$(" $text)) -}}
       {{- if not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be an address and a port" $value "write for example [::]:443 or 0.0.0.0:443")) -}}
       {{- end -}}

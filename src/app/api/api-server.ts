@@ -3,6 +3,7 @@ import { Cause, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
+import type { Server } from "node:net"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
@@ -17,7 +18,7 @@ import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 import { audit } from "../audit.ts"
-import { logError } from "../log.ts"
+import { logError, logInfo } from "../log.ts"
 
 /** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
 const largestClientMessage = 128 * 1024 * 1024
@@ -35,9 +36,15 @@ export class ServerError extends Data.TaggedError("ServerError")<{ readonly deta
   }
 }
 
-export interface ApiServerOptions {
+/** Where to listen. Port 0: any that is free. */
+export interface ListenAddress {
   readonly host: string
   readonly port: number
+}
+
+export interface ApiServerOptions extends ListenAddress {
+  /** Instead of `host` and `port` where this machine does not have such an address, such as `[::]` without IPv6. */
+  readonly fallback?: ListenAddress | undefined
   readonly certificatePem: string
   readonly keyPem: string
   readonly frontProxy: FrontProxySource
@@ -109,6 +116,24 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
 /** Refuses a request that never got as far as to the operator. */
 const refused = ({ code, message, reason }: ApiError, by: AuditedCaller): Effect.Effect<never, ApiError> =>
   Effect.andThen(audit({ act: "refused", by, code, reason, message }), () => Effect.fail(new ApiError({ code, reason, message })))
+
+const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
+  Effect.callback((resume) => {
+    server.once("error", (error) => resume(Effect.fail(error)))
+    server.listen(port, host, () => resume(Effect.void))
+  })
+
+const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL"
+
+const listenAtOneOf = (server: Server, first: ListenAddress, fallback: ListenAddress | undefined): Effect.Effect<void, ServerError> =>
+  listen(server, first).pipe(
+    Effect.catch((error) =>
+      fallback !== undefined && isAddressAbsent(error)
+        ? Effect.andThen(logInfo("the address to listen on is not there; the fallback is used", { problem: error.message, ...fallback }), listen(server, fallback))
+        : Effect.fail(error)
+    ),
+    Effect.mapError((error) => new ServerError({ detail: error.message }))
+  )
 
 /** Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them shortly. */
 export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
@@ -196,10 +221,9 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
     }
 
     yield* Effect.acquireRelease(
-      Effect.callback<void, ServerError>((resume) => {
-        server.once("error", (error) => resume(Effect.fail(new ServerError({ detail: error.message }))))
+      Effect.suspend(() => {
         server.on("request", handler).on("upgrade", onUpgrade)
-        server.listen(options.port, options.host, () => resume(Effect.void))
+        return listenAtOneOf(server, options, options.fallback)
       }),
       () =>
         Effect.callback<void>((resume) => {

@@ -41,6 +41,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     const { port } = yield* serveApi({
       host: settings.host,
       port: settings.port,
+      fallback: settings.fallback,
       certificatePem,
       keyPem,
       frontProxy,

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import WebSocket from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
-import { serveApi } from "../../../src/app/api/api-server.ts"
+import { type ApiServerOptions, serveApi } from "../../../src/app/api/api-server.ts"
 import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
@@ -70,7 +70,14 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: ReturnType<typeof proxySource>; readonly longestLinkSilence?: number } = {}) => {
+interface StartOptions {
+  readonly requireFrontProxy?: boolean
+  readonly frontProxy?: ReturnType<typeof proxySource>
+  readonly longestLinkSilence?: number
+  readonly listenOn?: Pick<ApiServerOptions, "host" | "port" | "fallback">
+}
+
+const start = async (options: StartOptions = {}) => {
   const fake: Fake = { problems: [], seen: [], before: Effect.void, connect: () => Effect.fail(forbidden("nobody may")) }
   const facade: OperatorFacade["Service"] = {
     describe: Effect.as(Effect.suspend(() => fake.before), { kind: "MirrordOperator", metadata: { name: "operator" } }),
@@ -89,8 +96,7 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
   const scope = Effect.runSync(Scope.make())
   const { port } = await Effect.runPromise(
     serveApi({
-      host: "127.0.0.1",
-      port: 0,
+      ...(options.listenOn ?? { host: "127.0.0.1", port: 0 }),
       certificatePem: serving.certPem,
       keyPem: serving.keyPem,
       frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
@@ -273,6 +279,23 @@ describe("who is let in", () => {
     expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({ status: 500, body: { text: "No cluster is configured.\n" } })
     // It goes on telling users so itself.
     for (const path of ["/livez", "/readyz/serving"]) expect((await call("GET", path, { client: "none" })).status).toBe(200)
+  })
+})
+
+describe("where it listens", () => {
+  // RFC 5737: for documentation, so no machine has it. Without IPv6, [::] is refused in the same way.
+  const absent = { host: "192.0.2.1", port: 0 }
+
+  it("at the fallback where the first address is not there", async () => {
+    const { call } = await start({ listenOn: { ...absent, fallback: { host: "127.0.0.1", port: 0 } } })
+    expect((await call("GET", root)).status).toBe(200)
+  })
+
+  it("nowhere without a fallback, with one that is not there either, or where the port is taken", async () => {
+    await expect(start({ listenOn: absent })).rejects.toThrow("EADDRNOTAVAIL")
+    await expect(start({ listenOn: { ...absent, fallback: absent } })).rejects.toThrow("EADDRNOTAVAIL")
+    const { port } = await start()
+    await expect(start({ listenOn: { host: "127.0.0.1", port, fallback: { host: "127.0.0.1", port: 0 } } })).rejects.toThrow("EADDRINUSE")
   })
 })
 

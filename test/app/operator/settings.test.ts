@@ -33,6 +33,15 @@ describe("settings", () => {
     expect(Exit.isSuccess(exit) && exit.value).toMatchObject({ host: "::", port: 443, namespace: "mirrord", fleet: undefined, requireFrontProxy: true })
   })
 
+  it("have a fallback address where one is given, in the same form", async () => {
+    const fallbackOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.fallback : exit
+    }
+    expect(await fallbackOf({})).toBeUndefined()
+    expect(await fallbackOf({ OPERATOR_FALLBACK_ADDR: "0.0.0.0:8443" })).toEqual({ host: "0.0.0.0", port: 8443 })
+  })
+
   it("elect a leader where the pod is known, with client-go's times unless others are given", async () => {
     const candidacyOf = async (env: Readonly<Record<string, string>>) => {
       const exit = await read(env)
@@ -97,7 +106,8 @@ describe("settings", () => {
 
   it.each([
     ["OPERATOR_AGENT_PORT", "many"],
-    ["OPERATOR_ADDR", "somewhere"]
+    ["OPERATOR_ADDR", "somewhere"],
+    ["OPERATOR_FALLBACK_ADDR", "443"]
   ])("say that %s is malformed", async (name, value) => {
     const exit = await read({ [name]: value })
     const problem = String(Exit.isFailure(exit) ? exit.cause : "")
