@@ -1,5 +1,5 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
+import { Cause, Data, Effect, Exit, FiberSet, Redacted, Result, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
@@ -16,6 +16,7 @@ import { acceptConnection } from "./accept-connection.ts"
 import { callerOf, type FrontProxySource } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
+import type { ServingCertificateSource } from "./serving-certificate.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 import { audit } from "../audit.ts"
 import { logError, logInfo } from "../log.ts"
@@ -45,8 +46,7 @@ export interface ListenAddress {
 export interface ApiServerOptions extends ListenAddress {
   /** Instead of `host` and `port` where this machine does not have such an address, such as `[::]` without IPv6. */
   readonly fallback?: ListenAddress | undefined
-  readonly certificatePem: string
-  readonly keyPem: string
+  readonly certificate: ServingCertificateSource
   readonly frontProxy: FrontProxySource
   /** Setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
@@ -148,12 +148,15 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
     const connections = yield* FiberSet.make<void>()
     const runConnection = yield* FiberSet.runtime(connections)<never>()
 
-    const secure = () => ({
-      key: options.keyPem,
-      cert: options.certificatePem,
-      // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
-      ca: options.frontProxy.known()?.certificateAuthority ?? []
-    })
+    const secure = () => {
+      const { certificatePem, keyPem } = options.certificate.known()
+      return {
+        key: Redacted.value(keyPem),
+        cert: certificatePem,
+        // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
+        ca: options.frontProxy.known()?.certificateAuthority ?? []
+      }
+    }
     const server = https.createServer({
       ...secure(),
       requestCert: true,
@@ -244,7 +247,7 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         )
     )
     // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its connection.
-    options.frontProxy.listen(() => server.setSecureContext(secure()))
+    for (const source of [options.frontProxy, options.certificate]) source.listen(() => server.setSecureContext(secure()))
     const address = server.address()
     return { port: typeof address === "object" && address !== null ? address.port : options.port }
   })

@@ -1,8 +1,9 @@
+import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import https from "node:https"
 import tls from "node:tls"
-import { Deferred, Effect, Exit, Latch, Scope } from "effect"
+import { Deferred, Effect, Exit, Latch, Redacted, Scope } from "effect"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import WebSocket from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
@@ -10,6 +11,7 @@ import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { type ApiServerOptions, serveApi } from "../../../src/app/api/api-server.ts"
 import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../../../src/app/api/serving-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
@@ -54,16 +56,18 @@ const knownProxy = (certificateAuthority: string, more: Partial<KnownFrontProxy>
   ...more
 })
 
-/** What a test says of the front proxy. */
-const proxySource = (first: KnownFrontProxy | undefined) => {
+/** What a test says, of the front proxy or of the serving certificate. */
+const sourceOf = <Known>(first: Known) => {
   const listeners: Array<() => void> = []
   let known = first
-  const change = (next: KnownFrontProxy): void => {
+  const change = (next: Known): void => {
     known = next
     for (const listener of listeners) listener()
   }
   return { known: () => known, listen: (listener: () => void) => void listeners.push(listener), change }
 }
+const proxySource = (first: KnownFrontProxy | undefined) => sourceOf(first)
+const certificateOf = ({ certPem, keyPem }: KeyPair): ServingCertificate => ({ certificatePem: certPem, keyPem: Redacted.make(keyPem) })
 
 const closers: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -73,6 +77,7 @@ afterEach(async () => {
 interface StartOptions {
   readonly requireFrontProxy?: boolean
   readonly frontProxy?: ReturnType<typeof proxySource>
+  readonly certificate?: ServingCertificateSource
   readonly longestLinkSilence?: number
   readonly listenOn?: Pick<ApiServerOptions, "host" | "port" | "fallback">
 }
@@ -97,8 +102,7 @@ const start = async (options: StartOptions = {}) => {
   const { port } = await Effect.runPromise(
     serveApi({
       ...(options.listenOn ?? { host: "127.0.0.1", port: 0 }),
-      certificatePem: serving.certPem,
-      keyPem: serving.keyPem,
+      certificate: options.certificate ?? unchanging(certificateOf(serving)),
       frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
       requireFrontProxy: options.requireFrontProxy ?? true,
       ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
@@ -279,6 +283,31 @@ describe("who is let in", () => {
     expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({ status: 500, body: { text: "No cluster is configured.\n" } })
     // It goes on telling users so itself.
     for (const path of ["/livez", "/readyz/serving"]) expect((await call("GET", path, { client: "none" })).status).toBe(200)
+  })
+})
+
+describe("a renewed serving certificate", () => {
+  it("is shown to whoever connects from then on, of another authority too; sessions that stand stay", async () => {
+    const certificate = sourceOf(certificateOf(serving))
+    const { connect, fake, port } = await start({ certificate })
+    const shown = async (): Promise<string> => {
+      const socket = tls.connect({ host: "127.0.0.1", port, rejectUnauthorized: false })
+      await once(socket, "secureConnect")
+      const { fingerprint256 } = socket.getPeerCertificate()
+      socket.destroy()
+      return fingerprint256
+    }
+    const fingerprint = ({ certPem }: KeyPair): string => new X509Certificate(certPem).fingerprint256
+    fake.connect = () => Effect.succeed(echo)
+    const session = connect()
+    await once(session, "open")
+    expect(await shown()).toBe(fingerprint(serving))
+    const renewed = await front.issue({ commonName: "operator", sans: [{ type: "ip", value: "127.0.0.1" }] })
+    certificate.change(certificateOf(renewed))
+    expect(await shown()).toBe(fingerprint(renewed))
+    session.send(Buffer.from("still here"))
+    expect(String((await once(session, "message"))[0])).toBe("still here")
+    session.terminate()
   })
 })
 
