@@ -178,6 +178,16 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [`${where}.managementOnly: managementOnly must be true or false (found "maybe"); write true or false.`]
   },
   {
+    name: "PRIMARY_MANAGEMENT_ONLY that is neither true nor false",
+    values: { operator: { extraEnv: { PRIMARY_MANAGEMENT_ONLY: "maybe" } } },
+    sentences: [`operator.extraEnv.PRIMARY_MANAGEMENT_ONLY: it must be true or false (found "maybe"); write true or false.`]
+  },
+  {
+    name: "PRIMARY_MANAGEMENT_ONLY with itself as default",
+    values: { operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" }, extraEnv: { PRIMARY_MANAGEMENT_ONLY: "yes" } } },
+    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "primary"); name another cluster, or set managementOnly to false.`]
+  },
+  {
     name: "managementOnly as a number",
     values: primary({ managementOnly: 1 }),
     sentences: [`${where}.managementOnly: managementOnly must be true or false (found 1); write true or false.`]

@@ -66,6 +66,9 @@ const seconds = (name: string, otherwise: number) =>
     Config.withDefault(otherwise)
   )
 
+/** What a primary's environment says of the fleet, over its files. */
+export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(Config.map(Option.getOrUndefined))
+
 /** The environment of the published chart (helm-chart §2.4), as far as it is used. */
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
@@ -86,7 +89,8 @@ const environment = Config.all({
   agentNamespace: text("MIRRORD_AGENT_NAMESPACE"),
   agentLogLevel: Config.String("MIRRORD_AGENT_RUST_LOG").pipe(Config.withDefault("info")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
-  clustersFile: text("MIRRORD_CLUSTERS_CONFIG")
+  clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
+  managementOnly: primaryManagementOnly
 })
 
 const leaseMistake = (problem: string): ConfigurationMistake => ({
@@ -102,7 +106,7 @@ export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect
     const env = yield* environment
     const multiCluster = yield* readDocument(Option.getOrUndefined(env.multiClusterFile))
     const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
-    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters }, sha256Hex)
+    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
     if (fleet !== undefined && Result.isFailure(fleet)) return yield* new RefusedConfiguration({ mistakes: fleet.failure })
     const { leaseDuration, renewDeadline, retryPeriod } = env
     const times = { leaseDuration, renewDeadline, retryPeriod }
