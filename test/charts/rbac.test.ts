@@ -36,6 +36,17 @@ describeHelm("rights", (helm) => {
     await expect(rights(await chart.render({ values }))).toMatchFileSnapshot(`rbac/${mode}.txt`)
   })
 
+  it.each([
+    ["no", false],
+    [true, true]
+  ])("follow PRIMARY_MANAGEMENT_ONLY: %s", async (text, managementOnly) => {
+    const render = (own: boolean, extraEnv: object) => chart.render({ values: { operator: { multiCluster: { enabled: true, managementOnly: own }, extraEnv } } })
+    const wanted = await render(managementOnly, {})
+    const overridden = await render(!managementOnly, { PRIMARY_MANAGEMENT_ONLY: text })
+    expect(rights(overridden)).toBe(rights(wanted))
+    expect(overridden.file("multicluster-config.yaml")).toBe(wanted.file("multicluster-config.yaml"))
+  })
+
   it("of a published primary are all there with publishedWidth (R1 and R2 of helm-chart §4.4)", async () => {
     const features = { genericBranching: true, sqsSplitting: true, previewEnv: true }
     const rendered = await chart.render({ values: { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, ...features } } })

@@ -178,6 +178,16 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [`${where}.managementOnly: managementOnly must be true or false (found "maybe"); write true or false.`]
   },
   {
+    name: "PRIMARY_MANAGEMENT_ONLY that is neither true nor false",
+    values: { operator: { extraEnv: { PRIMARY_MANAGEMENT_ONLY: "maybe" } } },
+    sentences: [`operator.extraEnv.PRIMARY_MANAGEMENT_ONLY: it must be true or false (found "maybe"); write true or false.`]
+  },
+  {
+    name: "PRIMARY_MANAGEMENT_ONLY with itself as default",
+    values: { operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" }, extraEnv: { PRIMARY_MANAGEMENT_ONLY: "yes" } } },
+    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "primary"); name another cluster, or set managementOnly to false.`]
+  },
+  {
     name: "managementOnly as a number",
     values: primary({ managementOnly: 1 }),
     sentences: [`${where}.managementOnly: managementOnly must be true or false (found 1); write true or false.`]
@@ -226,6 +236,11 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "an own address without a port",
     values: { operator: { extraEnv: { OPERATOR_ADDR: "0.0.0.0" } } },
     sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example [::]:443 or 0.0.0.0:443.`]
+  },
+  {
+    name: "an own fallback address without an address",
+    values: { operator: { extraEnv: { OPERATOR_FALLBACK_ADDR: 443 } } },
+    sentences: [`operator.extraEnv.OPERATOR_FALLBACK_ADDR: it must be an address and a port (found 443); write for example [::]:443 or 0.0.0.0:443.`]
   },
   {
     name: "a variable that is a list",

@@ -116,7 +116,7 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $name "it must be a port from 1 to 65535" $value "write for example 443, or leave it out")) -}}
   {{- end -}}
 {{- end -}}
-{{- $truths := list "true" "yes" "on" "1" "y" "false" "no" "off" "0" "n" -}}
+{{- $truths := include "braid.truths" . | splitList " " -}}
 {{- range $field := list "jsonLog" "requireFrontProxyClientCert" -}}
   {{- if not (has (include "braid.bool" (index $operator $field)) $truths) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "operator." $field) (print $field " must be true or false") (index $operator $field) "write true or false")) -}}
@@ -128,7 +128,7 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "a variable must be text, or a map with valueFrom" $value "write the text in quotes")) -}}
   {{- else if not (or (kindIs "map" $value) (kindIs "invalid" $value)) -}}
     {{- $text := include "braid.text" $value -}}
-    {{- if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT") -}}
+    {{- if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "PRIMARY_MANAGEMENT_ONLY") -}}
       {{- if not (has $text $truths) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be true or false" $value "write true or false")) -}}
       {{- end -}}
@@ -136,7 +136,7 @@ lists it. Outputs nothing.
       {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a port from 1 to 65535" $value "write for example 61337, or leave it out")) -}}
       {{- end -}}
-    {{- else if and (eq $name "OPERATOR_ADDR") (not (contains "$(" $text)) -}}
+    {{- else if and (has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR")) (not (contains "$(" $text)) -}}
       {{- if not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be an address and a port" $value "write for example [::]:443 or 0.0.0.0:443")) -}}
       {{- end -}}

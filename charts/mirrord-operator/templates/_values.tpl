@@ -29,6 +29,12 @@ empty get their default, so that nothing below needs to look twice.
 {{- $_ := set $operator "port" ($operator.port | default 443) -}}
 {{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
 {{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
+{{- /* The operator lets this variable win over its file; so rights and file are as it says. */ -}}
+{{- with include "braid.text" $operator.extraEnv.PRIMARY_MANAGEMENT_ONLY -}}
+  {{- if has . (include "braid.truths" $ | splitList " ") -}}
+    {{- $_ := set $operator.multiCluster "managementOnly" (has . (include "braid.trueWords" $ | splitList " ")) -}}
+  {{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* "true" when a switch is on. Text counts as it reads: "false" is off, unlike in a plain condition. */}}
@@ -66,6 +72,10 @@ empty get their default, so that nothing below needs to look twice.
 {{- else if not (kindIs "invalid" .) -}}{{- toString . -}}
 {{- end -}}
 {{- end -}}
+
+{{/* What the operator reads as a switch in its environment. */}}
+{{- define "braid.trueWords" -}}true yes on 1 y{{- end -}}
+{{- define "braid.truths" -}}{{- include "braid.trueWords" . }} false no off 0 n{{- end -}}
 
 {{/* A switch as text of an environment variable; text goes through as it is. */}}
 {{- define "braid.bool" -}}

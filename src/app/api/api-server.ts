@@ -1,8 +1,9 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Data, Effect, Exit, FiberSet, Result, type Scope } from "effect"
+import { Cause, Data, Effect, Exit, FiberSet, Redacted, Result, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
+import type { Server } from "node:net"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
@@ -15,9 +16,10 @@ import { acceptConnection } from "./accept-connection.ts"
 import { callerOf, type FrontProxySource } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
+import type { ServingCertificateSource } from "./serving-certificate.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 import { audit } from "../audit.ts"
-import { logError } from "../log.ts"
+import { logError, logInfo } from "../log.ts"
 
 /** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
 const largestClientMessage = 128 * 1024 * 1024
@@ -35,11 +37,16 @@ export class ServerError extends Data.TaggedError("ServerError")<{ readonly deta
   }
 }
 
-export interface ApiServerOptions {
+/** Where to listen. Port 0: any that is free. */
+export interface ListenAddress {
   readonly host: string
   readonly port: number
-  readonly certificatePem: string
-  readonly keyPem: string
+}
+
+export interface ApiServerOptions extends ListenAddress {
+  /** Instead of `host` and `port` where this machine does not have such an address, such as `[::]` without IPv6. */
+  readonly fallback?: ListenAddress | undefined
+  readonly certificate: ServingCertificateSource
   readonly frontProxy: FrontProxySource
   /** Setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
@@ -110,6 +117,24 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
 const refused = ({ code, message, reason }: ApiError, by: AuditedCaller): Effect.Effect<never, ApiError> =>
   Effect.andThen(audit({ act: "refused", by, code, reason, message }), () => Effect.fail(new ApiError({ code, reason, message })))
 
+const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
+  Effect.callback((resume) => {
+    server.once("error", (error) => resume(Effect.fail(error)))
+    server.listen(port, host, () => resume(Effect.void))
+  })
+
+const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL"
+
+const listenAtOneOf = (server: Server, first: ListenAddress, fallback: ListenAddress | undefined): Effect.Effect<void, ServerError> =>
+  listen(server, first).pipe(
+    Effect.catch((error) =>
+      fallback !== undefined && isAddressAbsent(error)
+        ? Effect.andThen(logInfo("the address to listen on is not there; the fallback is used", { problem: error.message, ...fallback }), listen(server, fallback))
+        : Effect.fail(error)
+    ),
+    Effect.mapError((error) => new ServerError({ detail: error.message }))
+  )
+
 /** Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them shortly. */
 export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
@@ -123,12 +148,15 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
     const connections = yield* FiberSet.make<void>()
     const runConnection = yield* FiberSet.runtime(connections)<never>()
 
-    const secure = () => ({
-      key: options.keyPem,
-      cert: options.certificatePem,
-      // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
-      ca: options.frontProxy.known()?.certificateAuthority ?? []
-    })
+    const secure = () => {
+      const { certificatePem, keyPem } = options.certificate.known()
+      return {
+        key: Redacted.value(keyPem),
+        cert: certificatePem,
+        // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
+        ca: options.frontProxy.known()?.certificateAuthority ?? []
+      }
+    }
     const server = https.createServer({
       ...secure(),
       requestCert: true,
@@ -196,10 +224,9 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
     }
 
     yield* Effect.acquireRelease(
-      Effect.callback<void, ServerError>((resume) => {
-        server.once("error", (error) => resume(Effect.fail(new ServerError({ detail: error.message }))))
+      Effect.suspend(() => {
         server.on("request", handler).on("upgrade", onUpgrade)
-        server.listen(options.port, options.host, () => resume(Effect.void))
+        return listenAtOneOf(server, options, options.fallback)
       }),
       () =>
         Effect.callback<void>((resume) => {
@@ -220,7 +247,7 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
         )
     )
     // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its connection.
-    options.frontProxy.listen(() => server.setSecureContext(secure()))
+    for (const source of [options.frontProxy, options.certificate]) source.listen(() => server.setSecureContext(secure()))
     const address = server.address()
     return { port: typeof address === "object" && address !== null ? address.port : options.port }
   })

@@ -1,5 +1,5 @@
 import type { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Result, type Scope } from "effect"
+import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
 import { basename } from "node:path"
 import { asObjects, asString, at } from "../../adapters/embedded/json.ts"
 import { makeKubeApi } from "../../adapters/kubernetes/kube-api-http.ts"
@@ -9,7 +9,7 @@ import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.
 import { configMaps, deployments } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { ownKubeConfig } from "../operator/own-kube-config.ts"
-import { documentOf, readSettings, RefusedConfiguration } from "../operator/settings.ts"
+import { documentOf, primaryManagementOnly, readSettings, RefusedConfiguration } from "../operator/settings.ts"
 import { sha256Hex } from "../sha256-hex.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { Patient } from "./patient.ts"
@@ -38,6 +38,9 @@ const noInstallation = (seenFrom: Installation["seenFrom"], findings: ReadonlyAr
 
 const correctValues = "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
 
+const wrongEnvironment = ({ message }: Config.ConfigError): Finding =>
+  failed("configuration", `The environment of the operator is wrong: ${message}.`, "Correct operator.extraEnv in the chart's values.")
+
 /** As the operator itself: its environment, its files, its identity. */
 export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, Scope.Scope> = Effect.gen(function* () {
   const settings = yield* readSettings(sha256Hex).pipe(
@@ -46,7 +49,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
         "operator",
         error instanceof RefusedConfiguration
           ? error.mistakes.map(({ message }) => failed("configuration", message, correctValues))
-          : [failed("configuration", `The environment of the operator is wrong: ${error.message}.`, "Correct operator.extraEnv in the chart's values.")]
+          : [wrongEnvironment(error)]
       )
     )
   )
@@ -75,9 +78,9 @@ const environment = (deployment: KubeObject): ReadonlyMap<string, string> => {
   return new Map(asObjects(at(container, "env")).map(({ name, value }) => [asString(name) ?? "", asString(value) ?? ""]))
 }
 
-const configurationOf = (configMap: KubeObject, env: ReadonlyMap<string, string>) => {
+const configurationOf = (configMap: KubeObject, env: ReadonlyMap<string, string>, managementOnly: boolean | undefined) => {
   const document = (variable: string) => documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? "")))  ?? "")
-  return parseFleetConfiguration({ multiCluster: document("MIRRORD_MULTICLUSTER_CONFIG"), clusters: document("MIRRORD_CLUSTERS_CONFIG") }, sha256Hex)
+  return parseFleetConfiguration({ multiCluster: document("MIRRORD_MULTICLUSTER_CONFIG"), clusters: document("MIRRORD_CLUSTERS_CONFIG"), managementOnly }, sha256Hex)
 }
 
 /** What could not be read of an installation, with the reason why it matters. Nothing where the cluster itself does not answer: that is told of it. */
@@ -117,7 +120,10 @@ export const installationByKubeConfig = (choice: KubeConfigChoice, namespace: st
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
     const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
     if (Result.isFailure(configMap)) return { ...installed, fleet: undefined, findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace) }
-    const fleet = configurationOf(configMap.success, env)
+    const managementOnly = yield* primaryManagementOnly
+      .parse(ConfigProvider.fromEnv({ env: Object.fromEntries(env) }))
+      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
+    const fleet = configurationOf(configMap.success, env, managementOnly)
     return Result.isSuccess(fleet)
       ? { ...installed, fleet: fleet.success, findings: [] }
       : yield* Effect.fail(noInstallation("kubeconfig", fleet.failure.map(({ message }) => failed("configuration", message, correctValues))))

@@ -1,10 +1,8 @@
-import { Clock, Effect, Logger, type Scope } from "effect"
-import { readFile } from "node:fs/promises"
+import { Effect, Logger, type Scope } from "effect"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
 import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
-import { makeServingCertificate } from "../../adapters/x509/serving-certificate.ts"
 import { serveApi } from "../api/api-server.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
@@ -13,23 +11,11 @@ import { patientApi } from "../patient-api.ts"
 import { version } from "../version.ts"
 import { watchFrontProxy } from "./front-proxy.ts"
 import { ownKubeConfig } from "./own-kube-config.ts"
+import { servingCertificate } from "./serving-certificate.ts"
 import { readSettings, type Settings } from "./settings.ts"
 import { userAgentOf } from "./user-agent.ts"
 import { logError, logInfo } from "../log.ts"
 import { sha256Hex } from "../sha256-hex.ts"
-
-const readText = (path: string): Effect.Effect<string, { readonly message: string }> =>
-  Effect.tryPromise({
-    try: () => readFile(path, "utf8"),
-    catch: (cause) => ({ message: `the serving certificate cannot be read: ${cause instanceof Error ? cause.message : String(cause)}` })
-  })
-
-const servingCertificate = (settings: Settings) =>
-  settings.certificate === undefined
-    ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.promise(() => makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now))
-      )
-    : Effect.all({ certificatePem: readText(settings.certificate.certificatePath), keyPem: readText(settings.certificate.keyPath) })
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
@@ -37,12 +23,12 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink, userAgent)
     const frontProxy = yield* watchFrontProxy(connector.local.api)
     const elected = makeElectedFacade()
-    const { certificatePem, keyPem } = yield* servingCertificate(settings)
+    const certificate = yield* servingCertificate(settings)
     const { port } = yield* serveApi({
       host: settings.host,
       port: settings.port,
-      certificatePem,
-      keyPem,
+      fallback: settings.fallback,
+      certificate,
       frontProxy,
       requireFrontProxy: settings.requireFrontProxy
     }).pipe(Effect.provideService(OperatorFacade, elected.facade))

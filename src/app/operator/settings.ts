@@ -5,6 +5,7 @@ import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
+import type { ListenAddress } from "../api/api-server.ts"
 import type { Candidacy } from "../leadership/run-replica.ts"
 
 /** The configuration keeps the operator from starting; exit code 2. Every mistake at once, one sentence each. */
@@ -19,6 +20,8 @@ export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration
 export interface Settings {
   readonly host: string
   readonly port: number
+  /** Where to listen instead if this machine does not have that address. */
+  readonly fallback: ListenAddress | undefined
   readonly namespace: string
   readonly requireFrontProxy: boolean
   /** Files of the serving certificate; without them the operator signs its own at each start. */
@@ -51,7 +54,7 @@ const Address = Schema.String.check(
   Schema.isPattern(/^(\[[0-9a-f:.]+\]|[^:[\]]+):\d{1,5}$/iu, { message: "Expected <address>:<port>, such as [::]:443 or 0.0.0.0:443" })
 )
 
-const splitAddress = (address: string): { readonly host: string; readonly port: number } => {
+const splitAddress = (address: string): ListenAddress => {
   const at = address.lastIndexOf(":")
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) }
 }
@@ -63,9 +66,13 @@ const seconds = (name: string, otherwise: number) =>
     Config.withDefault(otherwise)
   )
 
+/** What a primary's environment says of the fleet, over its files. */
+export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(Config.map(Option.getOrUndefined))
+
 /** The environment of the published chart (helm-chart §2.4), as far as it is used. */
 const environment = Config.all({
-  address: Config.schema(Address, ["OPERATOR", "ADDR"]).pipe(Config.withDefault("[::]:443")),
+  address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
+  fallback: Config.option(Config.schema(Address, "OPERATOR_FALLBACK_ADDR")),
   namespace: Config.String("MIRRORD_OPERATOR_NAMESPACE").pipe(Config.withDefault("mirrord")),
   requireFrontProxy: Config.Boolean("OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT").pipe(Config.withDefault(true)),
   podName: text("OPERATOR_POD_NAME"),
@@ -82,7 +89,8 @@ const environment = Config.all({
   agentNamespace: text("MIRRORD_AGENT_NAMESPACE"),
   agentLogLevel: Config.String("MIRRORD_AGENT_RUST_LOG").pipe(Config.withDefault("info")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
-  clustersFile: text("MIRRORD_CLUSTERS_CONFIG")
+  clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
+  managementOnly: primaryManagementOnly
 })
 
 const leaseMistake = (problem: string): ConfigurationMistake => ({
@@ -98,7 +106,7 @@ export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect
     const env = yield* environment
     const multiCluster = yield* readDocument(Option.getOrUndefined(env.multiClusterFile))
     const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
-    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters }, sha256Hex)
+    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
     if (fleet !== undefined && Result.isFailure(fleet)) return yield* new RefusedConfiguration({ mistakes: fleet.failure })
     const { leaseDuration, renewDeadline, retryPeriod } = env
     const times = { leaseDuration, renewDeadline, retryPeriod }
@@ -108,6 +116,7 @@ export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect
     const [certificatePath, keyPath] = [Option.getOrUndefined(env.certificatePath), Option.getOrUndefined(env.keyPath)]
     return {
       ...splitAddress(env.address),
+      fallback: Option.getOrUndefined(Option.map(env.fallback, splitAddress)),
       namespace: env.namespace,
       requireFrontProxy: env.requireFrontProxy,
       jsonLog: env.jsonLog,

@@ -60,7 +60,7 @@ interface PrimarySettings extends Omit<FleetConfiguration, "members" | "defaultC
   readonly defaultCluster: string
 }
 
-const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings => {
+const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: MistakeList): PrimarySettings => {
   if (value !== undefined && value !== null && !isRecord(value)) {
     mistakes.add(
       "",
@@ -108,7 +108,7 @@ const parsePrimary = (value: unknown, mistakes: MistakeList): PrimarySettings =>
   return {
     clusterName: clusterName(ownName === "" || problem !== undefined ? "primary" : ownName),
     defaultCluster: text("defaultCluster"),
-    managementOnly: managementOnly(),
+    managementOnly: override ?? managementOnly(),
     remoteSessionTimeoutSecs: seconds("remoteSessionTimeoutSecs", defaultSessionTimes.remoteSessionTimeoutSecs),
     sessionTtlSecs: seconds("sessionTtlSecs", defaultSessionTimes.sessionTtlSecs),
     sessionStart: sessionStart()
@@ -193,6 +193,14 @@ const checkDefault = (
   return undefined
 }
 
+/** All that a primary's configuration comes from. */
+export interface FleetDocuments {
+  readonly multiCluster: ConfigurationDocument
+  readonly clusters: ConfigurationDocument
+  /** Takes the place of the file's `managementOnly`: `PRIMARY_MANAGEMENT_ONLY` of the design document (helm-chart.md §7). */
+  readonly managementOnly?: boolean | undefined
+}
+
 /**
  * Reads a primary's two configuration files in the published format (helm-chart.md §2.1).
  *
@@ -203,12 +211,12 @@ const checkDefault = (
  * reported by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
-  documents: { readonly multiCluster: ConfigurationDocument; readonly clusters: ConfigurationDocument },
+  documents: FleetDocuments,
   sha256Hex: Sha256Hex
 ): Result.Result<FleetConfiguration, ReadonlyArray<ConfigurationMistake>> => {
   const inPrimary = new MistakeList(multiClusterFile)
   const inClusters = new MistakeList(clustersFile)
-  const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), inPrimary)
+  const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), documents.managementOnly, inPrimary)
   const { entries, complete } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
   const allNamesKnown = complete && documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
   checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)

@@ -1,15 +1,17 @@
+import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import https from "node:https"
 import tls from "node:tls"
-import { Deferred, Effect, Exit, Latch, Scope } from "effect"
+import { Deferred, Effect, Exit, Latch, Redacted, Scope } from "effect"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import WebSocket from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
-import { serveApi } from "../../../src/app/api/api-server.ts"
+import { type ApiServerOptions, serveApi } from "../../../src/app/api/api-server.ts"
 import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../../../src/app/api/serving-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
@@ -54,23 +56,33 @@ const knownProxy = (certificateAuthority: string, more: Partial<KnownFrontProxy>
   ...more
 })
 
-/** What a test says of the front proxy. */
-const proxySource = (first: KnownFrontProxy | undefined) => {
+/** What a test says, of the front proxy or of the serving certificate. */
+const sourceOf = <Known>(first: Known) => {
   const listeners: Array<() => void> = []
   let known = first
-  const change = (next: KnownFrontProxy): void => {
+  const change = (next: Known): void => {
     known = next
     for (const listener of listeners) listener()
   }
   return { known: () => known, listen: (listener: () => void) => void listeners.push(listener), change }
 }
+const proxySource = (first: KnownFrontProxy | undefined) => sourceOf(first)
+const certificateOf = ({ certPem, keyPem }: KeyPair): ServingCertificate => ({ certificatePem: certPem, keyPem: Redacted.make(keyPem) })
 
 const closers: Array<() => Promise<void>> = []
 afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-const start = async (options: { readonly requireFrontProxy?: boolean; readonly frontProxy?: ReturnType<typeof proxySource>; readonly longestLinkSilence?: number } = {}) => {
+interface StartOptions {
+  readonly requireFrontProxy?: boolean
+  readonly frontProxy?: ReturnType<typeof proxySource>
+  readonly certificate?: ServingCertificateSource
+  readonly longestLinkSilence?: number
+  readonly listenOn?: Pick<ApiServerOptions, "host" | "port" | "fallback">
+}
+
+const start = async (options: StartOptions = {}) => {
   const fake: Fake = { problems: [], seen: [], before: Effect.void, connect: () => Effect.fail(forbidden("nobody may")) }
   const facade: OperatorFacade["Service"] = {
     describe: Effect.as(Effect.suspend(() => fake.before), { kind: "MirrordOperator", metadata: { name: "operator" } }),
@@ -89,10 +101,8 @@ const start = async (options: { readonly requireFrontProxy?: boolean; readonly f
   const scope = Effect.runSync(Scope.make())
   const { port } = await Effect.runPromise(
     serveApi({
-      host: "127.0.0.1",
-      port: 0,
-      certificatePem: serving.certPem,
-      keyPem: serving.keyPem,
+      ...(options.listenOn ?? { host: "127.0.0.1", port: 0 }),
+      certificate: options.certificate ?? unchanging(certificateOf(serving)),
       frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
       requireFrontProxy: options.requireFrontProxy ?? true,
       ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
@@ -273,6 +283,48 @@ describe("who is let in", () => {
     expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({ status: 500, body: { text: "No cluster is configured.\n" } })
     // It goes on telling users so itself.
     for (const path of ["/livez", "/readyz/serving"]) expect((await call("GET", path, { client: "none" })).status).toBe(200)
+  })
+})
+
+describe("a renewed serving certificate", () => {
+  it("is shown to whoever connects from then on, of another authority too; sessions that stand stay", async () => {
+    const certificate = sourceOf(certificateOf(serving))
+    const { connect, fake, port } = await start({ certificate })
+    const shown = async (): Promise<string> => {
+      const socket = tls.connect({ host: "127.0.0.1", port, rejectUnauthorized: false })
+      await once(socket, "secureConnect")
+      const { fingerprint256 } = socket.getPeerCertificate()
+      socket.destroy()
+      return fingerprint256
+    }
+    const fingerprint = ({ certPem }: KeyPair): string => new X509Certificate(certPem).fingerprint256
+    fake.connect = () => Effect.succeed(echo)
+    const session = connect()
+    await once(session, "open")
+    expect(await shown()).toBe(fingerprint(serving))
+    const renewed = await front.issue({ commonName: "operator", sans: [{ type: "ip", value: "127.0.0.1" }] })
+    certificate.change(certificateOf(renewed))
+    expect(await shown()).toBe(fingerprint(renewed))
+    session.send(Buffer.from("still here"))
+    expect(String((await once(session, "message"))[0])).toBe("still here")
+    session.terminate()
+  })
+})
+
+describe("where it listens", () => {
+  // RFC 5737: for documentation, so no machine has it. Without IPv6, [::] is refused in the same way.
+  const absent = { host: "192.0.2.1", port: 0 }
+
+  it("at the fallback where the first address is not there", async () => {
+    const { call } = await start({ listenOn: { ...absent, fallback: { host: "127.0.0.1", port: 0 } } })
+    expect((await call("GET", root)).status).toBe(200)
+  })
+
+  it("nowhere without a fallback, with one that is not there either, or where the port is taken", async () => {
+    await expect(start({ listenOn: absent })).rejects.toThrow("EADDRNOTAVAIL")
+    await expect(start({ listenOn: { ...absent, fallback: absent } })).rejects.toThrow("EADDRNOTAVAIL")
+    const { port } = await start()
+    await expect(start({ listenOn: { host: "127.0.0.1", port, fallback: { host: "127.0.0.1", port: 0 } } })).rejects.toThrow("EADDRINUSE")
   })
 })
 

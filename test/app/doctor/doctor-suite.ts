@@ -251,6 +251,16 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         ]
       }
       const labels = { app: "mirrord-operator" }
+      const deployment = (...more: ReadonlyArray<object>) => ({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "mirrord-operator", namespace },
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { serviceAccountName: "mirrord-operator", containers: [{ ...container, env: [...container.env, ...more] }] } }
+        }
+      })
       await cluster().apply(
         [
           {
@@ -262,12 +272,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
               "clusters-config.yaml": await readFile(env["MIRRORD_CLUSTERS_CONFIG"] ?? "", "utf8")
             }
           },
-          {
-            apiVersion: "apps/v1",
-            kind: "Deployment",
-            metadata: { name: "mirrord-operator", namespace },
-            spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { serviceAccountName: "mirrord-operator", containers: [container] } } }
-          }
+          deployment()
         ]
           .map((object) => stringify(object))
           .join("---\n")
@@ -277,10 +282,14 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       expect(seen).toMatchObject({ seenFrom: "kubeconfig" })
       const told = (name: string) => asObjects(asObjects(at(seen, "clusters")).find((one) => one["name"] === name)?.["findings"])
       const permissions = (name: string) => told(name).filter(({ check }) => check === "permissions").map(({ message }) => message)
-      expect(permissions("primary")).toEqual([expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator may not patch mirrordclustersessions\/status/u)])
+    expect(permissions("primary")).toEqual([expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator may not patch mirrordclustersessions\/status/u)])
       expect(permissions("well")).toEqual([expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator-envoy has all \d+ rights/u)])
       expect(byPerson.code).toBe(1)
       for (const text of secretTexts) expect(byPerson.output).not.toContain(text)
+      await cluster().apply(stringify(deployment({ name: "PRIMARY_MANAGEMENT_ONLY", value: "maybe" })))
+      const refused = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath])
+      expect(refused.output).toContain("FAIL  configuration   The environment of the operator is wrong:")
+      expect(refused.code).toBe(2)
     }, patience)
   })
 }

@@ -2,13 +2,14 @@ import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import WebSocket, { type ClientOptions } from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../src/adapters/embedded/pki.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { serveApi } from "../../../src/app/api/api-server.ts"
 import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { unchanging } from "../../../src/app/api/serving-certificate.ts"
 import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
 import { forbidden, notFound } from "../../../src/app/api/status.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
@@ -135,7 +136,8 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
     const served = await run(
       Effect.gen(function* () {
         const frontProxy = yield* watchFrontProxy(operator)
-        return yield* serveApi({ host: "127.0.0.1", port: 0, certificatePem: serving.certPem, keyPem: serving.keyPem, frontProxy, requireFrontProxy: true })
+        const certificate = unchanging({ certificatePem: serving.certPem, keyPem: Redacted.make(serving.keyPem) })
+        return yield* serveApi({ host: "127.0.0.1", port: 0, certificate, frontProxy, requireFrontProxy: true })
       }).pipe(Effect.provideService(OperatorFacade, facade))
     )
     port = served.port

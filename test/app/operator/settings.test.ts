@@ -33,6 +33,15 @@ describe("settings", () => {
     expect(Exit.isSuccess(exit) && exit.value).toMatchObject({ host: "::", port: 443, namespace: "mirrord", fleet: undefined, requireFrontProxy: true })
   })
 
+  it("have a fallback address where one is given, in the same form", async () => {
+    const fallbackOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.fallback : exit
+    }
+    expect(await fallbackOf({})).toBeUndefined()
+    expect(await fallbackOf({ OPERATOR_FALLBACK_ADDR: "0.0.0.0:8443" })).toEqual({ host: "0.0.0.0", port: 8443 })
+  })
+
   it("elect a leader where the pod is known, with client-go's times unless others are given", async () => {
     const candidacyOf = async (env: Readonly<Record<string, string>>) => {
       const exit = await read(env)
@@ -88,6 +97,20 @@ describe("settings", () => {
     expect(message).toMatch(/managementOnly|management-only/)
   })
 
+  it("let PRIMARY_MANAGEMENT_ONLY take the place of the file's managementOnly, and check what comes of it", async () => {
+    const managementOnly = async (env: Readonly<Record<string, string>>, text = multiCluster) => {
+      const exit = await read({ MIRRORD_MULTICLUSTER_CONFIG: file("overridden.yaml", text), ...env })
+      return Exit.isSuccess(exit) ? exit.value.fleet?.managementOnly : exit
+    }
+    expect(await managementOnly({})).toBe(true)
+    expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: "" })).toBe(true)
+    for (const no of ["false", "no", "off", "0", "n"]) expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: no })).toBe(false)
+    const withWorkloads = "managementOnly: false\ndefaultCluster: primary\n"
+    for (const yes of ["true", "yes", "on", "1", "y"]) expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: yes }, "managementOnly: false\n")).toBe(true)
+    const { message } = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: file("own.yaml", withWorkloads), PRIMARY_MANAGEMENT_ONLY: "true" })
+    expect(message).toContain("cannot be its own default")
+  })
+
   it("refuse what is no YAML, and a file that is not there", async () => {
     const noYaml = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: file("no.yaml", "clusterName: [") })
     expect(noYaml.message).toContain("multicluster-config.yaml")
@@ -97,7 +120,9 @@ describe("settings", () => {
 
   it.each([
     ["OPERATOR_AGENT_PORT", "many"],
-    ["OPERATOR_ADDR", "somewhere"]
+    ["OPERATOR_ADDR", "somewhere"],
+    ["OPERATOR_FALLBACK_ADDR", "443"],
+    ["PRIMARY_MANAGEMENT_ONLY", "maybe"]
   ])("say that %s is malformed", async (name, value) => {
     const exit = await read({ [name]: value })
     const problem = String(Exit.isFailure(exit) ? exit.cause : "")

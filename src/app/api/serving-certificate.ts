@@ -1,0 +1,17 @@
+import type { Redacted } from "effect"
+
+/** What the operator shows to whoever connects; PEM. */
+export interface ServingCertificate {
+  readonly certificatePem: string
+  readonly keyPem: Redacted.Redacted
+}
+
+/** The certificate to serve with. */
+export interface ServingCertificateSource {
+  readonly known: () => ServingCertificate
+  /** Calls back after each change until the scope of the source ends. */
+  readonly listen: (changed: () => void) => void
+}
+
+/** One that stays as long as the operator runs. */
+export const unchanging = (certificate: ServingCertificate): ServingCertificateSource => ({ known: () => certificate, listen: () => {} })
