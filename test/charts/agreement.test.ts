@@ -1,11 +1,13 @@
 import fc from "fast-check"
 import { Result } from "effect"
+import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
+import { stringify } from "yaml"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { sha256Hex } from "../../src/app/sha256-hex.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { configurationOf } from "./operator-configuration.ts"
+import { settingsFrom, settingsOf } from "./operator-settings.ts"
 import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { at } from "./json.ts"
 
@@ -71,6 +73,89 @@ const multiClusters = fc.record(
   { requiredKeys: ["clusters"] }
 )
 
+const member = { server: "https://a.example.com", authType: "mtls" }
+/** Values that are right in `operator.multiCluster`, as far as no variable makes them wrong. */
+const rightMultiClusters: ReadonlyArray<MultiCluster> = [
+  { enabled: false, clusters: {} },
+  { enabled: true, clusters: {} },
+  { enabled: true, clusters: { a: member } },
+  { enabled: true, managementOnly: false, defaultCluster: "primary", clusters: { a: member } }
+]
+
+const truths = mostly(fc.constantFrom("true", "no", "on", "0", true, false, 1), fc.constantFrom("True", "maybe", " yes", 2, -1))
+const addresses = mostly(
+  fc.constantFrom("[::]:443", "0.0.0.0:8443", "localhost:0", "[2001:DB8::1]:00443", "a b:65535"),
+  fc.constantFrom("somewhere", "[::]:65536", "0.0.0.0:99999", ":443", "[::]", "[::]:", "::1:443", "0.0.0.0:443\n", 443, true)
+)
+const ports = mostly(fc.constantFrom(1, 8443, "61337", 65535), fc.constantFrom(65536, "1e3", "01", "many", -1, 1.5, true, " 443"))
+const leaseTime = (...usual: ReadonlyArray<number | string>) =>
+  mostly(fc.constantFrom(...usual), fc.oneof(fc.integer({ min: -1, max: 20 }), fc.constantFrom(86400, 86401, "1.5", 0.5, "15s", "NaN", "1e1", "+5", "010", true)))
+const words = fc.constantFrom("x", "a b", 5, true)
+/** Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does not see others. */
+const variables = {
+  OPERATOR_ADDR: addresses,
+  OPERATOR_FALLBACK_ADDR: addresses,
+  OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truths,
+  OPERATOR_JSON_LOG: truths,
+  PRIMARY_MANAGEMENT_ONLY: truths,
+  OPERATOR_AGENT_PORT: ports,
+  OPERATOR_LEASE_DURATION_SECS: leaseTime(15, 30, "60"),
+  OPERATOR_LEASE_RENEW_DEADLINE_SECS: leaseTime(10, 12, "20"),
+  OPERATOR_LEASE_RETRY_PERIOD_SECS: leaseTime(1, 2, "10"),
+  OPERATOR_POD_NAME: words,
+  OPERATOR_POD_UID: words,
+  OPERATOR_TLS_CERT_PATH: words,
+  OPERATOR_TLS_KEY_PATH: words,
+  MIRRORD_OPERATOR_NAMESPACE: words,
+  MIRRORD_AGENT_IMAGE: words,
+  MIRRORD_AGENT_IMAGE_PULL_POLICY: words,
+  MIRRORD_AGENT_NAMESPACE: words,
+  MIRRORD_AGENT_RUST_LOG: words,
+  MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
+  MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
+}
+/** What may stand for any of them: not set, or not known to helm. */
+const elsewhere = fc.constantFrom("", null, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })
+const extraEnvs = fc.record(
+  Object.fromEntries(
+    Object.entries(variables).map(([name, values]): [string, fc.Arbitrary<unknown>] => [
+      name,
+      name.startsWith("MIRRORD_MULTICLUSTER") ? values : fc.oneof({ weight: 6, arbitrary: values as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: elsewhere })
+    ])
+  ),
+  { requiredKeys: [] }
+)
+
+const installations = fc.record({
+  multiCluster: fc.constantFrom(...rightMultiClusters),
+  port: mostly(fc.constantFrom(443, "8443", 65535, 0, "", null), fc.constantFrom(65536, "http", -1, 1.5, "99999")),
+  agentPort: mostly(fc.constantFrom(61337, "8443", 0, "", null), fc.constantFrom(65536, "http", "01", "1e3", true)),
+  jsonLog: mostly(fc.constantFrom(true, false, "yes", "", null), fc.constantFrom("maybe", "False")),
+  requireFrontProxyClientCert: mostly(fc.constantFrom(true, false, "0"), fc.constantFrom("maybe", " true")),
+  extraEnv: fc.oneof(
+    { weight: 2, arbitrary: extraEnvs },
+    // A few at a time: among twenty, one is wrong all too often.
+    { weight: 3, arbitrary: fc.tuple(extraEnvs, fc.subarray(Object.keys(variables), { minLength: 1, maxLength: 3 })).map(([all, names]) => Object.fromEntries(names.map((name) => [name, all[name]]))) }
+  )
+})
+type Values = typeof installations extends fc.Arbitrary<infer One> ? One : never
+
+/** The variables that the published chart makes of the values, as far as the operator reads them, without a look at whether they are right. */
+const publishedEnvironment = ({ agentPort, extraEnv, jsonLog, multiCluster, port, requireFrontProxyClientCert }: Values): Readonly<Record<string, unknown>> => {
+  const truth = (value: unknown): string => (typeof value === "string" && value !== "" ? value : String(isSet(value)))
+  const own: Readonly<Record<string, unknown>> = {
+    OPERATOR_ADDR: `[::]:${isSet(port) ? String(port) : "443"}`,
+    OPERATOR_FALLBACK_ADDR: `0.0.0.0:${isSet(port) ? String(port) : "443"}`,
+    OPERATOR_JSON_LOG: truth(jsonLog),
+    OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
+    ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
+    ...(multiCluster["enabled"] === true ? { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" } : {}),
+    ...(multiCluster["enabled"] === true && Object.keys(multiCluster.clusters).length > 0 ? { MIRRORD_CLUSTERS_CONFIG: "/mirrord-config/clusters-config.yaml" } : {})
+  }
+  const users = Object.entries(extraEnv).filter(([, value]) => value !== null && value !== undefined)
+  return { ...own, ...Object.fromEntries(users.map(([name, value]) => [name, typeof value === "object" ? value : String(value)])) }
+}
+
 describeHelm("helm and the operator", (helm) => {
   const chart = new Chart(helm)
 
@@ -89,9 +174,7 @@ describeHelm("helm and the operator", (helm) => {
         }
         accepted++
         expect(Result.isFailure(wanted) ? wanted.failure.map(({ message }) => message) : []).toEqual([])
-        const files = configurationOf(result)
-        const fleet = files === undefined ? undefined : parseFleetConfiguration(files, sha256Hex)
-        expect(fleet).toEqual(wanted)
+        expect(Result.map(await settingsOf(result), ({ fleet }) => fleet)).toEqual(wanted)
         const secrets = result.ofKind("Secret").map((secret) => at(secret, "metadata", "name"))
         expect(secrets.toSorted()).toEqual(
           Object.keys(multiCluster.clusters)
@@ -103,5 +186,40 @@ describeHelm("helm and the operator", (helm) => {
     )
     // A generator that makes only one of the two would show nothing.
     expect(Math.min(accepted, refused)).toBeGreaterThan(10)
+  })
+
+  it("refuse the same environment, and the operator reads the one that helm renders", async () => {
+    let [accepted, refused] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(installations, async (values) => {
+        const { agentPort, multiCluster, ...operator } = values
+        const files = publishedFiles(multiCluster)
+        const file = (name: string): string | undefined => {
+          const document = name === "clusters-config.yaml" ? files.clusters : files.multiCluster
+          return multiCluster["enabled"] === true && document._tag === "Parsed" ? stringify(document.value) : undefined
+        }
+        // A wrong value stays one where a variable takes its place.
+        const withoutExtra = await settingsFrom(publishedEnvironment({ ...values, extraEnv: {} }), file)
+        const wanted = Result.isFailure(withoutExtra) ? withoutExtra : await settingsFrom(publishedEnvironment(values), file)
+        const result = await chart.try({ values: { operator: { ...operator, multiCluster }, agent: { port: agentPort } } })
+        if (result instanceof Rendered) {
+          accepted++
+          expect(Result.isFailure(wanted) ? wanted.failure : "").toBe("")
+          expect(await settingsOf(result)).toEqual(wanted)
+        } else {
+          refused++
+          expect(result.sentences.length > 0 ? "sentences" : result.text).toBe("sentences")
+          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe("refused")
+        }
+      }),
+      { numRuns: 80 }
+    )
+    expect(Math.min(accepted, refused)).toBeGreaterThan(10)
+  })
+
+  it("are compared over every variable that the operator reads", () => {
+    const source = readFileSync(new URL("../../src/app/operator/settings.ts", import.meta.url), "utf8")
+    const read = new Set(Array.from(source.matchAll(/"([A-Z]+(?:_[A-Z]+)+)"/gu), ([, name]) => name))
+    expect(Object.keys(variables).toSorted()).toEqual([...read].toSorted())
   })
 })

@@ -12,6 +12,9 @@ const where = "operator.multiCluster"
 const authTypes = "write one of bearerToken, eks, aks, mtls."
 const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
 
+const leaseTimes = (problem: string): string =>
+  `operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
+
 export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "a cluster without authType",
@@ -241,6 +244,41 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "an own fallback address without an address",
     values: { operator: { extraEnv: { OPERATOR_FALLBACK_ADDR: 443 } } },
     sentences: [`operator.extraEnv.OPERATOR_FALLBACK_ADDR: it must be an address and a port (found 443); write for example [::]:443 or 0.0.0.0:443.`]
+  },
+  {
+    name: "an own address with a port out of range",
+    values: { operator: { extraEnv: { OPERATOR_ADDR: "[::]:99999" } } },
+    sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "[::]:99999"); write for example [::]:443 or 0.0.0.0:443.`]
+  },
+  {
+    name: "a lease that ends before its holder would give it up",
+    values: { operator: { extraEnv: { OPERATOR_LEASE_DURATION_SECS: 5 } } },
+    sentences: [leaseTimes("the lease duration is 5 s; it must be longer than the renew deadline of 10 s")]
+  },
+  {
+    name: "a renew deadline beyond the lease",
+    values: { operator: { extraEnv: { OPERATOR_LEASE_RENEW_DEADLINE_SECS: "30", OPERATOR_LEASE_DURATION_SECS: "30" } } },
+    sentences: [leaseTimes("the lease duration is 30 s; it must be longer than the renew deadline of 30 s")]
+  },
+  {
+    name: "attempts that are too rare",
+    values: { operator: { extraEnv: { OPERATOR_LEASE_RETRY_PERIOD_SECS: "9" } } },
+    sentences: [leaseTimes("the renew deadline is 10 s; it must be more than 1.2 times the retry period of 9 s")]
+  },
+  {
+    name: "a lease time with a unit",
+    values: { operator: { extraEnv: { OPERATOR_LEASE_DURATION_SECS: "60s", OPERATOR_LEASE_RENEW_DEADLINE_SECS: 86401 } } },
+    sentences: [
+      `operator.extraEnv.OPERATOR_LEASE_DURATION_SECS: it must be a whole number of seconds from 1 to 86400 (found "60s"); leave it out for 15.`,
+      `operator.extraEnv.OPERATOR_LEASE_RENEW_DEADLINE_SECS: it must be a whole number of seconds from 1 to 86400 (found 86401); leave it out for 10.`
+    ]
+  },
+  {
+    name: "a file of the chart that is not there",
+    values: { operator: { extraEnv: { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" } } },
+    sentences: [
+      `operator.extraEnv.MIRRORD_MULTICLUSTER_CONFIG: the chart makes no such file (found "/mirrord-config/multicluster-config.yaml"); leave it out, set operator.multiCluster, or name a file of your own volume.`
+    ]
   },
   {
     name: "a variable that is a list",

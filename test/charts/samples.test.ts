@@ -1,11 +1,10 @@
 import { Result } from "effect"
 import { beforeAll, describe, expect, it } from "vitest"
-import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { sha256Hex } from "../../src/app/sha256-hex.ts"
 import { Chart, type Rendered, samples } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asMap, at } from "./json.ts"
-import { configurationOf } from "./operator-configuration.ts"
+import { settingsOf } from "./operator-settings.ts"
 import { restrictedProblems } from "./restricted.ts"
 
 const configMap = "mirrord-configmap"
@@ -539,11 +538,9 @@ describeHelm("samples of values", (helm) => {
       for (const definition of rendered(sample).ofKind("CustomResourceDefinition")) expect(at(definition, "metadata", "annotations", "helm.sh/resource-policy")).toBe("keep")
     })
 
-    it("starts the operator", () => {
-      const configuration = configurationOf(rendered(sample))
-      if (configuration === undefined) return
-      const fleet = parseFleetConfiguration(configuration, sha256Hex)
-      expect(Result.isFailure(fleet) ? fleet.failure.map(({ message }) => message) : []).toEqual([])
+    it("starts the operator", async () => {
+      const settings = await settingsOf(rendered(sample))
+      expect(Result.isFailure(settings) ? settings.failure : "").toBe("")
     })
 
     it("has no two variables of one name", () => {

@@ -122,26 +122,69 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "operator." $field) (print $field " must be true or false") (index $operator $field) "write true or false")) -}}
   {{- end -}}
 {{- end -}}
+{{- $ownFiles := list -}}
+{{- if include "braid.isPrimary" . -}}
+  {{- $ownFiles = append $ownFiles "/mirrord-config/multicluster-config.yaml" -}}
+  {{- if $multi.clusters -}}{{- $ownFiles = append $ownFiles "/mirrord-config/clusters-config.yaml" -}}{{- end -}}
+{{- end -}}
+{{- $readsFiles := or (include "braid.isPrimary" .) $operator.extraEnv.MIRRORD_MULTICLUSTER_CONFIG -}}
+{{- $times := dict "OPERATOR_LEASE_DURATION_SECS" 15 "OPERATOR_LEASE_RENEW_DEADLINE_SECS" 10 "OPERATOR_LEASE_RETRY_PERIOD_SECS" 2 -}}
+{{- $seconds := deepCopy $times -}}
 {{- range $name, $value := $operator.extraEnv -}}
   {{- $path := print "operator.extraEnv." $name -}}
+  {{- $text := include "braid.text" $value -}}
+  {{- $problem := list -}}
   {{- if kindIs "slice" $value -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "a variable must be text, or a map with valueFrom" $value "write the text in quotes")) -}}
-  {{- else if not (or (kindIs "map" $value) (kindIs "invalid" $value)) -}}
-    {{- $text := include "braid.text" $value -}}
-    {{- if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "PRIMARY_MANAGEMENT_ONLY") -}}
-      {{- if not (has $text $truths) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be true or false" $value "write true or false")) -}}
-      {{- end -}}
-    {{- else if eq $name "OPERATOR_AGENT_PORT" -}}
-      {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a port from 1 to 65535" $value "write for example 61337, or leave it out")) -}}
-      {{- end -}}
-    {{- else if and (has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR")) (not (contains "$(" $text)) -}}
-      {{- if not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be an address and a port" $value "write for example [::]:443 or 0.0.0.0:443")) -}}
-      {{- end -}}
+    {{- $problem = list "a variable must be text, or a map with valueFrom" "write the text in quotes" -}}
+  {{- else if or (kindIs "map" $value) (contains "$(" $text) -}}
+    {{- /* What comes from elsewhere is not known here. */ -}}
+    {{- $_ := unset $seconds $name -}}
+  {{- else if eq $text "" -}}
+    {{- /* The operator takes it for one that is left out. */ -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "PRIMARY_MANAGEMENT_ONLY") -}}
+    {{- if not (has $text $truths) -}}
+      {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
+  {{- else if eq $name "OPERATOR_AGENT_PORT" -}}
+    {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
+      {{- $problem = list "it must be a port from 1 to 65535" "write for example 61337, or leave it out" -}}
+    {{- end -}}
+  {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}
+    {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}
+      {{- $problem = list "it must be an address and a port" "write for example [::]:443 or 0.0.0.0:443" -}}
+    {{- end -}}
+  {{- else if hasKey $times $name -}}
+    {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 86400) -}}
+      {{- $problem = list "it must be a whole number of seconds from 1 to 86400" (printf "leave it out for %d" (index $times $name)) -}}
+      {{- $_ := unset $seconds $name -}}
+    {{- else -}}
+      {{- $_ := set $seconds $name (int $text) -}}
+    {{- end -}}
+  {{- else if has $name (list "MIRRORD_MULTICLUSTER_CONFIG" "MIRRORD_CLUSTERS_CONFIG") -}}
+    {{- if and $readsFiles (hasPrefix "/mirrord-config/" $text) (not (has $text $ownFiles)) -}}
+      {{- $problem = list "the chart makes no such file" "leave it out, set operator.multiCluster, or name a file of your own volume" -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if $problem -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list $path (first $problem) $value (last $problem))) -}}
+  {{- end -}}
+{{- end -}}
+{{- if eq (len $seconds) (len $times) -}}
+  {{- with include "braid.leaseTimesProblem" $seconds -}}
+    {{- $mistakes = append $mistakes (printf "operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: %s; leave them out for 15, 10 and 2." .) -}}
   {{- end -}}
 {{- end -}}
 {{- if $mistakes -}}{{- fail (printf "the values cannot be used:\n%s" (join "\n" $mistakes)) -}}{{- end -}}
+{{- end -}}
+
+{{/* Why these times cannot be, in the operator's words (lease-times.ts), or nothing: a map of seconds by variable. */}}
+{{- define "braid.leaseTimesProblem" -}}
+{{- $duration := .OPERATOR_LEASE_DURATION_SECS -}}
+{{- $deadline := .OPERATOR_LEASE_RENEW_DEADLINE_SECS -}}
+{{- $retry := .OPERATOR_LEASE_RETRY_PERIOD_SECS -}}
+{{- if le (mul 10 $deadline) (mul 12 $retry) -}}
+the renew deadline is {{ $deadline }} s; it must be more than 1.2 times the retry period of {{ $retry }} s
+{{- else if le (int64 $duration) (int64 $deadline) -}}
+the lease duration is {{ $duration }} s; it must be longer than the renew deadline of {{ $deadline }} s
+{{- end -}}
 {{- end -}}

@@ -49,19 +49,36 @@ const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocu
         Effect.catch((error) => Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) }))
       )
 
-/** `[::]:443`, `0.0.0.0:443` or `127.0.0.1:0`. */
-const Address = Schema.String.check(
-  Schema.isPattern(/^(\[[0-9a-f:.]+\]|[^:[\]]+):\d{1,5}$/iu, { message: "Expected <address>:<port>, such as [::]:443 or 0.0.0.0:443" })
-)
-
 const splitAddress = (address: string): ListenAddress => {
   const at = address.lastIndexOf(":")
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) }
 }
 
+const greatestPort = 65_535
+/** Seconds: a lease of more than a day serves nobody. */
+const greatestLeaseTime = 86_400
+
+/** `[::]:443`, `0.0.0.0:443` or `127.0.0.1:0`. */
+const Address = Schema.String.check(
+  Schema.makeFilter((address) =>
+    /^(\[[0-9a-f:.]+\]|[^:[\]]+):\d{1,5}$/iu.test(address) && splitAddress(address).port <= greatestPort
+      ? undefined
+      : "Expected <address>:<port>, such as [::]:443 or 0.0.0.0:443"
+  )
+)
+
+/** In digits alone, so that the chart can tell as well: no `1e3`, no `NaN`. */
+const wholeNumber = (name: string, greatest: number) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((digits) => (/^[1-9]\d{0,4}$/u.test(digits) && Number(digits) <= greatest ? undefined : `Expected a whole number from 1 to ${greatest}`))
+    ),
+    name
+  ).pipe(Config.map(Number))
+
 const text = (name: string) => Config.option(Config.String(name))
 const seconds = (name: string, otherwise: number) =>
-  Config.Number(name).pipe(
+  wholeNumber(name, greatestLeaseTime).pipe(
     Config.map((value) => value * 1000),
     Config.withDefault(otherwise)
   )
@@ -83,7 +100,7 @@ const environment = Config.all({
   jsonLog: Config.Boolean("OPERATOR_JSON_LOG").pipe(Config.withDefault(false)),
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
-  agentPort: Config.option(Config.Port("OPERATOR_AGENT_PORT")),
+  agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
   agentImage: Config.String("MIRRORD_AGENT_IMAGE").pipe(Config.withDefault("ghcr.io/metalbear-co/mirrord:3.250.0")),
   agentPullPolicy: Config.String("MIRRORD_AGENT_IMAGE_PULL_POLICY").pipe(Config.withDefault("IfNotPresent")),
   agentNamespace: text("MIRRORD_AGENT_NAMESPACE"),

@@ -55,6 +55,7 @@ describe("settings", () => {
       times: { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 2_000 }
     })
     const { message } = await refusal({ ...pod, OPERATOR_LEASE_DURATION_SECS: "8" })
+    expect(await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "" })).toMatchObject({ times: { leaseDuration: 15_000 } })
     expect(message).toMatch(/OPERATOR_LEASE_DURATION_SECS.* do not fit together: the lease duration is 8 s; it must be longer than the renew deadline of 10 s/)
   })
 
@@ -122,8 +123,17 @@ describe("settings", () => {
     ["OPERATOR_AGENT_PORT", "many"],
     ["OPERATOR_ADDR", "somewhere"],
     ["OPERATOR_FALLBACK_ADDR", "443"],
-    ["PRIMARY_MANAGEMENT_ONLY", "maybe"]
-  ])("say that %s is malformed", async (name, value) => {
+    ["PRIMARY_MANAGEMENT_ONLY", "maybe"],
+    ["OPERATOR_ADDR", "[::]:65536"],
+    ["OPERATOR_FALLBACK_ADDR", "0.0.0.0:99999"],
+    ["OPERATOR_AGENT_PORT", "65536"],
+    ["OPERATOR_AGENT_PORT", "1e3"],
+    ["OPERATOR_LEASE_DURATION_SECS", "NaN"],
+    ["OPERATOR_LEASE_DURATION_SECS", "Infinity"],
+    ["OPERATOR_LEASE_RENEW_DEADLINE_SECS", "9.5"],
+    ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "0"],
+    ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "2s"]
+  ])("say that %s is malformed: %s", async (name, value) => {
     const exit = await read({ [name]: value })
     const problem = String(Exit.isFailure(exit) ? exit.cause : "")
     for (const part of name.split("_").slice(0, 2)) expect(problem).toContain(part)
