@@ -3,15 +3,11 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { Chart, chartFolder } from "./chart.ts"
+import { defaults, nested, pathOf } from "./chart-values.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
 
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8")))
-const defaults = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")) as unknown
-
-/** A map with a value at a dotted path. */
-const nested = (path: string, value: unknown): object =>
-  path.split(".").reduceRight<unknown>((below, key) => ({ [key]: below }), value) as object
 
 /** Some value of the default's kind that is not the default. */
 const another = (value: unknown): unknown => {
@@ -33,7 +29,7 @@ describeHelm("NOTES", (helm) => {
   describe("name each value without effect that is set", () => {
     it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))("$path", async ({ path, why }) => {
       const value = another(at(defaults, ...path.split(".")))
-      expect(await chart.notes({ values: nested(path, value) })).toContain(`\n  ${path}: ${why}`)
+      expect(await chart.notes({ values: nested(pathOf(path), value) })).toContain(`\n  ${path}: ${why}`)
     })
   })
 

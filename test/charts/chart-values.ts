@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parse } from "yaml"
+import { chartFolder } from "./chart.ts"
+import { asMap } from "./json.ts"
+
+/** The chart's own values.yaml. */
+export const defaults = asMap(parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")))
+
+/** Keys from the root. A key may hold dots, as `tls.key` does. */
+export type ValuePath = readonly [string, ...ReadonlyArray<string>]
+
+export const pathOf = (dotted: string): ValuePath => {
+  const [first = "", ...rest] = dotted.split(".")
+  return [first, ...rest]
+}
+
+/** A map with one value, at this path. */
+export const nested = ([first, ...rest]: ValuePath, value: unknown): object => ({
+  [first]: rest.reduceRight<unknown>((below, key) => ({ [key]: below }), value)
+})
+
+const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Paths of all values that hold no other: scalars, lists and empty maps. */
+export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>
+  Object.entries(map).flatMap(([key, value]): ReadonlyArray<ValuePath> =>
+    isMap(value) && Object.keys(value).length > 0 ? leavesOf(value).map((path): ValuePath => [key, ...path]) : [[key]]
+  )
+
+/** Values as helm merges them, without its reading of null. */
+export const merged = (below: object, over: object): object => {
+  const found = new Map<string, unknown>(Object.entries(below))
+  for (const [key, value] of Object.entries(over)) {
+    const other = found.get(key)
+    found.set(key, isMap(other) && isMap(value) ? merged(other, value) : value)
+  }
+  return Object.fromEntries(found)
+}
