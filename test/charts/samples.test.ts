@@ -280,7 +280,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({ sidecar: "off", team: "platform", app: "mirrord-operator" })
     expect(at(deployment, "spec", "template", "metadata", "annotations", "scrape")).toBe("true")
     expect(labels(rendered, "Service", "mirrord-operator")).toMatchObject({ team: "platform", cost: "1000000" })
-    expect(rendered.container["args"]).toEqual(["operator", "--help"])
+    expect(rendered.container["args"]).toEqual(["operator"])
     expect(rendered.pod["terminationGracePeriodSeconds"]).toBe(60)
   },
   operator_availability: (rendered) => {
