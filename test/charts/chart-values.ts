@@ -20,6 +20,15 @@ export const nested = ([first, ...rest]: ValuePath, value: unknown): object => (
   [first]: rest.reduceRight<unknown>((below, key) => ({ [key]: below }), value)
 })
 
+/** Some value of the default's kind that is not the default. */
+export const another = (value: unknown): unknown => {
+  if (typeof value === "boolean") return !value
+  if (typeof value === "number") return value + 1_000_000
+  if (Array.isArray(value)) return [{ other: "value" }]
+  if (isMap(value)) return { other: "value" }
+  return "something"
+}
+
 const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Paths of all values that hold no other: scalars, lists and empty maps. */
@@ -36,4 +45,20 @@ export const merged = (below: object, over: object): object => {
     found.set(key, isMap(other) && isMap(value) ? merged(other, value) : value)
   }
   return Object.fromEntries(found)
+}
+
+/** Values beside which others act that do not act alone. */
+export const manyFeatures = {
+  networkPolicy: { enabled: true },
+  openshift: true,
+  roleNamespaces: ["default"],
+  operator: {
+    podDisruptionBudget: { enabled: true },
+    metrics: true,
+    kafkaSplitting: true,
+    genericBranching: true,
+    previewEnv: true,
+    multiClusterMember: true,
+    multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
+  }
 }

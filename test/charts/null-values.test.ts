@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { Chart, type KubernetesObject } from "./chart.ts"
-import { defaults, leavesOf, merged, nested, pathOf, type ValuePath } from "./chart-values.ts"
+import { defaults, leavesOf, manyFeatures, merged, nested, pathOf, type ValuePath } from "./chart-values.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
 
@@ -21,22 +21,6 @@ const notTheDefault: Readonly<Record<string, string>> = {
   "operator.preview.idleHoldBufferBytes": "the same"
 }
 
-/** Everything on, so that values that act only beside others act too. */
-const features = {
-  networkPolicy: { enabled: true },
-  openshift: true,
-  roleNamespaces: ["default"],
-  operator: {
-    podDisruptionBudget: { enabled: true },
-    metrics: true,
-    kafkaSplitting: true,
-    genericBranching: true,
-    previewEnv: true,
-    multiClusterMember: true,
-    multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
-  }
-}
-
 describeHelm("a value that is null", (helm) => {
   const chart = new Chart(helm)
   const render = async (values: object): Promise<ReadonlyArray<KubernetesObject>> => (await chart.render({ values })).objects
@@ -44,7 +28,7 @@ describeHelm("a value that is null", (helm) => {
 
   it.each([
     ["a plain install", {}],
-    ["an install with all features", features],
+    ["an install with many features", manyFeatures],
     ["an install with cert-manager", { tls: { certManager: { enabled: true }, apiService: { insecureSkipTLSVerify: false } } }]
   ])("is the default in %s", async (_, base) => {
     const paths = leavesOf(defaults).filter((path) => notTheDefault[path.join(".")] === undefined && at(base, ...path) === undefined)
@@ -60,8 +44,8 @@ describeHelm("a value that is null", (helm) => {
   })
 
   it("is on no list without need", async () => {
-    const usual = await render(features)
-    for (const path of Object.keys(notTheDefault)) expect([path, await render(nulls([pathOf(path)], features))]).not.toEqual([path, usual])
+    const usual = await render(manyFeatures)
+    for (const path of Object.keys(notTheDefault)) expect([path, await render(nulls([pathOf(path)], manyFeatures))]).not.toEqual([path, usual])
   })
 
   it("does not turn off the check of a certificate that can be checked", async () => {

@@ -74,6 +74,28 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 {{- $unused = append $unused (printf "  agent.extraConfig.%s: settings of agents are not built yet" $name) }}
 {{- end }}
 {{- end }}
+{{- $fields := list "server" "authType" "isDefault" "namespace" "caData" "region" "tenantId" "clientId" "bearerToken" "tlsCrt" "tlsKey" }}
+{{- $inline := list }}
+{{- range $name, $cluster := $multi.clusters }}
+{{- $path := printf "operator.multiCluster.clusters.%s" $name }}
+{{- range $field, $value := kindIs "map" $cluster | ternary $cluster dict }}
+{{- if not (has $field $fields) }}
+{{- $meant := "" }}
+{{- range $fields }}{{- if eq (lower .) (regexReplaceAll "[^a-z]" (lower $field) "") }}{{- $meant = printf ", is it %s?" . }}{{- end }}{{- end }}
+{{- $unused = append $unused (printf "  %s.%s: a cluster has no such field%s" $path $field $meant) }}
+{{- else if and $value (has $field (list "bearerToken" "tlsKey")) }}
+{{- $inline = append $inline (printf "  %s.%s" $path $field) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if index .Values.tls.data "tls.key" }}
+{{- $inline = append $inline "  tls.data.\"tls.key\"" }}
+{{- end }}
+{{- if $inline }}
+
+Secrets in the values, so also in Helm's Secrets of each revision of this release. Better make the Secret by hand and leave them out:
+{{ join "\n" $inline }}
+{{- end }}
 {{- if $unused }}
 
 Accepted, without effect:
