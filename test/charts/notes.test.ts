@@ -76,6 +76,12 @@ describeHelm("NOTES", (helm) => {
     expect(await chart.notes({ sample: "multicluster_empty_clusters" })).toContain("operator.multiCluster.clusters is empty, so no session can run.")
   })
 
+  it("say what helps when the hook's pod cannot run", async () => {
+    const notes = await chart.notes({ namespace: "releases", values: { operator: { image: "registry.example.com/braid", imageTag: "7" } } })
+    expect(notes).toContain("a pod of registry.example.com/braid:7 ends all sessions first")
+    expect(notes).toContain("\n  braid cleanup\n  helm uninstall braid --namespace releases --no-hooks\n")
+  })
+
   it("warn of the published operator's image", async () => {
     expect(await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })).toContain("is the published operator")
   })

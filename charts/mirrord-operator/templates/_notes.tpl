@@ -101,6 +101,11 @@ Secrets in the values, so also in Helm's Secrets of each revision of this releas
 Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
+
+To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
+  braid cleanup
+  helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
+The chart's README, "Uninstalling", has the same without braid.
 {{- if contains "metalbear-co/operator" $operator.image }}
 
 operator.image is the published operator. This chart starts its image with the argument "operator", which only braid's understands.
