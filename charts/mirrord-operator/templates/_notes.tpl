@@ -102,6 +102,8 @@ Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
 
+Policies (MirrordPolicy, MirrordClusterPolicy) and TLS steal configs are stored and not enforced yet: what a policy blocks is allowed.
+
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
   braid cleanup
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
