@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
 import { chartFolder } from "./chart.ts"
-import { asMap } from "./json.ts"
+import { asMap, at } from "./json.ts"
 
 /** The chart's own values.yaml. */
 export const defaults = asMap(parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")))
@@ -21,12 +21,12 @@ export const nested = ([first, ...rest]: ValuePath, value: unknown): object => (
 })
 
 /** Some value of the default's kind that is not the default. */
-export const another = (value: unknown): unknown => {
+export const another = (value: unknown, text = "something"): unknown => {
   if (typeof value === "boolean") return !value
   if (typeof value === "number") return value + 1_000_000
   if (Array.isArray(value)) return [{ other: "value" }]
   if (isMap(value)) return { other: "value" }
-  return "something"
+  return text
 }
 
 const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
@@ -62,3 +62,22 @@ export const manyFeatures = {
     multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
   }
 }
+
+/** Another value than the default, where not any value will do. */
+const others: Readonly<Record<string, unknown>> = {
+  roleNamespaces: ["default"],
+  extraObjects: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other" } }],
+  "operator.port": 8443,
+  "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
+  "operator.multiCluster.defaultCluster": "a",
+  "operator.multiCluster.sessionStart": "all",
+  "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
+  "agent.port": 5000,
+  "agent.extraConfig": { namespace: "agents", image_pull_policy: "Never", log_level: "trace", service_account: "agent" }
+}
+
+/** Values with this one changed; a text is its path. */
+export const changedAt = (path: ValuePath): object => nested(path, others[path.join(".")] ?? another(at(defaults, ...path), path.join(".")))
+
+/** Values with all of them changed. */
+export const allChanged: object = leavesOf(defaults).map(changedAt).reduce(merged)
