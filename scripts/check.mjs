@@ -5,8 +5,8 @@ import { parseArgs } from "node:util"
 const help = `npm run check
 
 Types (tsc), lint and the walls between the rooms of src (oxlint with scripts/lint-walls.mjs), the checks for code that uses
-Effect (effect-tsgo), and whether chart, image and operator have one version. All of them run, whatever the first ones find. Exit code 1
-if any finds something.
+Effect (effect-tsgo), whether chart, image and operator have one version, and whether crds/ and what the chart has from elsewhere are
+what their generators would write. All of them run, whatever the first ones find. Exit code 1 if any finds something.
 
   --help  this text`
 
@@ -17,7 +17,9 @@ const parts = {
   oxlint: ["oxlint", "--quiet", "src", "test", "scripts"],
   // Messages are advice; errors alone make it fail.
   "effect-tsgo": ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
-  versions: [process.execPath, "scripts/check-versions.mjs"]
+  versions: [process.execPath, "scripts/check-versions.mjs"],
+  crds: [process.execPath, "scripts/generate-crds.mjs", "--check"],
+  chart: [process.execPath, "scripts/generate-chart.mjs", "--check"]
 }
 
 /** @param {ReadonlyArray<string>} part */

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process"
-import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
@@ -204,6 +205,50 @@ describeKubernetes("a release of the chart", (assets) => {
       await run(helm, ["uninstall", "braid", "--no-hooks", "--ignore-not-found"])
       expect(await crds()).toEqual(installed)
       expect(await run(join(assets, "kubectl"), ["get", "clusterroles", "--output=name"])).not.toContain("mirrord")
+    })
+
+    describe("whose hook cannot run", () => {
+      const readme = async (): Promise<ReadonlyArray<string>> => {
+        const section = (await readFile(join(chartFolder, "README.md"), "utf8")).split("\n## ").find((text) => text.startsWith("Uninstalling\n")) ?? ""
+        return [...section.matchAll(/```sh\n([^]*?)```/gu)].map(([, commands = ""]) => commands)
+      }
+      /** No node is here, so that its pod never starts. */
+      const impatient = async (): Promise<string> => {
+        const folder = join(plane.directory, "impatient")
+        await cp(chartFolder, folder, { recursive: true })
+        const hooks = join(folder, "templates/hooks.yaml")
+        await writeFile(hooks, (await readFile(hooks, "utf8")).replace("activeDeadlineSeconds: 280", "activeDeadlineSeconds: 1"))
+        return folder
+      }
+      /** A shell's commands with the programs of a user; they wait for no operator, since none is there. */
+      const typed = async (commands: string): Promise<void> => {
+        const folder = join(plane.directory, "bin")
+        await mkdir(folder, { recursive: true })
+        await writeFile(join(folder, "braid"), `#!/bin/sh\nexec "${process.execPath}" "${fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))}" "$@"\n`, { mode: 0o755 })
+        const inHaste = commands.replaceAll("RELEASE", "braid").replaceAll("braid cleanup", "braid cleanup --wait-secs 1").replaceAll("--timeout=30s", "--timeout=1s")
+        const env = { ...process.env, KUBECONFIG: plane.kubeconfigPath, PATH: [folder, assets, process.env["PATH"]].join(":") }
+        await promisify(execFile)("sh", ["-c", inHaste], { env })
+      }
+
+      it.each([
+        ["with braid", ([uninstall = ""]: ReadonlyArray<string>) => uninstall],
+        ["with kubectl", ([uninstall = "", byHand = ""]: ReadonlyArray<string>) => uninstall.replace("braid cleanup\n", byHand)]
+      ])("is uninstalled as the README says, %s, and no finalizer is left", async (_, commands) => {
+        const kubectl = join(assets, "kubectl")
+        await run(kubectl, ["wait", "--for=delete", "namespace/mirrord", "--timeout=300s"])
+        await release(primary)
+        await run(helm, ["upgrade", "braid", await impatient(), "--reuse-values"])
+        await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
+
+        await expect(run(helm, ["uninstall", "braid"])).rejects.toThrow("DeadlineExceeded")
+        expect(await run(kubectl, ["get", "mmcs", "--output=jsonpath={.items[*].metadata.finalizers[*]}"])).toBe(parentFinalizer)
+
+        await typed(commands(await readme()))
+        expect(await run(kubectl, ["get", "mmcs,mirrordclustersessions", "--output=name"])).toBe("")
+        expect(await run(helm, ["list", "--all", "--output=json"])).toBe("[]\n")
+        expect(await run(kubectl, ["get", "clusterroles,clusterrolebindings", "--output=name"])).not.toContain("mirrord")
+        expect(await crds()).toEqual(installed)
+      })
     })
 
     it("takes over a release of the published chart, with its sessions", async () => {

@@ -2,24 +2,13 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { clusterFields } from "../../src/domain/fleet/configuration-fields.ts"
 import { Chart, chartFolder } from "./chart.ts"
+import { another, defaults, nested, pathOf } from "./chart-values.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
 
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8")))
-const defaults = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")) as unknown
-
-/** A map with a value at a dotted path. */
-const nested = (path: string, value: unknown): object =>
-  path.split(".").reduceRight<unknown>((below, key) => ({ [key]: below }), value) as object
-
-/** Some value of the default's kind that is not the default. */
-const another = (value: unknown): unknown => {
-  if (typeof value === "boolean") return !value
-  if (typeof value === "number") return value + 1_000_000
-  if (typeof value === "object" && value !== null) return { other: "value" }
-  return "something"
-}
 
 describeHelm("NOTES", (helm) => {
   const chart = new Chart(helm)
@@ -28,12 +17,13 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ sample: "plain" })
     expect(notes).toContain("in namespace mirrord: single cluster.")
     expect(notes).not.toMatch(/To do|without effect|token/u)
+    expect(notes).toContain("are stored and not enforced yet")
   })
 
   describe("name each value without effect that is set", () => {
     it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))("$path", async ({ path, why }) => {
       const value = another(at(defaults, ...path.split(".")))
-      expect(await chart.notes({ values: nested(path, value) })).toContain(`\n  ${path}: ${why}`)
+      expect(await chart.notes({ values: nested(pathOf(path), value) })).toContain(`\n  ${path}: ${why}`)
     })
   })
 
@@ -87,6 +77,12 @@ describeHelm("NOTES", (helm) => {
     expect(await chart.notes({ sample: "multicluster_empty_clusters" })).toContain("operator.multiCluster.clusters is empty, so no session can run.")
   })
 
+  it("say what helps when the hook's pod cannot run", async () => {
+    const notes = await chart.notes({ namespace: "releases", values: { operator: { image: "registry.example.com/braid", imageTag: "7" } } })
+    expect(notes).toContain("a pod of registry.example.com/braid:7 ends all sessions first")
+    expect(notes).toContain("\n  braid cleanup\n  helm uninstall braid --namespace releases --no-hooks\n")
+  })
+
   it("warn of the published operator's image", async () => {
     expect(await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })).toContain("is the published operator")
   })
@@ -95,6 +91,32 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ values: { agent: { extraConfig: { namespace: "x", startup_timeout: 1 } } } })
     expect(notes).toContain("agent.extraConfig.startup_timeout: ")
     expect(notes).not.toContain("agent.extraConfig.namespace")
+  })
+
+  it("name fields of clusters that nobody knows, with the one that is meant", async () => {
+    const known = Object.fromEntries([...Object.keys(clusterFields), "bearerToken", "tlsCrt", "tlsKey"].map((field) => [field, ""]))
+    const cluster = { ...known, server: "https://a.example.com", authType: "bearerToken", bearertoken: "t", "tls-crt": "c", colour: "blue" }
+    const notes = await chart.notes({ values: { operator: { multiCluster: { enabled: true, clusters: { a: cluster } } } } })
+    const at = "operator.multiCluster.clusters.a"
+    expect(notes.split("\n").filter((line) => line.includes("no such field"))).toEqual([
+      `  ${at}.bearertoken: a cluster has no such field, is it bearerToken?`,
+      `  ${at}.colour: a cluster has no such field`,
+      `  ${at}.tls-crt: a cluster has no such field, is it tlsCrt?`
+    ])
+  })
+
+  it("say which secrets are in the release's history", async () => {
+    const clusters = {
+      a: { server: "https://a.example.com", authType: "bearerToken", bearerToken: "x" },
+      b: { server: "https://b.example.com", authType: "mtls", tlsCrt: "x", tlsKey: "x" },
+      c: { server: "https://c.example.com", authType: "bearerToken" }
+    }
+    const notes = await chart.notes({ values: { tls: { data: { "tls.key": "x", "tls.crt": "x" } }, operator: { multiCluster: { enabled: true, clusters } } } })
+    expect(notes).toContain(`leave them out:
+  operator.multiCluster.clusters.a.bearerToken
+  operator.multiCluster.clusters.b.tlsKey
+  tls.data."tls.key"`)
+    expect(await chart.notes({ sample: "multicluster_bearer_token" })).not.toContain("Secrets in the values")
   })
 
   it("never show a credential", async () => {

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest"
 import { Chart, type Rendered } from "./chart.ts"
+import { defaults } from "./chart-values.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { asList, at } from "./json.ts"
+import { asList, asMap, at } from "./json.ts"
 
 /** All rights of an install as text: roles with their rules, and to whom they are bound. */
 const rights = (rendered: Rendered): string => {
@@ -21,11 +22,17 @@ const rights = (rendered: Rendered): string => {
   return `${roles.toSorted().join("\n\n")}\n`
 }
 
+/** Values that turn something on for developers: kinds of queues and databases, previews. */
+const featureFlags = Object.entries(asMap(defaults["operator"]))
+  .filter(([name, value]) => /(?:Splitting|Branching)$|^previewEnv$/u.test(name) && typeof value === "boolean")
+  .map(([name]) => name)
+
 describeHelm("rights", (helm) => {
   const chart = new Chart(helm)
 
   it.each([
     ["single", {}],
+    ["single-features", { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }],
     ["primary", { operator: { multiCluster: { enabled: true } } }],
     ["member", { operator: { multiClusterMember: true } }],
     ["member-groups", { operator: { multiClusterMember: true, multiClusterMemberIamGroup: "from-aws", multiClusterMemberAzureGroup: "from-azure" } }],

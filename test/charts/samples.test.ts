@@ -279,7 +279,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({ sidecar: "off", team: "platform", app: "mirrord-operator" })
     expect(at(deployment, "spec", "template", "metadata", "annotations", "scrape")).toBe("true")
     expect(labels(rendered, "Service", "mirrord-operator")).toMatchObject({ team: "platform", cost: "1000000" })
-    expect(rendered.container["args"]).toEqual(["operator", "--help"])
+    expect(rendered.container["args"]).toEqual(["operator"])
     expect(rendered.pod["terminationGracePeriodSeconds"]).toBe(60)
   },
   operator_availability: (rendered) => {
@@ -410,7 +410,8 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.env["MIRRORD_AGENT_NAMESPACE"]).toBe("8888")
   },
   operator_null_maps: (rendered) => {
-    expect(rendered.env).toMatchObject({ OPERATOR_TEMPORAL_PROXY_PORT: "7233", OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true" })
+    expect(rendered.env).toMatchObject({ OPERATOR_TEMPORAL_PROXY_PORT: "7233", OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true", OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: "true" })
+    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toMatchObject({ insecureSkipTLSVerify: true })
     expect(rendered.pod["serviceAccountName"]).toBe("mirrord-operator")
   },
   operator_null_multicluster_values: (rendered) => {

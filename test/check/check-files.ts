@@ -4,20 +4,25 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** What `npm run check` needs besides the code that it looks at. */
+/** What `npm run check` needs besides the code that it looks at: scripts, what they compare, and from what that is generated. */
 const files = [
   "package.json",
   "package-lock.json",
   "tsconfig.json",
   ".oxlintrc.json",
   "Containerfile",
-  "charts/mirrord-operator/Chart.yaml",
-  "charts/mirrord-operator/values.yaml",
+  "charts",
+  "crds",
   "scripts/check.mjs",
   "scripts/check-versions.mjs",
+  "scripts/generate-chart.mjs",
+  "scripts/generate-crds.mjs",
   "scripts/image.mjs",
   "scripts/lint-walls.mjs",
-  "scripts/release"
+  "scripts/release",
+  "src/domain/credentials/cluster-auth.ts",
+  "src/domain/fleet/configuration-fields.ts",
+  "src/domain/resources"
 ]
 
 export const copyCheckFiles = (target: string, more: ReadonlyArray<string> = []): void => {

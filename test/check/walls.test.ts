@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -158,6 +158,17 @@ describe("npm run check", () => {
     rmSync(join(copy, file))
     expect(output).toContain(named)
     expect(output).toMatch(new RegExp(`check: .*${failed}.*failed`))
+    expect(status).not.toBe(0)
+  })
+
+  it("fails on generated files that differ", () => {
+    const files = ["crds/mirrordpolicies.yaml", "charts/mirrord-operator/values.schema.json"]
+    const texts = files.map((file) => readFileSync(join(copy, file), "utf8"))
+    for (const file of files) appendFileSync(join(copy, file), "\n")
+    const { status, output } = check()
+    for (const [index, file] of files.entries()) writeFileSync(join(copy, file), texts[index] ?? "")
+    for (const file of files) expect(output).toContain(file)
+    expect(output).toContain("check: crds, chart failed")
     expect(status).not.toBe(0)
   })
 

@@ -24,7 +24,7 @@ clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 
 {{- $config := deepCopy $agent.extraConfig -}}
 {{- with $agent.image -}}{{- $_ := set $config "image" . -}}{{- end -}}
 {{- if not (hasKey $config "inject_headers") -}}
-  {{- $_ := set $config "inject_headers" (eq (include "braid.bool" (hasKey $agent "injectHeaders" | ternary $agent.injectHeaders true)) "true") -}}
+  {{- $_ := set $config "inject_headers" (eq (include "braid.bool" $agent.injectHeaders) "true") -}}
 {{- end -}}
 {{- with include "braid.agentPriorityClass" . -}}{{- $_ := set $config "priority_class" . -}}{{- end -}}
 {{- with .Values.operator.imagePullSecrets -}}{{- $_ := set $config "image_pull_secrets" . -}}{{- end -}}

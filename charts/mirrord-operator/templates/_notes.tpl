@@ -74,11 +74,40 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 {{- $unused = append $unused (printf "  agent.extraConfig.%s: settings of agents are not built yet" $name) }}
 {{- end }}
 {{- end }}
+{{- $fields := list "server" "authType" "isDefault" "namespace" "caData" "region" "tenantId" "clientId" "bearerToken" "tlsCrt" "tlsKey" }}
+{{- $inline := list }}
+{{- range $name, $cluster := $multi.clusters }}
+{{- $path := printf "operator.multiCluster.clusters.%s" $name }}
+{{- range $field, $value := kindIs "map" $cluster | ternary $cluster dict }}
+{{- if not (has $field $fields) }}
+{{- $meant := "" }}
+{{- range $fields }}{{- if eq (lower .) (regexReplaceAll "[^a-z]" (lower $field) "") }}{{- $meant = printf ", is it %s?" . }}{{- end }}{{- end }}
+{{- $unused = append $unused (printf "  %s.%s: a cluster has no such field%s" $path $field $meant) }}
+{{- else if and $value (has $field (list "bearerToken" "tlsKey")) }}
+{{- $inline = append $inline (printf "  %s.%s" $path $field) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if index .Values.tls.data "tls.key" }}
+{{- $inline = append $inline "  tls.data.\"tls.key\"" }}
+{{- end }}
+{{- if $inline }}
+
+Secrets in the values, so also in Helm's Secrets of each revision of this release. Better make the Secret by hand and leave them out:
+{{ join "\n" $inline }}
+{{- end }}
 {{- if $unused }}
 
 Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
+
+Policies (MirrordPolicy, MirrordClusterPolicy) and TLS steal configs are stored and not enforced yet: what a policy blocks is allowed.
+
+To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
+  braid cleanup
+  helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
+The chart's README, "Uninstalling", has the same without braid.
 {{- if contains "metalbear-co/operator" $operator.image }}
 
 operator.image is the published operator. This chart starts its image with the argument "operator", which only braid's understands.

@@ -1,10 +1,11 @@
 {{/*
-Reading values. Every template includes "braid.normalise" first: maps that a values file set to null become empty, and names that may not be
-empty get their default, so that nothing below needs to look twice.
+Reading values. Every template includes "braid.normalise" first: maps that a values file set to null become empty, names that may not be
+empty get their default, and so do switches that are on by default when they are null, so that nothing below needs to look twice.
+test/charts/null-values.test.ts lists the values for which null is not the default.
 */}}
 {{- define "braid.normalise" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -20,6 +21,18 @@ empty get their default, so that nothing below needs to look twice.
 {{- end -}}
 {{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
 {{- $operator := .Values.operator -}}
+{{- /* Where a certificate can be checked, null does not turn the check off. */}}
+{{- $unchecked := not (or .Values.tls.apiService.caBundle (include "braid.on" .Values.tls.certManager.enabled)) -}}
+{{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" $unchecked -}}{{- end -}}
+{{- /* Text that is empty is as dangerous as null here. */}}
+{{- if eq (toString $operator.requireFrontProxyClientCert) "" -}}{{- $_ := set $operator "requireFrontProxyClientCert" nil -}}{{- end -}}
+{{- range $path := list "createNamespace" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
+  {{- $parent := $.Values -}}
+  {{- range $key := splitList "." $path | initial -}}{{- $parent = index $parent $key -}}{{- end -}}
+  {{- $key := splitList "." $path | last -}}
+  {{- if kindIs "invalid" (index $parent $key) -}}{{- $_ := set $parent $key true -}}{{- end -}}
+{{- end -}}
+{{- if kindIs "invalid" $operator.replicas -}}{{- $_ := set $operator "replicas" 1 -}}{{- end -}}
 {{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
 {{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}

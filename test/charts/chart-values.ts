@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parse } from "yaml"
+import { chartFolder } from "./chart.ts"
+import { asMap, at } from "./json.ts"
+
+/** The chart's own values.yaml. */
+export const defaults = asMap(parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")))
+
+/** Keys from the root. A key may hold dots, as `tls.key` does. */
+export type ValuePath = readonly [string, ...ReadonlyArray<string>]
+
+export const pathOf = (dotted: string): ValuePath => {
+  const [first = "", ...rest] = dotted.split(".")
+  return [first, ...rest]
+}
+
+/** A map with one value, at this path. */
+export const nested = ([first, ...rest]: ValuePath, value: unknown): object => ({
+  [first]: rest.reduceRight<unknown>((below, key) => ({ [key]: below }), value)
+})
+
+/** Some value of the default's kind that is not the default. */
+export const another = (value: unknown, text = "something"): unknown => {
+  if (typeof value === "boolean") return !value
+  if (typeof value === "number") return value + 1_000_000
+  if (Array.isArray(value)) return [{ other: "value" }]
+  if (isMap(value)) return { other: "value" }
+  return text
+}
+
+const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Paths of all values that hold no other: scalars, lists and empty maps. */
+export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>
+  Object.entries(map).flatMap(([key, value]): ReadonlyArray<ValuePath> =>
+    isMap(value) && Object.keys(value).length > 0 ? leavesOf(value).map((path): ValuePath => [key, ...path]) : [[key]]
+  )
+
+/** Values as helm merges them, without its reading of null. */
+export const merged = (below: object, over: object): object => {
+  const found = new Map<string, unknown>(Object.entries(below))
+  for (const [key, value] of Object.entries(over)) {
+    const other = found.get(key)
+    found.set(key, isMap(other) && isMap(value) ? merged(other, value) : value)
+  }
+  return Object.fromEntries(found)
+}
+
+/** Values beside which others act that do not act alone. */
+export const manyFeatures = {
+  networkPolicy: { enabled: true },
+  openshift: true,
+  roleNamespaces: ["default"],
+  operator: {
+    podDisruptionBudget: { enabled: true },
+    metrics: true,
+    kafkaSplitting: true,
+    genericBranching: true,
+    previewEnv: true,
+    multiClusterMember: true,
+    multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
+  }
+}
+
+/** Another value than the default, where not any value will do. */
+const others: Readonly<Record<string, unknown>> = {
+  roleNamespaces: ["default"],
+  extraObjects: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other" } }],
+  "operator.port": 8443,
+  "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
+  "operator.multiCluster.defaultCluster": "a",
+  "operator.multiCluster.sessionStart": "all",
+  "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
+  "agent.port": 5000,
+  "agent.extraConfig": { namespace: "agents", image_pull_policy: "Never", log_level: "trace", service_account: "agent" }
+}
+
+/** Values with this one changed; a text is its path. */
+export const changedAt = (path: ValuePath): object => nested(path, others[path.join(".")] ?? another(at(defaults, ...path), path.join(".")))
+
+/** Values with all of them changed. */
+export const allChanged: object = leavesOf(defaults).map(changedAt).reduce(merged)
