@@ -1,4 +1,5 @@
-import { applyBuiltInDefaults, checkBuiltIn, checkImmutable } from "./built-in-defaults.ts"
+import { checkBuiltIn, checkChange } from "./built-in-checks.ts"
+import { applyBuiltInDefaults } from "./built-in-defaults.ts"
 import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
@@ -178,7 +179,7 @@ export class ObjectStore {
     if (current === undefined) throw errors.notFound(ref, name)
     const draft = structuredClone(current)
     change(draft)
-    return this.#replace(ref, draft, options.subresource, {})
+    return this.#replace(ref, draft, options.subresource, { trusted: true })
   }
 
   /** Returns the object as it was removed, or as it now waits for its finalizers. */
@@ -246,7 +247,7 @@ export class ObjectStore {
     }
   }
 
-  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions): KubeObject {
+  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions & { readonly trusted?: boolean }): KubeObject {
     const info = this.#info(ref)
     const meta = metadataOf(object)
     const name = meta.name ?? ""
@@ -276,10 +277,8 @@ export class ObjectStore {
     if (part === undefined) {
       checkMetadata(info, draft.metadata)
       this.#checkFinalizers(info, draft, current)
-      const wrong = checkImmutable(storageKey(info), draft, current)
-      if (wrong.length > 0) throw errors.invalid(info, name, wrong)
     }
-    this.#admit(info, draft, current, part)
+    this.#admit(info, draft, current, part, options.trusted)
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1
     }
@@ -323,8 +322,8 @@ export class ObjectStore {
     ])
   }
 
-  /** Defaults, pruning and validation of one kind. */
-  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status"): void {
+  /** Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod does. */
+  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
       info.custom.schema.prune(draft)
@@ -333,9 +332,12 @@ export class ObjectStore {
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
       return
     }
-    applyBuiltInDefaults(key, draft)
-    const wrong = checkBuiltIn(key, draft)
-    if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
+    if (part === undefined) {
+      applyBuiltInDefaults(key, draft, before === undefined)
+      const changed = before === undefined || trusted ? [] : checkChange(key, draft, before)
+      const wrong = [...checkBuiltIn(key, draft), ...changed]
+      if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
+    }
     if (key === storageKey(refs.customResourceDefinitions)) {
       checkDefinition(draft)
       establish(draft, this.#now())

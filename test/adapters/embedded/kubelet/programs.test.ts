@@ -29,7 +29,7 @@ const service = {
   apiVersion: "v1",
   kind: "Service",
   metadata: { name: "web", namespace: "default" },
-  spec: { selector: { app: "demo" }, ports: [{ port: 8000, targetPort: "http" }, { port: 9000, targetPort: 9001 }] }
+  spec: { selector: { app: "demo" }, ports: [{ name: "http", port: 8000, targetPort: "http" }, { name: "tcp", port: 9000, targetPort: 9001 }] }
 }
 
 describe("the demo app behind a service", () => {
