@@ -1,9 +1,12 @@
 import { asObject, asObjects, asStrings, isObject, type JsonObject } from "./json.ts"
+import type { KubeObject } from "./kube-object.ts"
 import { labelErrors, nameProblem } from "./object-metadata.ts"
 import { type FieldError, forbiddenField, invalidValue, required, unsupportedValue } from "./status-error.ts"
 
 /** Checks of single fields that several kinds have (k8s.io/kubernetes `pkg/apis/core/validation`); `field` is the path in the answer. */
 export type FieldErrors = Generator<FieldError, void, undefined>
+
+export const specOf = (object: KubeObject): JsonObject => asObject(object["spec"])
 
 /** Whether a text or a list says nothing: Go does not tell missing from empty. */
 export const isBlank = (value: unknown): boolean => value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)

@@ -40,27 +40,30 @@ export const readPatched = (decoder: Decoder, shown: string): Reading => ({
   refuse: (problem) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", shown, problem)])
 })
 
-const known = (info: ResourceInfo, body: JsonObject, { decoder, refuse }: Reading): { readonly object: JsonObject; readonly unknown: ReadonlyArray<string> } => {
+/** An object that was read, and the paths of fields in it that its kind does not have. */
+export interface SentObject {
+  readonly object: KubeObject
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** Reads what was sent as an object of a kind. Throws the refusal if it cannot be one. */
+export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, refuse }: Reading): SentObject => {
+  const typeMeta = { apiVersion: apiVersionOf(info), kind: info.kind }
   try {
     if (info.custom === undefined) {
       const { value, unknown } = decode(builtInType(info), body, decoder)
-      return { object: value, unknown }
+      return { object: { ...typeMeta, ...value, metadata: asObject(value["metadata"]) }, unknown }
     }
     const metadata = decode(objectMetaType, body["metadata"] ?? {}, decoder, "metadata")
-    const object = { ...structuredClone(body), metadata: metadata.value }
+    const object = { ...typeMeta, ...structuredClone(body), metadata: metadata.value }
     return { object, unknown: [...metadata.unknown, ...info.custom.schema.prune(object)] }
   } catch (cause) {
     throw cause instanceof DecodingProblem ? refuse(cause.message) : cause
   }
 }
 
-/** Makes a decoded body an object of the resource of the request, or says what is wrong with it. Returns the paths of unknown fields too. */
-export const conform = (
-  body: JsonObject,
-  info: ResourceInfo,
-  access: ResourceRequest["access"],
-  reading: Reading
-): { readonly object: KubeObject; readonly unknown: ReadonlyArray<string> } => {
+/** Makes a body an object of the resource of the request, or says what is wrong with it. */
+export const conform = (body: JsonObject, info: ResourceInfo, access: ResourceRequest["access"], reading: Reading): SentObject => {
   const expected = apiVersionOf(info)
   const kind = body["kind"] ?? info.kind
   const apiVersion = body["apiVersion"] ?? expected
@@ -73,9 +76,8 @@ export const conform = (
   if (apiVersion !== expected) {
     throw badRequest(`the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`)
   }
-  const { object: decoded, unknown } = known(info, { apiVersion, kind, ...body }, reading)
-  const object: KubeObject = { ...decoded, apiVersion: expected, kind: info.kind, metadata: asObject(decoded["metadata"]) }
-  const { metadata } = object
+  const sent = readObjectAs(info, body, reading)
+  const { metadata } = sent.object
   if (access.name !== "" && metadata.name !== undefined && metadata.name !== access.name) {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${access.name})`)
   }
@@ -86,7 +88,7 @@ export const conform = (
     }
     metadata.namespace = access.namespace
   } else delete metadata.namespace
-  return { object, unknown }
+  return sent
 }
 
 /** What is said of fields that come twice or are not known, as far as `fieldValidation` wants it said. */
