@@ -1,151 +1,202 @@
-import { asArray, asObject, asObjects, at, isObject, type JsonObject, jsonEqual } from "./json.ts"
+import { type JsonObject, asNumber, asObject, asObjects, asStrings, at, isObject } from "./json.ts"
 import type { KubeObject } from "./kube-object.ts"
-import { type FieldError, forbiddenField, invalidValue, required } from "./status-error.ts"
+import { podDefaults, podSpecDefaults, qosClassOf } from "./pod-defaults.ts"
 
-const specOf = (object: KubeObject): JsonObject => {
-  if (!isObject(object["spec"])) object["spec"] = {}
-  return asObject(object["spec"])
+const objectAt = (object: JsonObject, field: string): JsonObject => {
+  if (!isObject(object[field])) object[field] = {}
+  return asObject(object[field])
 }
 
-const podSpecDefaults = (spec: JsonObject): void => {
-  spec["restartPolicy"] ??= "Always"
-  spec["terminationGracePeriodSeconds"] ??= 30
-  spec["dnsPolicy"] ??= "ClusterFirst"
-  spec["schedulerName"] ??= "default-scheduler"
-  spec["securityContext"] ??= {}
-  for (const container of [...asObjects(spec["containers"]), ...asObjects(spec["initContainers"])]) {
-    container["imagePullPolicy"] ??= "IfNotPresent"
-    container["resources"] ??= {}
-    container["terminationMessagePath"] ??= "/dev/termination-log"
-    container["terminationMessagePolicy"] ??= "File"
-    for (const port of asObjects(container["ports"])) port["protocol"] ??= "TCP"
-  }
-}
+const specOf = (object: KubeObject): JsonObject => objectAt(object, "spec")
 
 const templateDefaults = (spec: JsonObject): void => {
-  const podSpec = at(spec, "template", "spec")
-  if (isObject(podSpec)) podSpecDefaults(podSpec)
+  const template = objectAt(spec, "template")
+  template["metadata"] ??= {}
+  podSpecDefaults(objectAt(template, "spec"))
 }
 
-const replicated = (object: KubeObject): void => {
+const replicated = (object: KubeObject): JsonObject => {
   const spec = specOf(object)
   spec["replicas"] ??= 1
   templateDefaults(spec)
+  return spec
 }
 
-/** The defaults of built-in kinds that a controller, a kubelet or a person looking with `kubectl` relies on. */
-const defaults: Record<string, (object: KubeObject) => void> = {
-  "/pods": (object) => {
+const deploymentDefaults = (object: KubeObject): void => {
+  const spec = replicated(object)
+  spec["revisionHistoryLimit"] ??= 10
+  spec["progressDeadlineSeconds"] ??= 600
+  const strategy = objectAt(spec, "strategy")
+  strategy["type"] ??= "RollingUpdate"
+  if (strategy["type"] !== "RollingUpdate") return
+  const rolling = objectAt(strategy, "rollingUpdate")
+  rolling["maxUnavailable"] ??= "25%"
+  rolling["maxSurge"] ??= "25%"
+}
+
+const claimDefaults = (claim: JsonObject): void => {
+  objectAt(claim, "spec")["volumeMode"] ??= "Filesystem"
+}
+
+const statefulSetDefaults = (object: KubeObject): void => {
+  const spec = replicated(object)
+  spec["revisionHistoryLimit"] ??= 10
+  spec["podManagementPolicy"] ??= "OrderedReady"
+  spec["serviceName"] ??= ""
+  const strategy = objectAt(spec, "updateStrategy")
+  strategy["type"] ??= "RollingUpdate"
+  if (strategy["type"] === "RollingUpdate") objectAt(strategy, "rollingUpdate")["partition"] ??= 0
+  const retention = objectAt(spec, "persistentVolumeClaimRetentionPolicy")
+  retention["whenDeleted"] ??= "Retain"
+  retention["whenScaled"] ??= "Retain"
+  for (const claim of asObjects(spec["volumeClaimTemplates"])) {
+    claim["apiVersion"] ??= "v1"
+    claim["kind"] ??= "PersistentVolumeClaim"
+    claimDefaults(claim)
+    objectAt(claim, "status")["phase"] ??= "Pending"
+  }
+}
+
+const daemonSetDefaults = (object: KubeObject, isNew: boolean): void => {
+  const spec = specOf(object)
+  templateDefaults(spec)
+  spec["revisionHistoryLimit"] ??= 10
+  const strategy = objectAt(spec, "updateStrategy")
+  strategy["type"] ??= "RollingUpdate"
+  if (strategy["type"] === "RollingUpdate") {
+    const rolling = objectAt(strategy, "rollingUpdate")
+    rolling["maxUnavailable"] ??= 1
+    rolling["maxSurge"] ??= 0
+  }
+  if (isNew) object.metadata.annotations = { ...object.metadata.annotations, "deprecated.daemonset.template.generation": "1" }
+}
+
+/** A new Job selects its own pods: by labels that its template gets. */
+const selectOwnPods = (object: KubeObject, spec: JsonObject): void => {
+  const uid = object.metadata.uid ?? ""
+  const name = object.metadata.name ?? ""
+  const metadata = objectAt(objectAt(spec, "template"), "metadata")
+  const labels = {
+    ...asObject(metadata["labels"]),
+    "batch.kubernetes.io/controller-uid": uid,
+    "batch.kubernetes.io/job-name": name,
+    "controller-uid": uid,
+    "job-name": name
+  }
+  // The Job's labels come from its template where it has none, and both are then one map.
+  if (Object.keys(object.metadata.labels ?? {}).length === 0 && isObject(metadata["labels"])) object.metadata.labels = labels
+  metadata["labels"] = labels
+  const selector = objectAt(spec, "selector")
+  selector["matchLabels"] = { ...asObject(selector["matchLabels"]), "batch.kubernetes.io/controller-uid": uid }
+}
+
+const jobSpecDefaults = (spec: JsonObject): void => {
+  if (spec["completions"] === undefined && spec["parallelism"] === undefined) spec["completions"] = 1
+  spec["parallelism"] ??= 1
+  spec["backoffLimit"] ??= 6
+  spec["completionMode"] ??= "NonIndexed"
+  spec["suspend"] ??= false
+  spec["manualSelector"] ??= false
+  spec["podReplacementPolicy"] ??= spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed"
+  templateDefaults(spec)
+}
+
+const jobDefaults = (object: KubeObject, isNew: boolean): void => {
+  const spec = specOf(object)
+  jobSpecDefaults(spec)
+  if (isNew && spec["manualSelector"] === false) selectOwnPods(object, spec)
+}
+
+const cronJobDefaults = (object: KubeObject): void => {
+  const spec = specOf(object)
+  spec["concurrencyPolicy"] ??= "Allow"
+  spec["suspend"] ??= false
+  spec["successfulJobsHistoryLimit"] ??= 3
+  spec["failedJobsHistoryLimit"] ??= 1
+  const template = objectAt(spec, "jobTemplate")
+  template["metadata"] ??= {}
+  // What a Job of it gets, it gets itself.
+  templateDefaults(objectAt(template, "spec"))
+}
+
+const serviceDefaults = (object: KubeObject): void => {
+  const spec = specOf(object)
+  spec["type"] ??= "ClusterIP"
+  spec["sessionAffinity"] ??= "None"
+  for (const port of asObjects(spec["ports"])) {
+    port["protocol"] ??= "TCP"
+    port["targetPort"] ??= port["port"]
+  }
+}
+
+const secretDefaults = (object: KubeObject): void => {
+  object["type"] ??= "Opaque"
+  if (!isObject(object["stringData"])) return
+  const data: JsonObject = { ...asObject(object["data"]) }
+  for (const [key, value] of Object.entries(object["stringData"])) data[key] = Buffer.from(String(value)).toString("base64")
+  object["data"] = data
+  delete object["stringData"]
+}
+
+const networkPolicyDefaults = (object: KubeObject): void => {
+  const spec = specOf(object)
+  objectAt(spec, "podSelector")
+  const rules = ["ingress", "egress"].flatMap((field) => asObjects(spec[field]))
+  for (const rule of rules) for (const port of asObjects(rule["ports"])) port["protocol"] ??= "TCP"
+  if (asStrings(spec["policyTypes"]).length === 0) spec["policyTypes"] = asObjects(spec["egress"]).length === 0 ? ["Ingress"] : ["Ingress", "Egress"]
+}
+
+const rulesDefaults = (object: KubeObject): void => {
+  // Go's nil.
+  if (asObjects(object["rules"]).length === 0) object["rules"] = null
+}
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+const bindingDefaults = (object: KubeObject): void => {
+  const roleRef = objectAt(object, "roleRef")
+  roleRef["apiGroup"] ||= rbacGroup
+  for (const subject of asObjects(object["subjects"])) {
+    if (subject["kind"] === "User" || subject["kind"] === "Group") subject["apiGroup"] ||= rbacGroup
+  }
+}
+
+const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
+  "/pods": (object, isNew) => {
     const spec = specOf(object)
-    podSpecDefaults(spec)
-    spec["serviceAccountName"] ??= "default"
+    podDefaults(spec, isNew)
+    if (isNew) object["status"] = { ...asObject(object["status"]), qosClass: qosClassOf(spec) }
   },
-  "/services": (object) => {
-    const spec = specOf(object)
-    spec["type"] ??= "ClusterIP"
-    spec["sessionAffinity"] ??= "None"
-    for (const port of asObjects(spec["ports"])) {
-      port["protocol"] ??= "TCP"
-      port["targetPort"] ??= port["port"]
-    }
-  },
-  "/secrets": (object) => {
-    object["type"] ??= "Opaque"
-    if (!isObject(object["stringData"])) return
-    const data: JsonObject = { ...asObject(object["data"]) }
-    for (const [key, value] of Object.entries(object["stringData"])) data[key] = Buffer.from(String(value)).toString("base64")
-    object["data"] = data
-    delete object["stringData"]
-  },
+  "/services": serviceDefaults,
+  "/secrets": secretDefaults,
   "/namespaces": (object) => {
     const spec = specOf(object)
     spec["finalizers"] ??= ["kubernetes"]
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name ?? "" }
   },
-  "apps/deployments": replicated,
-  "apps/replicasets": replicated,
-  "apps/statefulsets": replicated,
-  "apps/daemonsets": (object) => templateDefaults(specOf(object)),
-  "batch/jobs": (object) => {
-    const spec = specOf(object)
-    spec["parallelism"] ??= 1
-    spec["completions"] ??= 1
-    spec["backoffLimit"] ??= 6
-    templateDefaults(spec)
+  "/endpoints": (object) => {
+    for (const subset of asObjects(object["subsets"])) for (const port of asObjects(subset["ports"])) port["protocol"] ??= "TCP"
   },
-  "rbac.authorization.k8s.io/rolebindings": (object) => subjectDefaults(object),
-  "rbac.authorization.k8s.io/clusterrolebindings": (object) => subjectDefaults(object)
+  "/persistentvolumeclaims": claimDefaults,
+  "apps/deployments": deploymentDefaults,
+  "apps/replicasets": replicated,
+  "apps/statefulsets": statefulSetDefaults,
+  "apps/daemonsets": daemonSetDefaults,
+  "batch/jobs": jobDefaults,
+  "batch/cronjobs": cronJobDefaults,
+  "networking.k8s.io/networkpolicies": networkPolicyDefaults,
+  "networking.k8s.io/ingresses": specOf,
+  "policy/poddisruptionbudgets": specOf,
+  "coordination.k8s.io/leases": specOf,
+  "apiregistration.k8s.io/apiservices": (object) => {
+    const service = at(object, "spec", "service")
+    if (isObject(service)) service["port"] = asNumber(service["port"]) ?? 443
+  },
+  "rbac.authorization.k8s.io/roles": rulesDefaults,
+  "rbac.authorization.k8s.io/clusterroles": rulesDefaults,
+  "rbac.authorization.k8s.io/rolebindings": bindingDefaults,
+  "rbac.authorization.k8s.io/clusterrolebindings": bindingDefaults
 }
 
-const subjectDefaults = (object: KubeObject): void => {
-  for (const subject of asObjects(object["subjects"])) {
-    if (subject["kind"] !== "ServiceAccount") subject["apiGroup"] ??= "rbac.authorization.k8s.io"
-  }
-}
-
-/** Applies the defaults of a built-in kind in place; `key` is `group/resource`. */
-export const applyBuiltInDefaults = (key: string, object: KubeObject): void => defaults[key]?.(object)
-
-const containersRequired = (object: KubeObject, ...path: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
-  const containers = asArray(at(object, ...path))
-  if (containers.length === 0) return [required(path.join("."))]
-  return containers.flatMap((container, index) =>
-    typeof at(container, "name") === "string" ? [] : [required(`${path.join(".")}[${index}].name`)]
-  )
-}
-
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/
-
-const workload = (object: KubeObject): ReadonlyArray<FieldError> => {
-  const selector = asObject(at(object, "spec", "selector", "matchLabels"))
-  const labels = asObject(at(object, "spec", "template", "metadata", "labels"))
-  const errors = [...containersRequired(object, "spec", "template", "spec", "containers")]
-  if (!isObject(at(object, "spec", "selector"))) errors.push(required("spec.selector"))
-  else if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
-    errors.push(invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"))
-  }
-  return errors
-}
-
-const checks: Record<string, (object: KubeObject) => ReadonlyArray<FieldError>> = {
-  "/configmaps": (object) => checkConfigKeys(object),
-  "/pods": (object) => containersRequired(object, "spec", "containers"),
-  "/secrets": (object) =>
-    Object.entries(asObject(object["data"])).flatMap(([key, value]) =>
-      typeof value === "string" && base64.test(value) ? [] : [invalidValue(`data[${key}]`, "<secret>", "must be base64")]
-    ),
-  "apps/deployments": workload,
-  "apps/replicasets": workload,
-  "apps/statefulsets": workload,
-  "apps/daemonsets": workload,
-  "batch/jobs": (object) => containersRequired(object, "spec", "template", "spec", "containers")
-}
-
-const configKey = /^[-._a-zA-Z0-9]+$/
-
-const checkConfigKeys = (object: KubeObject): ReadonlyArray<FieldError> =>
-  ["data", "binaryData"].flatMap((field) =>
-    Object.keys(asObject(object[field])).flatMap((key) =>
-      configKey.test(key)
-        ? []
-        : [
-            invalidValue(
-              `${field}[${key}]`,
-              key,
-              "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', " +
-                "regex used for validation is '[-._a-zA-Z0-9]+')"
-            )
-          ]
-    )
-  )
-
-/** What cannot be changed any more in a ConfigMap or Secret that says so; `key` is `group/resource`. */
-export const checkImmutable = (key: string, after: KubeObject, before: KubeObject): ReadonlyArray<FieldError> => {
-  if (!["/configmaps", "/secrets"].includes(key) || before["immutable"] !== true) return []
-  return ["data", "binaryData", "immutable"]
-    .filter((field) => !jsonEqual(after[field], before[field]))
-    .map((field) => forbiddenField(field, "field is immutable when `immutable` is set"))
-}
-
-/** The few rules of built-in kinds whose breach would otherwise surface far away. */
-export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => checks[key]?.(object) ?? []
+/** Applies the defaults of a built-in kind in place, as a server writes them into what it is sent; `key` is `group/resource`. */
+export const applyBuiltInDefaults = (key: string, object: KubeObject, isNew: boolean): void => defaults[key]?.(object, isNew)

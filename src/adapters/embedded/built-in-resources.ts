@@ -37,9 +37,20 @@ const cluster = define(false)
 
 const keepStatus: ResourceInfo["initialStatus"] = { keep: true }
 const all = ["all"]
-const workload = (short: ReadonlyArray<string>): Options => ({ short, categories: all, sub: ["status"], generation: true })
+/** What Go writes of a new object's status: the fields without `omitempty`. */
+const zeros = (...fields: ReadonlyArray<string>): ResourceInfo["initialStatus"] => ({
+  keep: false,
+  value: Object.fromEntries(fields.map((field) => [field, 0]))
+})
+const workload = (short: ReadonlyArray<string>, ...counted: ReadonlyArray<string>): Options => ({
+  short,
+  categories: all,
+  sub: ["status"],
+  generation: true,
+  initialStatus: zeros(...counted)
+})
 
-/** Kinds that a real server answers from itself. Their objects need no schema here: clients of built-in kinds are trusted. */
+/** Kinds that a real server answers from itself. What fields they have is known from built-in-models.ts. */
 export const builtInResources: ReadonlyArray<ResourceInfo> = [
   cluster("", "v1", "namespaces", "Namespace", {
     short: ["ns"],
@@ -53,6 +64,7 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     short: ["po"],
     categories: all,
     sub: ["status", "log", "binding"],
+    generation: true,
     initialStatus: { keep: false, value: { phase: "Pending", qosClass: "BestEffort" } }
   }),
   namespaced("", "v1", "services", "Service", {
@@ -73,9 +85,9 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     initialStatus: { keep: false, value: { phase: "Pending" } }
   }),
   namespaced("apps", "v1", "deployments", "Deployment", workload(["deploy"])),
-  namespaced("apps", "v1", "replicasets", "ReplicaSet", workload(["rs"])),
-  namespaced("apps", "v1", "statefulsets", "StatefulSet", workload(["sts"])),
-  namespaced("apps", "v1", "daemonsets", "DaemonSet", workload(["ds"])),
+  namespaced("apps", "v1", "replicasets", "ReplicaSet", workload(["rs"], "replicas")),
+  namespaced("apps", "v1", "statefulsets", "StatefulSet", workload(["sts"], "replicas", "availableReplicas")),
+  namespaced("apps", "v1", "daemonsets", "DaemonSet", workload(["ds"], "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")),
   namespaced("batch", "v1", "jobs", "Job", workload([])),
   namespaced("batch", "v1", "cronjobs", "CronJob", workload(["cj"])),
   cluster("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", { nameRule: "path", initialStatus: keepStatus }),
@@ -92,7 +104,7 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     generation: true
   }),
-  cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService", { categories: ["api-extensions"], sub: ["status"] }),
+  cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService", { categories: ["api-extensions"], sub: ["status"], initialStatus: zeros() }),
   namespaced("networking.k8s.io", "v1", "ingresses", "Ingress", {
     short: ["ing"],
     sub: ["status"],
@@ -107,7 +119,8 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   namespaced("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", {
     short: ["pdb"],
     sub: ["status"],
-    generation: true
+    generation: true,
+    initialStatus: zeros("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
   }),
   cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", { verbs: ["create"] }),
   cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", { verbs: ["create"] }),

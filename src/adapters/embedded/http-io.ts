@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { STATUS_CODES } from "node:http"
-import { parse } from "yaml"
+import { duplicateFields } from "./duplicate-fields.ts"
 import { isObject, type JsonObject } from "./json.ts"
-import { kubernetesYaml } from "./kubernetes-yaml.ts"
 import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
 import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
+import { parseYaml } from "./yaml-text.ts"
 
 /** etcd's limit, and so a real server's for bodies. */
 export const bodyLimit = 3 * 1024 * 1024
@@ -28,11 +28,18 @@ export const mediaType = (req: IncomingMessage): string => (req.headers["content
 
 const bodyTypes = ["application/json", "application/yaml"]
 
+/** A parsed text, and what tells of the fields that it has twice. */
+export interface ParsedText<A = unknown> {
+  readonly value: A
+  readonly duplicates: () => ReadonlyArray<string>
+}
+
 /** Parses a JSON or YAML body; 400, which begins with `problem`, if it is neither. */
-export const parseText = (text: string, yaml: boolean, problem?: string): unknown => {
+export const parseText = (text: string, yaml: boolean, problem?: string): ParsedText => {
   try {
-    // A real server's YAML is that of Go's libraries: `y` and `on` are booleans.
-    return yaml ? parse(text, kubernetesYaml) : JSON.parse(text)
+    if (!yaml) return { value: JSON.parse(text), duplicates: () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
+    const { value, duplicates } = parseYaml(text)
+    return { value, duplicates: () => duplicates }
   } catch (cause) {
     const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
     throw badRequest(`${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`)
@@ -40,16 +47,19 @@ export const parseText = (text: string, yaml: boolean, problem?: string): unknow
 }
 
 /** An object body in JSON or YAML, or in protobuf as far as `kubectl` sends that. Empty: `undefined`. */
-export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => {
+export const readText = async (req: IncomingMessage): Promise<ParsedText<JsonObject> | undefined> => {
   const body = await readBody(req)
   const type = mediaType(req)
   if (body.length === 0) return undefined
-  if (type === protobufType) return decodeProtobuf(body)
+  if (type === protobufType) return { value: decodeProtobuf(body), duplicates: () => [] }
   if (type !== "" && !bodyTypes.includes(type)) throw unsupportedMediaType(type, bodyTypes)
-  const value = parseText(body.toString("utf8"), type === "application/yaml")
+  const { value, duplicates } = parseText(body.toString("utf8"), type === "application/yaml")
   if (!isObject(value)) throw badRequest("couldn't get version/kind; json parse error: the body must be an object")
-  return value
+  return { value, duplicates }
 }
+
+/** As {@link readText}, where fields that come twice do not matter. */
+export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => (await readText(req))?.value
 
 export type Representation = "object" | "table" | "metadata"
 

@@ -1,7 +1,7 @@
 import { asObject } from "./json.ts"
 import type { ObjectMeta } from "./kube-object.ts"
 import type { ResourceInfo } from "./resource-info.ts"
-import { type FieldError, invalid, invalidValue, required } from "./status-error.ts"
+import { type FieldError, invalid, invalidValue, required, tooLong } from "./status-error.ts"
 
 // Vowels and look-alikes are left out, as in k8s.io/apimachinery `util/rand`.
 const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
@@ -25,16 +25,17 @@ const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const labelRule = new RegExp(`^${label}$`)
 const subdomainRule = new RegExp(`^${label}(\\.${label})*$`)
 
-const nameProblem = (rule: ResourceInfo["nameRule"], name: string): string | undefined => {
+/** What is wrong with the name of an object, or with a field that holds such a name. */
+export const nameProblem = (rule: ResourceInfo["nameRule"], name: string): string | undefined => {
   switch (rule) {
     case "label":
-      if (name.length > 63) return "must be no more than 63 bytes"
+      if (name.length > 63) return "must be no more than 63 characters"
       return labelRule.test(name)
         ? undefined
         : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an " +
             "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
     case "subdomain":
-      if (name.length > 253) return "must be no more than 253 bytes"
+      if (name.length > 253) return "must be no more than 253 characters"
       return subdomainRule.test(name)
         ? undefined
         : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end " +
@@ -57,12 +58,13 @@ const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "prefix part must be non-empty" : nameProblem("subdomain", prefix)
   return [
     ...(prefixProblem === undefined ? [] : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
-    ...(name === "" ? ["name part must be non-empty"] : name.length > 63 ? ["name part must be no more than 63 bytes"] : []),
+    ...(name === "" ? ["name part must be non-empty"] : name.length > 63 ? ["name part must be no more than 63 characters"] : []),
     ...(qualifiedPart.test(name) ? [] : [qualifiedPartRule])
   ]
 }
 
-const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
+/** What is wrong with the keys of labels or annotations. */
+export const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
   keys.flatMap((key) => qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)))
 
 /** Finalizers without a domain that Kubernetes itself knows. */
@@ -84,7 +86,38 @@ const ownerProblems = (owners: NonNullable<ObjectMeta["ownerReferences"]>): Read
     )
   )
 
-const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
+const labelValuePattern = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
+
+/** What is wrong with labels, or with what selects by them. */
+export const labelErrors = (field: string, labels: unknown): ReadonlyArray<FieldError> => [
+  ...badKeys(field, Object.keys(asObject(labels))),
+  ...Object.values(asObject(labels)).flatMap((value) =>
+    typeof value === "string" && value.length <= 63 && labelValuePattern.test(value)
+      ? []
+      : [
+          invalidValue(
+            field,
+            value,
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
+              "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+              "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+          )
+        ]
+  )
+]
+
+/** Of all annotations of an object together, in bytes. */
+const annotationsLimit = 256 * 1024
+
+/** What is wrong with annotations. Their keys may be in capitals; they are checked as if they were not. */
+export const annotationErrors = (field: string, annotations: unknown): ReadonlyArray<FieldError> => {
+  const entries = Object.entries(asObject(annotations))
+  const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)), 0)
+  return [
+    ...entries.flatMap(([key]) => qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem))),
+    ...(size > annotationsLimit ? [tooLong(field, annotationsLimit)] : [])
+  ]
+}
 
 /** Checks name, labels and annotations; throws 422. */
 export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
@@ -95,27 +128,7 @@ export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
     const problem = nameProblem(info.nameRule, name)
     if (problem !== undefined) errors.push(invalidValue("metadata.name", name, problem))
   }
-  errors.push(...badKeys("metadata.labels", Object.keys(asObject(meta.labels))))
-  for (const value of Object.values(asObject(meta.labels))) {
-    if (typeof value !== "string" || value.length > 63 || !labelValue.test(value)) {
-      errors.push(
-        invalidValue(
-          "metadata.labels",
-          value,
-          "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
-            "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
-            "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-        )
-      )
-    }
-  }
-  for (const value of Object.values(asObject(meta.annotations))) {
-    if (typeof value !== "string") errors.push(invalidValue("metadata.annotations", value, "must be a string"))
-  }
-  // Keys of annotations may be in capitals; they are checked as if they were not.
-  for (const key of Object.keys(asObject(meta.annotations))) {
-    for (const problem of qualifiedNameProblems(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, problem))
-  }
+  errors.push(...labelErrors("metadata.labels", meta.labels), ...annotationErrors("metadata.annotations", meta.annotations))
   errors.push(...finalizerProblems(info, meta.finalizers ?? []), ...ownerProblems(meta.ownerReferences ?? []))
   if (errors.length > 0) throw invalid(info, name, errors)
 }

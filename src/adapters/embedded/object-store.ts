@@ -1,7 +1,9 @@
-import { applyBuiltInDefaults, checkBuiltIn, checkImmutable } from "./built-in-defaults.ts"
+import { checkBuiltIn } from "./built-in-checks.ts"
+import { applyBuiltInDefaults } from "./built-in-defaults.ts"
 import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
+import { checkChange } from "./immutable-fields.ts"
 import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "./json.ts"
 import { type KubeObject, type ObjectMeta, type ResourceRef, type StoreEvent, apiVersionOf, kubeTime } from "./kube-object.ts"
 import type { Change } from "./object-history.ts"
@@ -9,7 +11,7 @@ import { checkMetadata, generatedName, randomUid } from "./object-metadata.ts"
 import { ResourceCatalog } from "./resource-catalog.ts"
 import { type ResourceInfo, hasStatus, storageKey } from "./resource-info.ts"
 import { objectPredicate } from "./selectors.ts"
-import { allocateService } from "./service-allocation.ts"
+import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
 import * as errors from "./status-error.ts"
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceRef, StoreEvent } from "./kube-object.ts"
@@ -195,7 +197,7 @@ export class ObjectStore {
     if (current === undefined) throw errors.notFound(ref, name)
     const draft = structuredClone(current)
     change(draft)
-    return this.#replace(ref, draft, options.subresource, {})
+    return this.#replace(ref, draft, options.subresource, { trusted: true })
   }
 
   /** Returns the object as it was removed, or as it now waits for its finalizers. */
@@ -263,7 +265,7 @@ export class ObjectStore {
     }
   }
 
-  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions): KubeObject {
+  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions & { readonly trusted?: boolean }): KubeObject {
     const info = this.#info(ref)
     const meta = metadataOf(object)
     const name = meta.name ?? ""
@@ -293,10 +295,8 @@ export class ObjectStore {
     if (part === undefined) {
       checkMetadata(info, draft.metadata)
       this.#checkFinalizers(info, draft, current)
-      const wrong = checkImmutable(storageKey(info), draft, current)
-      if (wrong.length > 0) throw errors.invalid(info, name, wrong)
     }
-    this.#admit(info, draft, current, part)
+    this.#admit(info, draft, current, part, options.trusted)
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1
     }
@@ -340,8 +340,8 @@ export class ObjectStore {
     ])
   }
 
-  /** Defaults, pruning and validation of one kind. */
-  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status"): void {
+  /** Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod does. */
+  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
       info.custom.schema.prune(draft)
@@ -350,12 +350,15 @@ export class ObjectStore {
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
       return
     }
-    applyBuiltInDefaults(key, draft)
-    const wrong = [...checkBuiltIn(key, draft)]
-    if (key === storageKey(refs.services) && part === undefined) {
-      wrong.push(...allocateService(draft, before, { services: this.#collection(info).values(), random: this.#random }))
+    if (part === undefined) {
+      const isService = key === storageKey(refs.services)
+      applyBuiltInDefaults(key, draft, before === undefined)
+      if (isService) prepareService(draft, before)
+      const wrong = [...checkBuiltIn(key, draft), ...(before === undefined || trusted ? [] : checkChange(key, draft, before))]
+      if (isService) wrong.push(...checkClusterIps(draft, before))
+      if (isService && wrong.length === 0) wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
+      if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
     }
-    if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
     if (key === storageKey(refs.customResourceDefinitions)) {
       checkDefinition(draft)
       establish(draft, this.#now())

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net"
-import { asNumber, asObject, asObjects, asString, asStrings, isObject, type JsonObject, jsonEqual } from "./json.ts"
+import { asNumber, asObject, asObjects, asString, asStrings, at, type JsonObject, jsonEqual } from "./json.ts"
 import type { KubeObject } from "./kube-object.ts"
-import { duplicateValue, type FieldError, forbiddenField, invalidValue, required, unsupportedValue } from "./status-error.ts"
+import { type FieldError, forbiddenField, invalidValue, unsupportedValue } from "./status-error.ts"
 
 /**
  * Services of every embedded cluster have their cluster IPs in 127.96.0.0/16. Nobody listens there: whoever dials from inside of a cluster is
@@ -22,7 +22,6 @@ export interface Allocated {
   readonly random: () => number
 }
 
-const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
 const familyPolicies = ["PreferDualStack", "RequireDualStack", "SingleStack"]
 /** A Service that only means another name has none of these. */
 const clusterIpFields = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]
@@ -62,26 +61,9 @@ const setDefaults = (spec: JsonObject): void => {
   if (hasClusterIp(spec)) spec["internalTrafficPolicy"] ??= "Cluster"
 }
 
-const portErrors = (spec: JsonObject): ReadonlyArray<FieldError> => {
-  const ports = asObjects(spec["ports"])
-  if (ports.length === 0) return hasClusterIp(spec) && !isHeadless(spec) ? [required("spec.ports")] : []
-  return ports.flatMap((port, index) => {
-    const field = `spec.ports[${index}]`
-    const name = asString(port["name"]) ?? ""
-    const numbers = (["port", "targetPort"] as const).flatMap((part) => {
-      const number = asNumber(port[part])
-      return number === undefined || (number >= 1 && number <= 65_535) ? [] : [invalidValue(`${field}.${part}`, number, "must be between 1 and 65535, inclusive")]
-    })
-    return [
-      ...(name === "" && ports.length > 1 ? [required(`${field}.name`)] : []),
-      ...(name !== "" && ports.findIndex((other) => other["name"] === name) < index ? [duplicateValue(`${field}.name`, name)] : []),
-      ...numbers,
-      ...(isExternal(spec) || isEmpty(port["nodePort"]) ? [] : [forbiddenField(`${field}.nodePort`, `may not be used when \`type\` is '${String(spec["type"])}'`)])
-    ]
-  })
-}
-
-const clusterIpErrors = (spec: JsonObject, old: JsonObject | undefined): ReadonlyArray<FieldError> => {
+/** What is wrong with the addresses that a Service names. */
+export const checkClusterIps = (service: KubeObject, before: KubeObject | undefined): ReadonlyArray<FieldError> => {
+  const spec = asObject(service["spec"])
   const field = "spec.clusterIPs"
   const all = asStrings(spec["clusterIPs"])
   if (!hasClusterIp(spec)) return all.length === 0 ? [] : [forbiddenField(field, "may not be set for ExternalName services")]
@@ -98,8 +80,8 @@ const clusterIpErrors = (spec: JsonObject, old: JsonObject | undefined): Readonl
     return [invalidValue(`${field}[0]`, first, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
   } else if (all.filter(isIPv4).length > 1) return [invalidValue(field, all, "may specify no more than one IP for each IP family")]
   else if (isIPv6(first)) return [invalidValue(`${field}[0]`, all, "IPv6 is not configured on this cluster")]
-  const before = asString(old?.["clusterIP"])
-  return before !== undefined && before !== first ? [invalidValue(`${field}[0]`, all, "may not change once set")] : []
+  const known = asString(at(before, "spec", "clusterIP"))
+  return known !== undefined && known !== first ? [invalidValue(`${field}[0]`, all, "may not change once set")] : []
 }
 
 const setFamilies = (spec: JsonObject): ReadonlyArray<FieldError> => {
@@ -163,26 +145,19 @@ const setNodePorts = (spec: JsonObject, others: ReadonlyArray<JsonObject>, rando
   })
 }
 
-/**
- * Completes a Service in place as a real server with one address family does (k8s.io/kubernetes `pkg/registry/core/service`): cluster IP, families,
- * traffic policies, node ports; and says what is wrong with it. What is allocated is free again when its Service is gone.
- */
-export const allocateService = (service: KubeObject, before: KubeObject | undefined, { random, services }: Allocated): ReadonlyArray<FieldError> => {
-  const { spec } = service
-  if (!isObject(spec)) return [required("spec.ports")]
-  const type = asString(spec["type"]) ?? ""
-  if (!types.includes(type)) return [unsupportedValue("spec.type", type, types)]
-  const old = before === undefined ? undefined : asObject(before["spec"])
-  if (old !== undefined) carryOver(spec, old)
+/** Before it is checked: what a Service keeps of what it had, loses with its type, and gets by default. In place. */
+export const prepareService = (service: KubeObject, before: KubeObject | undefined): void => {
+  const spec = asObject(service["spec"])
+  if (before !== undefined) carryOver(spec, asObject(before["spec"]))
   setDefaults(spec)
-  const name = service.metadata.name ?? ""
-  const wrong = [
-    ...(name.includes(".") ? [invalidValue("metadata.name", name, "must not contain dots")] : []),
-    ...portErrors(spec),
-    ...(type === "ExternalName" && isEmpty(spec["externalName"]) ? [required("spec.externalName")] : []),
-    ...clusterIpErrors(spec, old)
-  ]
-  if (wrong.length > 0) return wrong
+}
+
+/**
+ * Completes a Service that is right otherwise as a real server with one address family does (k8s.io/kubernetes `pkg/registry/core/service`):
+ * families, cluster IP, node ports, in place; and says what cannot be had. What is allocated is free again when its Service is gone.
+ */
+export const allocateService = (service: KubeObject, { random, services }: Allocated): ReadonlyArray<FieldError> => {
+  const spec = asObject(service["spec"])
   const others = [...services].filter(({ metadata }) => metadata.uid !== service.metadata.uid).map((other) => asObject(other["spec"]))
   return [
     ...(hasClusterIp(spec) ? setFamilies(spec) : []),

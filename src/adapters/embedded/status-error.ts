@@ -151,9 +151,21 @@ export const unsupportedValue = (field: string, value: unknown, supported: Reado
   field
 })
 
+export const tooLong = (field: string, limit: number): FieldError => ({
+  reason: "FieldValueTooLong",
+  message: `Too long: may not be more than ${limit} bytes`,
+  field
+})
+
 export const duplicateValue = (field: string, value: unknown): FieldError => ({
   reason: "FieldValueDuplicate",
   message: `Duplicate value: ${JSON.stringify(value)}`,
+  field
+})
+
+export const notFoundValue = (field: string, value: unknown): FieldError => ({
+  reason: "FieldValueNotFound",
+  message: `Not found: ${JSON.stringify(value)}`,
   field
 })
 

@@ -1,5 +1,7 @@
 import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "./json.ts"
+import { objectMetaType } from "./built-in-models.ts"
+import type { FieldType } from "./field-types.ts"
 import { toFieldErrors } from "./schema-errors.ts"
 import type { FieldError } from "./status-error.ts"
 import { validationRules } from "./validation-rules.ts"
@@ -14,6 +16,8 @@ export interface StructuralSchema {
   readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
   /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
   readonly listType: (path: ReadonlyArray<string>) => ListType
+  /** What server-side apply checks an applied configuration against. */
+  readonly fieldType: FieldType
 }
 
 export type ListType =
@@ -202,6 +206,45 @@ const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject |
   return current
 }
 
+const text: FieldType = { _tag: "Text" }
+
+/** Fields by which server-side apply knows an object of the schema; of what the schema leaves open it knows none. */
+const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
+  if (!isObject(schema)) return { _tag: "Any" }
+  switch (schema["type"]) {
+    case "object": {
+      if (schema[preserve] === true) return { _tag: "Any" }
+      const { additionalProperties } = schema
+      if (additionalProperties !== undefined) return { _tag: "Map", item: fieldTypeOf(additionalProperties, false) }
+      const properties = propertiesOf(schema)
+      const meta = isResource || schema[embedded] === true ? { apiVersion: text, kind: text, metadata: objectMetaType } : {}
+      const field = (name: string): FieldType | undefined => {
+        const property = own(properties, name)
+        return own(meta, name) === undefined ? (property === undefined ? undefined : fieldTypeOf(property, false)) : meta[name as keyof typeof meta]
+      }
+      return {
+        _tag: "Struct",
+        name: "",
+        field: (name) => {
+          const type = field(name)
+          return type === undefined ? undefined : { type }
+        }
+      }
+    }
+    case "array":
+      return { _tag: "List", item: fieldTypeOf(schema["items"], false) }
+    case "string":
+      return text
+    case "boolean":
+      return { _tag: "Bool" }
+    case "integer":
+    case "number":
+      return { _tag: "Float" }
+    default:
+      return { _tag: "Any" }
+  }
+}
+
 /** Items that a list of type `set` or `map` has twice. */
 const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArray<FieldError> => {
   if (!isObject(schema)) return []
@@ -238,6 +281,7 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
     }))
   const checkRules = validationRules(root)
   return {
+    fieldType: fieldTypeOf(root, true),
     prune: (object) => {
       const removed: Array<string> = []
       pruneValue(object, root, "", true, removed)

@@ -139,8 +139,8 @@ spec:
     running.cluster.apply(map('{ a: "2" }'))
     expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: "2" })
     // YAML 1.1, as kubectl reads it.
-    running.cluster.apply(map('{ a: yes, b: "yes" }'))
-    expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: true, b: "yes" })
+    expect(() => running.cluster.apply(map('{ a: yes, b: "yes" }'))).toThrow("cannot unmarshal bool into Go struct field ConfigMap.data of type string")
+    expect(() => running.cluster.apply(`${map("{}").slice(0, -1)}, foo: 1 }`)).toThrow('strict decoding error: unknown field "foo"')
     expect(() => running.cluster.apply("apiVersion: v1\nkind: Nothing\nmetadata: { name: x }")).toThrow('no matches for kind "Nothing" in version "v1"')
     expect(() => running.cluster.apply("a: [")).toThrow("error parsing YAML")
   })

@@ -91,7 +91,7 @@ describe("the object store", () => {
   })
 
   it("modify never conflicts, and can change status alone", () => {
-    store.create(pods, { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "default" }, spec: { containers: [{ name: "c" }] } })
+    store.create(pods, { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "default" }, spec: { containers: [{ name: "c", image: "i" }] } })
     const changed = store.modify(pods, "default", "p", (draft) => {
       draft["status"] = { phase: "Running" }
       draft.metadata.labels = { ignored: "yes" }

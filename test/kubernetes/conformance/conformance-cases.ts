@@ -1,4 +1,5 @@
 import { accessCases } from "./access.ts"
+import { builtInKindsCases } from "./built-in-kinds.ts"
 import type { ConformanceCase } from "./context.ts"
 import { customResourcesCases } from "./custom-resources.ts"
 import { deletionCases } from "./deletion.ts"
@@ -20,6 +21,7 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...deletionCases,
   ...patchesCases,
   ...customResourcesCases,
+  ...builtInKindsCases,
   ...accessCases,
   ...refusalCases,
   ...serviceCases,

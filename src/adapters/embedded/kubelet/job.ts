@@ -12,23 +12,6 @@ const podLabels = (job: KubeObject): Record<string, string> => ({
   "job-name": nameOf(job)
 })
 
-/** The selector and the labels that a real API server adds when a Job is created. */
-const complete = (store: ObjectStore, job: KubeObject): void => {
-  const spec = asObject(job["spec"])
-  if (spec["selector"] !== undefined) return
-  const template = asObject(spec["template"])
-  const metadata = asObject(template["metadata"])
-  ifPresent(() =>
-    store.modify(jobs, job.metadata.namespace, nameOf(job), (draft) => {
-      draft["spec"] = {
-        ...spec,
-        selector: { matchLabels: { "batch.kubernetes.io/controller-uid": uidOf(job) } },
-        template: { ...template, metadata: { ...metadata, labels: { ...asObject(metadata["labels"]), ...podLabels(job) } } }
-      }
-    })
-  )
-}
-
 const isFinished = (status: Readonly<Record<string, unknown>>): boolean =>
   asObjects(status["conditions"]).some((c) => (c["type"] === "Complete" || c["type"] === "Failed") && c["status"] === "True")
 
@@ -42,7 +25,6 @@ export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): 
   const status = asObject(job["status"])
   if (job.metadata.deletionTimestamp !== undefined) return undefined
   if (isFinished(status)) return expire(store, job, now)
-  complete(store, job)
 
   const all = ownedPods(store, job)
   const succeeded = all.filter((pod) => podPhase(pod) === "Succeeded").length

@@ -1,0 +1,69 @@
+/** k8s.io/apimachinery `resource.Quantity`. */
+interface Quantity {
+  readonly negative: boolean
+  /** Without its sign, in the smallest unit that there is; what is less is rounded up. */
+  readonly nanos: bigint
+  readonly form: "binary" | "decimal" | "exponent"
+}
+
+const pattern = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([+-]?\d{1,2}))?$/
+
+const decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"]
+const binary = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+
+const nano = 10n ** 9n
+
+const parse = (text: string): Quantity | undefined => {
+  const [, sign, digits, suffix = "", exponent = "0"] = pattern.exec(text.trim()) ?? []
+  if (digits === undefined) return undefined
+  const power = binary.indexOf(suffix)
+  const shift = Number(exponent) + 3 * decimal.indexOf(suffix)
+  const [whole = "", fraction = ""] = digits.split(".")
+  const numerator = BigInt(whole + fraction) * (power > 0 ? nano * 1024n ** BigInt(power) : 10n ** BigInt(Math.max(shift, 0)))
+  const denominator = 10n ** BigInt(fraction.length + (power > 0 ? 0 : Math.max(-shift, 0)))
+  return {
+    negative: sign === "-",
+    nanos: (numerator + denominator - 1n) / denominator,
+    form: power > 0 ? "binary" : /[eE]\S/.test(text) ? "exponent" : "decimal"
+  }
+}
+
+/** Divides as often as nothing remains, at most `limit` times. */
+const divided = (value: bigint, by: bigint, limit: number): readonly [value: bigint, times: number] => {
+  let [rest, times] = [value, 0]
+  while (rest % by === 0n && times < limit) {
+    rest /= by
+    times++
+  }
+  return [rest, times]
+}
+
+/**
+ * A quantity in the form in which a server writes it: the biggest suffix of the kind that was given with which no fraction
+ * remains, `1000m` → `1`, `1024Mi` → `1Gi`. `undefined` for what is no quantity.
+ */
+export const canonicalQuantity = (text: string): string | undefined => {
+  const quantity = parse(text)
+  if (quantity === undefined || quantity.nanos === 0n) return quantity && "0"
+  const { nanos, form } = quantity
+  const sign = quantity.negative ? "-" : ""
+  // Below one Ki, and with a fraction, the decimal suffixes serve also what was given in binary ones.
+  if (form === "binary" && nanos % nano === 0n && nanos >= 1024n * nano) {
+    const [value, power] = divided(nanos / nano, 1024n, binary.length - 1)
+    return `${sign}${value}${binary[power]}`
+  }
+  const [value, power] = divided(nanos, 1000n, form === "exponent" ? 40 : decimal.length - 1)
+  if (form === "exponent") return `${sign}${value}${power === 3 ? "" : `e${3 * power - 9}`}`
+  return `${sign}${value}${decimal[power]}`
+}
+
+const signed = (text: string): bigint => {
+  const { negative, nanos } = parse(text) ?? { negative: false, nanos: 0n }
+  return negative ? -nanos : nanos
+}
+
+/** Negative where `a` is less, 0 where both are the same. */
+export const compareQuantities = (a: string, b: string): number => {
+  const difference = signed(a) - signed(b)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
