@@ -54,10 +54,10 @@ export const watchServingCertificate = (read: Effect.Effect<ServingCertificate, 
     const look = Effect.gen(function* () {
       const found = yield* read
       if (!isSame(found, known)) {
-        const { validTo } = yield* usable(found)
+        const { validToDate } = yield* usable(found)
         known = found
         for (const listener of listeners) listener()
-        yield* logInfo("a renewed serving certificate is served", { until: validTo })
+        yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
       }
       told = undefined
     }).pipe(
