@@ -26,6 +26,7 @@ describeHelm("rights", (helm) => {
 
   it.each([
     ["single", {}],
+    ["role-namespaces", { roleNamespaces: ["default"] }],
     ["primary", { operator: { multiCluster: { enabled: true } } }],
     ["member", { operator: { multiClusterMember: true } }],
     ["member-groups", { operator: { multiClusterMember: true, multiClusterMemberIamGroup: "from-aws", multiClusterMemberAzureGroup: "from-azure" } }],

@@ -19,6 +19,7 @@ import { topology, type TopologyName } from "../../src/app/playground/topology.t
 import { eventually as untilItWorks } from "../support/eventually.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
+import { developers, developersBindings, developersRoles } from "./developers.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
 export const clientUser = "ann"
@@ -62,8 +63,8 @@ export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_
 export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly playground: () => Playground<Cluster>
   readonly cluster: (name: string) => RunningCluster<Cluster>
-  /** Kubeconfig that holds the primary alone, for {@link clientUser}. */
-  readonly kubeconfig: () => string
+  /** Kubeconfig that holds one cluster alone, the primary unless given, for {@link clientUser}, who is one of the {@link developers}. */
+  readonly kubeconfig: (cluster?: string) => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
 }
@@ -95,29 +96,41 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
 
 /** One playground for the tests of the calling `describe`; it is gone, processes and files, when they are done. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
-  useStarted((directory) => startPlayground(settings(options, directory)))
+  useStarted(
+    (directory) => startPlayground(settings(options, directory)),
+    ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
+  )
 
 /**
  * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded machine takes to start
  * three of them.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
-  useStarted((directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }), 900_000)
+  useStarted(
+    (directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }),
+    ({ plane }) => plane.apply(developersBindings),
+    900_000
+  )
 
 const useStarted = <Cluster extends LocalCluster>(
   start: (directory: string) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>,
+  giveDevelopersRights: (cluster: Cluster) => Promise<void>,
   startLimitMs?: number
 ): RealPlayground<Cluster> => {
   let directory = ""
-  const kubeconfig = (): string => join(directory, "client.kubeconfig")
+  const kubeconfigOf = (cluster: string): string => join(directory, `${cluster}-client.kubeconfig`)
   const scope = Effect.runSync(Scope.make())
   let started: Playground<Cluster> | undefined
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "braid-real-"))
     started = await Effect.runPromise(
       start(directory).pipe(
-        Effect.tap(({ primary }) =>
-          primary.cluster.userKubeconfig({ user: clientUser, groups: ["system:masters"], path: kubeconfig() })
+        Effect.tap(({ clusters }) =>
+          Effect.forEach(clusters, ({ cluster, description: { name } }) =>
+            Effect.promise(() => giveDevelopersRights(cluster)).pipe(
+              Effect.andThen(cluster.userKubeconfig({ user: clientUser, groups: [developers], path: kubeconfigOf(name) }))
+            )
+          )
         ),
         Scope.provide(scope),
         Effect.provide(NodeServices.layer)
@@ -136,7 +149,7 @@ const useStarted = <Cluster extends LocalCluster>(
   }
   return {
     playground,
-    kubeconfig,
+    kubeconfig: (cluster = playground().primary.description.name) => kubeconfigOf(cluster),
     cluster: (name) => {
       const found = playground().clusters.find(({ description }) => description.name === name)
       if (found === undefined) throw new Error(`the playground has no cluster ${name}`)

@@ -5,7 +5,7 @@ import type { KubeletError } from "../../../adapters/embedded/kubelet/kubelet.ts
 import type { ServiceEntryError } from "../../../adapters/embedded/kubelet/service-entry.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import type { Playground } from "../local-cluster.ts"
-import { images, operatorNamespace, workloadManifests } from "../manifests.ts"
+import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
 import { PlaygroundError, waitForClusters } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
@@ -45,7 +45,9 @@ export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram)
     [images.demo, demoApp]
   ])
 
-const memberValues = { operator: { port: operatorPort, multiClusterMember: true }, agent: { image: images.agent } }
+/** Of every cluster. A role of the workload's namespace lets developers be tried who may use nothing else. */
+const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
+const memberValues = { ...values, operator: { port: operatorPort, multiClusterMember: true } }
 
 /** Values of the primary; its members must be installed, since it gets their tokens. */
 const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
@@ -63,6 +65,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
       ] as const)
     ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no token: ${message}` })))
     return {
+      ...values,
       operator: {
         port: operatorPort,
         multiCluster: {
@@ -74,8 +77,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
           sessionTtlSecs,
           clusters: Object.fromEntries(clusters)
         }
-      },
-      agent: { image: images.agent }
+      }
     }
   })
 
