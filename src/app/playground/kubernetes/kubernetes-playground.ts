@@ -37,6 +37,8 @@ interface Started {
   readonly cluster: RealCluster
 }
 
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
 /** The images of a node. */
 export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
   new Map([
@@ -47,23 +49,38 @@ export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram)
 
 /** Of every cluster. A role of the workload's namespace lets developers be tried who may use nothing else. */
 const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
-const memberValues = { ...values, operator: { port: operatorPort, multiClusterMember: true } }
+
+/** Who the primary is in a member that knows it by a certificate. */
+export const primaryUser = "primary.mirrord.example"
+/** One member knows the primary by a certificate, others by a token. */
+const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
+
+const memberValues = (member: PlaygroundCluster): object => ({
+  ...values,
+  operator: { port: operatorPort, multiClusterMember: true },
+  ...(knowsByCertificate(member) ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } } : {})
+})
+
+/** By which the primary reaches a member. */
+const credentialValues = ({ cluster, description }: Started): Effect.Effect<object, { readonly message: string }> =>
+  knowsByCertificate(description)
+    ? Effect.tryPromise({ try: () => cluster.plane.credentialsFor(primaryUser, []), catch: (cause) => ({ message: String(cause) }) }).pipe(
+        Effect.map(({ cert, key }) => ({ authType: "mtls", tlsCrt: cert, tlsKey: key }))
+      )
+    : cluster
+        .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
+        .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
 
 /** Values of the primary; its members must be installed, since it gets their tokens. */
 const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
-    const clusters = yield* Effect.forEach(members, ({ cluster, description }) =>
-      Effect.map(cluster.token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs), (token) => [
-        description.name,
-        {
-          authType: "bearerToken",
-          server: cluster.server,
-          caData: Buffer.from(cluster.caPem).toString("base64"),
-          bearerToken: Redacted.value(token)
-        }
+    const clusters = yield* Effect.forEach(members, (member) =>
+      Effect.map(credentialValues(member), (credentials) => [
+        member.description.name,
+        { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
       ] as const)
-    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no token: ${message}` })))
+    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })))
     return {
       ...values,
       operator: {
@@ -114,7 +131,7 @@ export const startKubernetesPlayground = (
       })
     )
     const members = started.filter(({ description }) => !description.isPrimary)
-    yield* Effect.forEach(members, ({ cluster }) => installChart(programs, cluster, memberValues), { concurrency: "unbounded" })
+    yield* Effect.forEach(members, ({ cluster, description }) => installChart(programs, cluster, memberValues(description)), { concurrency: "unbounded" })
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
