@@ -1,8 +1,9 @@
-import { Effect, Redacted, type Scope } from "effect"
+import { Clock, Effect, Redacted, type Scope } from "effect"
 import type { ContainerProgram, ImageRegistry } from "../../../adapters/embedded/kubelet/container-program.ts"
 import { demoApp } from "../../../adapters/embedded/kubelet/demo-app.ts"
 import type { KubeletError } from "../../../adapters/embedded/kubelet/kubelet.ts"
 import type { ServiceEntryError } from "../../../adapters/embedded/kubelet/service-entry.ts"
+import { createAuthority } from "../../../adapters/embedded/pki.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
@@ -71,6 +72,20 @@ const credentialValues = ({ cluster, description }: Started): Effect.Effect<obje
         .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
         .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
 
+/** A serving certificate of the operator's own, which the API server checks. */
+const tlsValues = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const authority = await createAuthority("operators", () => now)
+      const host = `mirrord-operator.${operatorNamespace}.svc`
+      const { certPem, keyPem } = await authority.issue({ commonName: host, sans: [{ type: "dns", value: host }] })
+      return { data: { "tls.crt": certPem, "tls.key": keyPem }, apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) } }
+    },
+    catch: (cause) => new PlaygroundError({ detail: `the operator's certificate cannot be made: ${String(cause)}` })
+  })
+})
+
 /** Values of the primary; its members must be installed, since it gets their tokens. */
 const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
@@ -83,6 +98,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
     ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })))
     return {
       ...values,
+      tls: yield* tlsValues,
       operator: {
         port: operatorPort,
         multiCluster: {
