@@ -27,6 +27,8 @@ export interface KubernetesPlaygroundOptions {
   readonly directory: string
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
+  /** Replicas of the primary's operator; one unless given. */
+  readonly primaryReplicas?: number
   /** What runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Told about each step. */
@@ -101,6 +103,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
       tls: yield* tlsValues,
       operator: {
         port: operatorPort,
+        replicas: options.primaryReplicas ?? 1,
         multiCluster: {
           enabled: true,
           clusterName: primary.description.name,
