@@ -14,7 +14,7 @@ const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */
-const longest = ["simulation/random", "real/management", "real/primary-default", "kubernetes/real-client", "charts/installed", "real/failover"]
+const longest = ["simulation/random", "real/management", "real/primary-default", "kubernetes/real-client", "charts/installed", "real/failover", "kubernetes/failover"]
 
 /** Begins with what takes longest: what is left for the end runs alone, while the other workers have nothing to do. */
 class LongestFirst extends BaseSequencer {

@@ -18,6 +18,7 @@ const networks = {
   "real client, kubernetes": [120, 6],
   "real client, failover": [126, 3],
   "release on kubernetes": [130, 4],
+  "failover on kubernetes": [134, 6],
   "node on kubernetes": [140, 2],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>

@@ -1,15 +1,19 @@
 import { readFileSync } from "node:fs"
+import type { Caller } from "../../src/adapters/embedded/embedded-cluster.ts"
 import { parseRequest } from "../../src/adapters/embedded/request-info.ts"
 import type { LocalCluster } from "../../src/app/playground/local-cluster.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
 
-/** What somebody asked of an API server for resources, since a time (epoch ms). */
-export const auditedCalls = (cluster: LocalCluster, user: string, since = 0): ReadonlyArray<ApiCall> =>
-  cluster.callers().flatMap(({ at, method, path, user: who }) => {
-    if (who !== user || at < since) return []
+/** Those that are for resources. */
+export const resourceCalls = (callers: ReadonlyArray<Caller>): ReadonlyArray<ApiCall> =>
+  callers.flatMap(({ method, path }) => {
     const { access } = parseRequest(method, path)
     return access._tag === "Resource" ? [{ ...access, resource: access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}` }] : []
   })
+
+/** What somebody asked of an API server for resources, since a time (epoch ms). */
+export const auditedCalls = (cluster: LocalCluster, user: string, since = 0): ReadonlyArray<ApiCall> =>
+  resourceCalls(cluster.callers().filter((call) => call.user === user && call.at >= since))
 
 /** Rows of a committed table of calls. */
 export const readTable = (name: string): ReadonlyArray<string> => readFileSync(new URL(`calls/${name}.txt`, import.meta.url), "utf8").trimEnd().split("\n")

@@ -33,6 +33,7 @@ describeHelm("rights", (helm) => {
   it.each([
     ["single", {}],
     ["single-features", { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }],
+    ["role-namespaces", { roleNamespaces: ["default"] }],
     ["primary", { operator: { multiCluster: { enabled: true } } }],
     ["member", { operator: { multiClusterMember: true } }],
     ["member-groups", { operator: { multiClusterMember: true, multiClusterMemberIamGroup: "from-aws", multiClusterMemberAzureGroup: "from-azure" } }],

@@ -39,32 +39,24 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]
 
-/** Rights of developers that the real client does not need for a session here: for its other commands, or for features to come. */
-const notInASession: Readonly<Record<string, string>> = {
+/** Rights of developers that no command of the real client needs here (test/real/client-cases.ts): for other clients, or for features to come. */
+const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordoperators of operator.metalbear.co": "kubectl get mirrordoperators",
-  "get mirrordoperators/ping of operator.metalbear.co": "mirrord diagnose latency",
+  "get mirrordoperators/ping of operator.metalbear.co": "mirrord diagnose latency, where an operator has that feature",
   "create mirrordoperators/certificate of operator.metalbear.co": "clients before ExtendableUserCredentials (operator-api §1.5)",
-  "get events of operator.metalbear.co": "mirrord subscribe, with list and watch",
+  "get events of operator.metalbear.co": "mirrord subscribe, which watches: the published role has all three",
   "list events of operator.metalbear.co": "the same",
-  "watch events of operator.metalbear.co": "the same",
-  "get mirrordclusterprofiles of profiles.mirrord.metalbear.co": "profiles, as all of mirrord's kinds with that name",
-  "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "the same",
-  "get mirrordprofiles of profiles.mirrord.metalbear.co": "the same",
-  "list mirrordprofiles of profiles.mirrord.metalbear.co": "the same",
-  "get copytargets of operator.metalbear.co": "copies of targets, with list, create and proxy",
-  "list copytargets of operator.metalbear.co": "the same",
-  "create copytargets of operator.metalbear.co": "the same",
+  "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
+  "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
+  "get copytargets of operator.metalbear.co": "copies of targets, once they are made",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co": "database branches with values of the client's (operator-api §1.10.1)",
   "get targets of operator.metalbear.co": "mirrord preview",
   "list targets of operator.metalbear.co": "kubectl get targets",
   "get targets/port-locks of operator.metalbear.co": "in the published role; no client is known to ask",
   "list targets/port-locks of operator.metalbear.co": "the same",
-  "get queuesplits of operator.metalbear.co": "mirrord queues status",
-  "list queuesplits of operator.metalbear.co": "the same",
-  "get sessions of operator.metalbear.co": "mirrord session list, stop all (operator-api §1.9)",
-  "list sessions of operator.metalbear.co": "the same",
-  "deletecollection sessions of operator.metalbear.co": "the same"
+  "get queuesplits of operator.metalbear.co": "mirrord queues status of one split",
+  "get sessions of operator.metalbear.co": "kubectl get sessions NAME"
 }
 
 describeHelm("rights and calls", (helm) => {
@@ -88,12 +80,12 @@ describeHelm("rights and calls", (helm) => {
     expect({ missing: [...missing].toSorted(), unused: unused.toSorted() }).toEqual({ missing: [], unused: expected.toSorted() })
   })
 
-  it.each(["mirrord-operator-user", "mirrord-operator-ci"])("of role %s are the real client's, and for what it does beside sessions", async (name) => {
+  it.each(["mirrord-operator-user", "mirrord-operator-ci"])("of role %s are the real client's, but for those that it has no use for here", async (name) => {
     const rights = new Set(grantsOf(await chart.render({}), { _tag: "Role", name }).map(rowOf))
     // A role of the whole cluster holds in any namespace.
     const made = new Set(readTable("users").map((row) => row.replace(/ in any namespace$/, "")))
-    const known = new Set([...made, ...Object.keys(notInASession)])
+    const known = new Set([...made, ...Object.keys(notByTheClient)])
     expect({ missing: [...made].filter((call) => !rights.has(call)), unused: [...rights].filter((right) => !known.has(right)) }).toEqual({ missing: [], unused: [] })
-    expect(Object.keys(notInASession).filter((right) => made.has(right) || !rights.has(right))).toEqual([])
+    expect(Object.keys(notByTheClient).filter((right) => made.has(right) || !rights.has(right))).toEqual([])
   })
 })

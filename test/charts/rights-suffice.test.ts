@@ -18,6 +18,7 @@ import { subnetOf } from "../address-plan.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
 import { Chart, type KubernetesObject } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
+import { unexpectedCalls } from "./unexpected-calls.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { at } from "./json.ts"
 
@@ -67,28 +68,12 @@ const fleetConnected = (kubeconfigPath: string) =>
     yield* Effect.promise(() => untilTrue("the primary connected to every cluster", areConnected))
   }).pipe(Effect.scoped)
 
-/** Calls since a time that are in no table of `calls/`, so that the comparison of rights and calls does not know them. */
-const unknownCalls = ({ clusters, primary }: Playground, since: number): ReadonlyArray<string> =>
-  clusters.flatMap((running) => {
-    const { description } = running
-    const roles = [...(running === primary ? ["primary-management-only"] : []), ...(description.hasWorkload ? ["operator-with-workloads"] : [])]
-    const own = roles.length === 2 ? [...roles, "primary-with-workloads"] : roles
-    const by = (user: string, tables: ReadonlyArray<string>) => outsideOf(tables, auditedCalls(running.cluster, user, since)).map((row) => `${description.name}: ${user}: ${row}`)
-    return [
-      ...by("system:serviceaccount:mirrord:mirrord-operator", own),
-      ...by("system:serviceaccount:mirrord:mirrord-operator-envoy", ["primary-at-a-member"]),
-      ...by(developer, ["users"])
-    ]
-  })
-
-/** What the operators were refused. */
-const refusals = ({ clusters }: Playground, since: number): ReadonlyArray<string> =>
-  clusters.flatMap(({ cluster }) =>
-    cluster
-      .callers()
-      .filter(({ at: time, status, user }) => time >= since && status === 403 && (user.startsWith("system:serviceaccount:mirrord:") || user === developer))
-      .map(({ method, path, user }) => `${cluster.name}: ${user}: ${method} ${path}`)
-  )
+/** What the developer was refused, and what is not in the users' table. */
+const unexpectedOfDeveloper = ({ clusters }: Playground): ReadonlyArray<string> =>
+  clusters.flatMap(({ cluster }) => [
+    ...cluster.callers().filter(({ status, user }) => user === developer && status === 403).map(({ method, path }) => `${cluster.name}: ${method} ${path}`),
+    ...outsideOf(["users"], auditedCalls(cluster, developer)).map((row) => `${cluster.name}: ${row}`)
+  ])
 
 describeHelm("the chart's rights", (helm) => {
   const chart = new Chart(helm)
@@ -113,7 +98,7 @@ describeHelm("the chart's rights", (helm) => {
       const directory = mkdtempSync(join(tmpdir(), "braid-rights-"))
       const steps: Array<readonly [string, boolean, StepDetails | undefined]> = []
       try {
-        const { refused, unknown } = await Effect.runPromise(
+        const unexpected = await Effect.runPromise(
           Effect.gen(function* () {
             const playground = yield* startPlayground({ topology: topology(name, subnet), directory, sessionTtlSecs: 5, remoteSessionTimeoutSecs: 60, progress: () => Effect.void })
             const since = Date.now()
@@ -130,12 +115,12 @@ describeHelm("the chart's rights", (helm) => {
               say: () => Effect.void,
               allOk: () => steps.every(([, ok]) => ok)
             })
-            return { refused: refusals(playground, since), unknown: unknownCalls(playground, since) }
+            return [...unexpectedCalls(playground, { since }), ...unexpectedOfDeveloper(playground)]
           }).pipe(Effect.scoped, Effect.timeout("350 seconds"), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
         )
         expect(steps.filter(([, ok]) => !ok)).toEqual([])
         expect(steps.map(([step]) => step)).toContain("ended")
-        expect({ refused, unknown }).toEqual({ refused: [], unknown: [] })
+        expect(unexpected).toEqual([])
       } finally {
         rmSync(directory, { recursive: true, force: true })
       }

@@ -41,7 +41,7 @@ const testPod = (name: string, args: ReadonlyArray<string>): object => ({
 
 describeKubernetes("a release of the chart, with operators that run", (assets) => {
   describe("and a live session", { timeout: longestMs }, () => {
-    const real = useKubernetesPlayground(assets, { topology: "primary-default", subnet: subnetOf("release on kubernetes"), sessionTtlSecs })
+    const real = useKubernetesPlayground(assets, { topology: "primary-default", subnet: subnetOf("release on kubernetes"), sessionTtlSecs, runsDoctor: true })
     const programs = programsIn(assets)
     const id = sessionId(0x0123_4567_89ab_cdefn)
     const primary = (): RealCluster => real.cluster("cluster-a").cluster
@@ -124,6 +124,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
     })
 
     it("is uninstalled: the hook has ended the session, and no finalizer is left", async () => {
+      real.rightsEnd("cluster-a")
       await helm(primary(), "uninstall", releaseName, "--timeout", "10m")
       for (const kind of [mirrordMultiClusterSessions, mirrordClusterSessions]) {
         expect((await Effect.runPromise(primary().api.list(kind))).items, kind.plural).toEqual([])
@@ -143,6 +144,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
 
     it("is uninstalled from a member too, which then has no session either", async () => {
       const { cluster } = real.cluster("cluster-b")
+      real.rightsEnd("cluster-b")
       await helm(cluster, "uninstall", releaseName, "--timeout", "10m")
       expect((await Effect.runPromise(cluster.api.list(mirrordClusterSessions))).items).toEqual([])
     })

@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import WebSocket from "ws"
-import { stringify } from "yaml"
 import { startingReason } from "../../src/domain/session/child-observation.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { clientMessage, type ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { type ApiAnswer, type ApiClient, apiClient } from "./api-client.ts"
+import { developers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { subnetOf } from "../address-plan.ts"
 import { describeReal, request, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
@@ -21,28 +21,6 @@ const connectPath = (target = "deployment.myapp"): string =>
 
 const newSessionId = (): string => randomBytes(8).readBigUInt64BE().toString()
 const parentOf = (id: string): string => `mc-${BigInt(id).toString(16).padStart(16, "0")}`
-
-/** What a user of the client may do (the published chart's user role), and nothing that a primary may. */
-const userRole = [
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRole",
-    metadata: { name: "test-operator-user" },
-    rules: [
-      { apiGroups: ["operator.metalbear.co"], resources: ["targets", "mirrordoperators"], verbs: ["get", "list", "proxy"] },
-      { apiGroups: ["operator.metalbear.co"], resources: ["mirrordclusteroperatorusercredentials"], verbs: ["create"] }
-    ]
-  },
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "test-operator-user" },
-    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "developers" }],
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "test-operator-user" }
-  }
-]
-  .map((object) => stringify(object))
-  .join("---\n")
 
 /** One open connection, read message by message. */
 const conversation = (socket: WebSocket) => {
@@ -80,8 +58,7 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     const member = real.cluster("cluster-b")
     const path = (name: string): string => join(real.home("kubeconfig"), name)
     const files = { ann: path("ann"), bob: path("bob"), bobAtMember: path("bob") }
-    for (const { cluster } of [primary, member]) cluster.apply(userRole)
-    const groups = ["developers"]
+    const groups = [developers]
     await Effect.runPromise(primary.cluster.userKubeconfig({ user: "ann-2", groups, path: files.ann }))
     await Effect.runPromise(primary.cluster.userKubeconfig({ user: "bob", groups, path: files.bob }))
     await Effect.runPromise(member.cluster.userKubeconfig({ user: "bob", groups, path: files.bobAtMember }))

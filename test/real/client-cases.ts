@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
-import { auditedCalls, outsideOf } from "../charts/audited-calls.ts"
+import { tableOf } from "../charts/api-call.ts"
+import { auditedCalls, outsideOf, readTable } from "../charts/audited-calls.ts"
+import { namespaceDevelopers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   type AnyRealPlayground,
@@ -55,11 +58,11 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
   describeReal(`the real client, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
     const real = use()
     const commands: Array<RunningCommand> = []
-    const start = (args: ReadonlyArray<string>, home: string, deadlineMs?: number): RunningCommand =>
-      runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), ...(deadlineMs === undefined ? {} : { deadlineMs }) })
+    const start = (args: ReadonlyArray<string>, home: string, deadlineMs?: number, kubeconfig = real.kubeconfig()): RunningCommand =>
+      runClient({ file: mirrord, args, home, kubeconfig, ...(deadlineMs === undefined ? {} : { deadlineMs }) })
     /** A command that ends with the test at the latest. */
-    const run = (args: ReadonlyArray<string>, home = real.home("test")): RunningCommand => {
-      const command = start(args, home)
+    const run = (args: ReadonlyArray<string>, home = real.home("test"), kubeconfig = real.kubeconfig()): RunningCommand => {
+      const command = start(args, home, undefined, kubeconfig)
       commands.push(command)
       return command
     }
@@ -243,6 +246,68 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
       expect(written).not.toContain("attempting to reconnect")
     })
 
+    it("diagnose latency measures the way to an agent", async () => {
+      const latency = run(["diagnose", "latency"])
+      expect(await latency.ended(30_000), latency.stderr()).toBe(0)
+    })
+
+    it.each([
+      ["queues status", ["queues", "status"], 0, ""],
+      ["subscribe", ["subscribe", "--key", "none"], 1, "The operator does not"],
+      ["exec with a copy of the target", ["exec", ...target, "-f", { feature: { copy_target: true } }, "--", "env"], 1, "does not serve POST"],
+      ["exec with a profile that does not exist", ["exec", ...target, "-f", { profile: "none" }, "--", "env"], 1, "profile was not found"],
+      ["exec with a namespace's profile that does not exist", ["exec", ...target, "-f", { profile: "default/none" }, "--", "env"], 1, "profile was not found"]
+    ])("%s does what it can without that feature, and no right is missing", async (_what, args, code, text) => {
+      const home = real.home("feature")
+      const config = join(home, "mirrord.json")
+      const command = run(args.map((arg) => {
+        if (typeof arg === "string") return arg
+        writeFileSync(config, JSON.stringify(arg))
+        return config
+      }), home)
+      expect(await command.ended(20_000), command.stderr()).toBe(code)
+      // The client breaks lines where it likes.
+      expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
+    })
+
+    it("session list shows sessions; operator session stop ends the one with an id, and all", async () => {
+      const apps: Array<RunningCommand> = []
+      const ids: Array<string> = []
+      for (const _ of ["one", "another"]) {
+        const known = parentNames(real.playground())
+        const home = real.home("stopped")
+        apps.push(run(["exec", ...target, "--", layerApp, "--mirror", "7000"], home))
+        ids.push((await readySession(real, known)).metadata.name.replace("mc-", ""))
+        await apps.at(-1)?.waitForEvent("subscribed")
+      }
+      const list = run(["session", "list"])
+      expect(await list.ended(10_000), list.stderr()).toBe(0)
+      for (const id of ids) expect(list.stdout()).toContain(` ${id.replace(/^0+/, "").toUpperCase()} `)
+      for (const [index, which] of [["--id", ids[0] ?? ""], ["--all"]].entries()) {
+        const stop = run(["operator", "session", "stop", ...which])
+        expect(await stop.ended(10_000), stop.stderr()).toBe(0)
+        // layer-app ends with 3 when its session is lost.
+        expect(await apps[index]?.ended(60_000)).toBe(3)
+        if (index === 0) expect(apps[1]?.events().map(({ event }) => event)).not.toContain("closed")
+      }
+    })
+
+    it("a developer of one namespace has a session there, and is refused one anywhere else", async () => {
+      const user = "bea"
+      const path = join(real.home("namespace"), "kubeconfig")
+      const { cluster } = real.playground().primary
+      await Effect.runPromise(cluster.userKubeconfig({ user, groups: [namespaceDevelopers], path }))
+      const env = run(["exec", ...target, "--", "env"], undefined, path)
+      expect(await env.ended(20_000), env.stderr()).toBe(0)
+      expect(env.stdout()).toContain("CLUSTER=cluster-a")
+      expect(outsideOf(["users"], auditedCalls(cluster, user))).toEqual([])
+      const refused = () => cluster.callers().filter((call) => call.user === user && call.status === 403).map((call) => call.path)
+      expect(refused()).toEqual([])
+      const elsewhere = run(["exec", ...target, "--target-namespace", "kube-system", "--", "env"], undefined, path)
+      expect(await elsewhere.ended(20_000)).toBe(1)
+      expect(refused()).toEqual([expect.stringContaining("/namespaces/kube-system/targets/")])
+    })
+
     it("after the TTL nothing but failed parents is left, and no member has ever seen the user", async () => {
       pings.command?.stop()
       await nothingLeft(real)
@@ -251,10 +316,10 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
       expect(users.user).toBe("ann")
     })
 
-    it("the client has made the calls that the users' roles are for, and no others", () => {
-      const calls = auditedCalls(real.playground().primary.cluster, clientUser).filter(({ group }) => group.endsWith("metalbear.co"))
-      expect(calls.length).toBeGreaterThan(0)
+    it("the client has made the calls that the users' roles are for, and no others, and was refused none", () => {
+      const { cluster } = real.playground().primary
+      expect(cluster.callers().filter(({ status, user }) => user === clientUser && status === 403)).toEqual([])
       // A row that is missing belongs into test/charts/calls/users.txt, and what it stands for into the chart's roles.
-      expect(outsideOf(["users"], calls)).toEqual([])
+      expect(tableOf(auditedCalls(cluster, clientUser)).trimEnd().split("\n")).toEqual(readTable("users"))
     })
   }, { timeout: longestMs })

@@ -7,7 +7,7 @@ import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
-import { afterAll, beforeAll, describe, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { ContainerProgram } from "../../src/adapters/embedded/kubelet/container-program.ts"
 import type { EmbeddedCluster } from "../../src/adapters/embedded/embedded-cluster.ts"
 import { startKubernetesPlayground } from "../../src/app/playground/kubernetes/kubernetes-playground.ts"
@@ -16,9 +16,11 @@ import { programsIn } from "../../src/app/playground/kubernetes/programs.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../src/app/playground/local-cluster.ts"
 import { startPlayground } from "../../src/app/playground/playground.ts"
 import { topology, type TopologyName } from "../../src/app/playground/topology.ts"
+import { unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
+import { developers, developersBindings, developersRoles } from "./developers.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
 export const clientUser = "ann"
@@ -62,10 +64,12 @@ export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_
 export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly playground: () => Playground<Cluster>
   readonly cluster: (name: string) => RunningCluster<Cluster>
-  /** Kubeconfig that holds the primary alone, for {@link clientUser}. */
-  readonly kubeconfig: () => string
+  /** Kubeconfig that holds one cluster alone, the primary unless given, for {@link clientUser}, who is one of the {@link developers}. */
+  readonly kubeconfig: (cluster?: string) => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
+  /** From now on the operators may be refused what they ask of a cluster: somebody takes their rights away. */
+  readonly rightsEnd: (cluster: string) => void
 }
 
 /** Embedded clusters or real ones. */
@@ -81,6 +85,8 @@ export interface RealPlaygroundOptions {
   readonly primaryReplicas?: number
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
+  /** Whether `helm test` runs. */
+  readonly runsDoctor?: boolean
 }
 
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
@@ -95,29 +101,46 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
 
 /** One playground for the tests of the calling `describe`; it is gone, processes and files, when they are done. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
-  useStarted((directory) => startPlayground(settings(options, directory)))
+  useStarted(options, {
+    start: (directory) => startPlayground(settings(options, directory)),
+    giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
+  })
 
 /**
  * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded machine takes to start
  * three of them.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
-  useStarted((directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }), 900_000)
+  useStarted(options, {
+    start: (directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }),
+    giveDevelopersRights: ({ plane }) => plane.apply(developersBindings),
+    startLimitMs: 900_000
+  })
+
+interface Start<Cluster extends LocalCluster> {
+  readonly start: (directory: string) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>
+  readonly giveDevelopersRights: (cluster: Cluster) => Promise<void>
+  readonly startLimitMs?: number
+}
 
 const useStarted = <Cluster extends LocalCluster>(
-  start: (directory: string) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>,
-  startLimitMs?: number
+  { runsDoctor = false }: RealPlaygroundOptions,
+  { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
-  const kubeconfig = (): string => join(directory, "client.kubeconfig")
+  const kubeconfigOf = (cluster: string): string => join(directory, `${cluster}-client.kubeconfig`)
   const scope = Effect.runSync(Scope.make())
   let started: Playground<Cluster> | undefined
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "braid-real-"))
     started = await Effect.runPromise(
       start(directory).pipe(
-        Effect.tap(({ primary }) =>
-          primary.cluster.userKubeconfig({ user: clientUser, groups: ["system:masters"], path: kubeconfig() })
+        Effect.tap(({ clusters }) =>
+          Effect.forEach(clusters, ({ cluster, description: { name } }) =>
+            Effect.promise(() => giveDevelopersRights(cluster)).pipe(
+              Effect.andThen(cluster.userKubeconfig({ user: clientUser, groups: [developers], path: kubeconfigOf(name) }))
+            )
+          )
         ),
         Scope.provide(scope),
         Effect.provide(NodeServices.layer)
@@ -125,10 +148,14 @@ const useStarted = <Cluster extends LocalCluster>(
     )
   }, startLimitMs)
   const homes: Array<string> = []
+  const rightsEnded = new Map<string, number>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
+    const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
+    // Whatever the tests were about: operators have the rights that they need, and the tables of test/charts/calls say which.
+    expect(unexpected).toEqual([])
   })
   const playground = (): Playground<Cluster> => {
     if (started === undefined) throw new Error("the playground has not been started")
@@ -136,7 +163,7 @@ const useStarted = <Cluster extends LocalCluster>(
   }
   return {
     playground,
-    kubeconfig,
+    kubeconfig: (cluster = playground().primary.description.name) => kubeconfigOf(cluster),
     cluster: (name) => {
       const found = playground().clusters.find(({ description }) => description.name === name)
       if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
@@ -146,7 +173,8 @@ const useStarted = <Cluster extends LocalCluster>(
       const home = mkdtempSync(join(directory, `home-${name}-`))
       homes.push(home)
       return home
-    }
+    },
+    rightsEnd: (cluster) => void rightsEnded.set(cluster, Date.now())
   }
 }
 

@@ -80,7 +80,7 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
 
   it("serves environment, files, names and outgoing connections of one cluster to a direct client", async () => {
     const member = real.cluster("cluster-b")
-    const running = session("single", member.cluster.kubeconfigPath)
+    const running = session("single", real.kubeconfig("cluster-b"))
     const child = await until("a session of the user's own", () =>
       children(member).find(({ spec }) => (spec.multiClusterParentName ?? undefined) === undefined)
     )
@@ -90,7 +90,7 @@ describeReal("operators with the real agent, targetless", ["mirrord", "agent", "
       file: mirrord,
       args: ["operator", "session", "stop", "--id", child.metadata.name],
       home: real.home("stop"),
-      kubeconfig: member.cluster.kubeconfigPath
+      kubeconfig: real.kubeconfig("cluster-b")
     })
     commands.push(stop)
     expect(await stop.ended(10_000), stop.stderr()).toBe(0)

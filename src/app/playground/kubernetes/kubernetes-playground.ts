@@ -1,11 +1,12 @@
-import { Effect, Redacted, type Scope } from "effect"
+import { Clock, Effect, Redacted, type Scope } from "effect"
 import type { ContainerProgram, ImageRegistry } from "../../../adapters/embedded/kubelet/container-program.ts"
 import { demoApp } from "../../../adapters/embedded/kubelet/demo-app.ts"
 import type { KubeletError } from "../../../adapters/embedded/kubelet/kubelet.ts"
 import type { ServiceEntryError } from "../../../adapters/embedded/kubelet/service-entry.ts"
+import { createAuthority } from "../../../adapters/embedded/pki.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import type { Playground } from "../local-cluster.ts"
-import { images, operatorNamespace, workloadManifests } from "../manifests.ts"
+import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
 import { PlaygroundError, waitForClusters } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
@@ -26,6 +27,8 @@ export interface KubernetesPlaygroundOptions {
   readonly directory: string
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
+  /** Replicas of the primary's operator; one unless given. */
+  readonly primaryReplicas?: number
   /** What runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Told about each step. */
@@ -37,6 +40,8 @@ interface Started {
   readonly cluster: RealCluster
 }
 
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
 /** The images of a node. */
 export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
   new Map([
@@ -45,26 +50,60 @@ export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram)
     [images.demo, demoApp]
   ])
 
-const memberValues = { operator: { port: operatorPort, multiClusterMember: true }, agent: { image: images.agent } }
+/** Of every cluster. A role of the workload's namespace lets developers be tried who may use nothing else. */
+const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
+
+/** Who the primary is in a member that knows it by a certificate. */
+export const primaryUser = "primary.mirrord.example"
+/** One member knows the primary by a certificate, others by a token. */
+const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
+
+const memberValues = (member: PlaygroundCluster): object => ({
+  ...values,
+  operator: { port: operatorPort, multiClusterMember: true },
+  ...(knowsByCertificate(member) ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } } : {})
+})
+
+/** By which the primary reaches a member. */
+const credentialValues = ({ cluster, description }: Started): Effect.Effect<object, { readonly message: string }> =>
+  knowsByCertificate(description)
+    ? Effect.tryPromise({ try: () => cluster.plane.credentialsFor(primaryUser, []), catch: (cause) => ({ message: String(cause) }) }).pipe(
+        Effect.map(({ cert, key }) => ({ authType: "mtls", tlsCrt: cert, tlsKey: key }))
+      )
+    : cluster
+        .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
+        .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
+
+/** A serving certificate of the operator's own, which the API server checks. */
+const tlsValues = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const authority = await createAuthority("operators", () => now)
+      const host = `mirrord-operator.${operatorNamespace}.svc`
+      const { certPem, keyPem } = await authority.issue({ commonName: host, sans: [{ type: "dns", value: host }] })
+      return { data: { "tls.crt": certPem, "tls.key": keyPem }, apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) } }
+    },
+    catch: (cause) => new PlaygroundError({ detail: `the operator's certificate cannot be made: ${String(cause)}` })
+  })
+})
 
 /** Values of the primary; its members must be installed, since it gets their tokens. */
 const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
-    const clusters = yield* Effect.forEach(members, ({ cluster, description }) =>
-      Effect.map(cluster.token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs), (token) => [
-        description.name,
-        {
-          authType: "bearerToken",
-          server: cluster.server,
-          caData: Buffer.from(cluster.caPem).toString("base64"),
-          bearerToken: Redacted.value(token)
-        }
+    const clusters = yield* Effect.forEach(members, (member) =>
+      Effect.map(credentialValues(member), (credentials) => [
+        member.description.name,
+        { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
       ] as const)
-    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no token: ${message}` })))
+    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })))
     return {
+      ...values,
+      tls: yield* tlsValues,
       operator: {
         port: operatorPort,
+        replicas: options.primaryReplicas ?? 1,
         multiCluster: {
           enabled: true,
           clusterName: primary.description.name,
@@ -74,8 +113,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
           sessionTtlSecs,
           clusters: Object.fromEntries(clusters)
         }
-      },
-      agent: { image: images.agent }
+      }
     }
   })
 
@@ -112,7 +150,7 @@ export const startKubernetesPlayground = (
       })
     )
     const members = started.filter(({ description }) => !description.isPrimary)
-    yield* Effect.forEach(members, ({ cluster }) => installChart(programs, cluster, memberValues), { concurrency: "unbounded" })
+    yield* Effect.forEach(members, ({ cluster, description }) => installChart(programs, cluster, memberValues(description)), { concurrency: "unbounded" })
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))

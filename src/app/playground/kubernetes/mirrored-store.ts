@@ -40,6 +40,7 @@ const builtIn: ReadonlyArray<Kind> = [
   kind("Job", jobs),
   kind("Deployment", deployments),
   kind("Node", nodes, "Cluster"),
+  kind("Lease", { group: "coordination.k8s.io", version: "v1", resource: "leases" }),
   kind("APIService", { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }, "Cluster")
 ]
 /** What comes with an installation. */

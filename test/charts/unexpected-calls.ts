@@ -1,0 +1,43 @@
+import { primaryUser } from "../../src/app/playground/kubernetes/kubernetes-playground.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../../src/app/playground/local-cluster.ts"
+import { outsideOf, resourceCalls } from "./audited-calls.ts"
+
+const accounts = "system:serviceaccount:mirrord:"
+const operator = `${accounts}mirrord-operator`
+
+/** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
+const tablesOf = ({ primary }: AnyPlayground, running: AnyRunningCluster, runsDoctor: boolean): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const roles = [...(running.description === primary.description ? ["primary-management-only"] : []), ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])]
+  // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
+  const doctor = runsDoctor ? ["doctor"] : []
+  return {
+    [operator]: [...roles, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
+    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
+    [primaryUser]: ["primary-at-a-member", ...doctor],
+    [`${accounts}mirrord-hooks`]: ["hooks"]
+  }
+}
+
+export interface UnexpectedCallsOptions {
+  /** Epoch ms; all from the beginning unless given. */
+  readonly since?: number
+  /** Epoch ms by the name of a cluster, where somebody then took the operators' rights away. */
+  readonly until?: ReadonlyMap<string, number>
+  /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
+  readonly runsDoctor?: boolean
+}
+
+/** What operators were refused, and what they called that is in no table of `calls/`, so that nobody knows whether the chart gives the right. */
+export const unexpectedCalls = (playground: AnyPlayground, { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}): ReadonlyArray<string> =>
+  playground.clusters.flatMap((running) => {
+    const { cluster, description } = running
+    const calls = cluster.callers().filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
+    return Object.entries(tablesOf(playground, running, runsDoctor)).flatMap(([user, tables]) => {
+      const own = calls.filter((call) => call.user === user)
+      return [
+        ...(user === operator && own.length === 0 ? ["has called nothing"] : []),
+        ...own.filter(({ status }) => status === 403).map(({ method, path }) => `was refused ${method} ${path}`),
+        ...outsideOf(tables, resourceCalls(own)).map((row) => `is in no table: ${row}`)
+      ].map((text) => `${description.name}: ${user} ${text}`)
+    })
+  })

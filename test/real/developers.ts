@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs"
+import { stringify } from "yaml"
+import { workloadNamespace } from "../../src/app/playground/manifests.ts"
+
+/** The group of every client here; it may do what the chart's role for developers lets it do, and nothing else. */
+export const developers = "developers"
+/** A group that may use only the workload's namespace (`roleNamespaces` of the chart). */
+export const namespaceDevelopers = "namespace-developers"
+
+const group = "rbac.authorization.k8s.io"
+
+const binding = (kind: "Role" | "ClusterRole", role: string, subject: string): object => ({
+  apiVersion: `${group}/v1`,
+  kind: `${kind}Binding`,
+  metadata: { name: subject, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
+  roleRef: { apiGroup: group, kind, name: role },
+  subjects: [{ apiGroup: group, kind: "Group", name: subject }]
+})
+
+/** Binds both groups to roles of the chart. */
+export const developersBindings = [
+  binding("ClusterRole", "mirrord-operator-user", developers),
+  binding("ClusterRole", "mirrord-operator-user-basic", namespaceDevelopers),
+  binding("Role", "mirrord-operator-user", namespaceDevelopers)
+]
+  .map((object) => stringify(object))
+  .join("---\n")
+
+/** A role as the snapshot of the chart's rights has it, which rbac.test.ts compares with what helm renders. */
+const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
+  const place = kind === "Role" ? `${workloadNamespace}/` : ""
+  const roles = readFileSync(new URL("../charts/rbac/role-namespaces.txt", import.meta.url), "utf8").trimEnd().split("\n\n")
+  const [, , ...rules] = roles.find((text) => text.startsWith(`${kind} ${place}${name}\n`))?.split("\n") ?? []
+  if (rules.length === 0) throw new Error(`the chart has no ${kind} ${name}`)
+  return {
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata: { name, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
+    rules: rules.map((line) => {
+      const [apiGroups, resources, verbs] = line.trim().split(": ").map((list) => list.split(", "))
+      return { apiGroups, resources, verbs }
+    })
+  }
+}
+
+/** The chart's roles for developers, for clusters where the chart is not installed. */
+export const developersRoles = [
+  rendered("ClusterRole", "mirrord-operator-user"),
+  rendered("ClusterRole", "mirrord-operator-user-basic"),
+  rendered("Role", "mirrord-operator-user")
+]
+  .map((object) => stringify(object))
+  .join("---\n")
