@@ -48,7 +48,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
   "kubernetes/control-plane.ts": { clock: "when a token ends" },
   "real/client-cases.ts": { timer: "a connection on which nothing comes" },
-  "real/failover.test.ts": { clock: "from when on an audit log is read" },
+  "real/failover-cases.ts": { clock: "from when on an audit log is read" },
   "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },
   "support/changed-api-server.ts": { clock: "when certificates end" },
   "support/effect-it.ts": { "hasty virtual time": "the helper" },
