@@ -21,6 +21,7 @@ const comma = 0x2c
 const colon = 0x3a
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
+const isSpace = (code: number): boolean => code <= 0x20 && (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)
 const mixed = (hash: number, code: number): number => ((hash << 5) - hash + code) | 0
 const slotOf = (hash: number): number => (hash ^ (hash >>> 15)) & (most - 1)
 const empty = Buffer.alloc(0)
@@ -64,13 +65,16 @@ export class InterningJsonParser {
   }
 
   #skipSpace(): void {
-    for (let code = this.#json[this.#at]; code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; code = this.#json[++this.#at]);
+    const json = this.#json
+    for (let code = json[this.#at]; code !== undefined && isSpace(code); code = json[++this.#at]);
   }
 
   /** Whether this comes next; then it is behind. */
   #takes(code: number): boolean {
-    this.#skipSpace()
-    if (this.#json[this.#at] !== code) return false
+    if (this.#json[this.#at] !== code) {
+      this.#skipSpace()
+      if (this.#json[this.#at] !== code) return false
+    }
     this.#at++
     return true
   }
@@ -106,8 +110,8 @@ export class InterningJsonParser {
       const value = key === part ? this.#parseOnPath(path, index + 1) : this.#parseValue(depth)
       if (key === "__proto__") Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
       else object[key] = value
-      if (this.#takes(closeBrace)) return object
-      if (!this.#takes(comma)) return this.#fail()
+      if (this.#takes(comma)) continue
+      return this.#takes(closeBrace) ? object : this.#fail()
     }
   }
 
@@ -118,8 +122,8 @@ export class InterningJsonParser {
     for (;;) {
       this.#skipSpace()
       array.push(path[index] === every ? this.#parseOnPath(path, index + 1) : this.#parseValue(depth))
-      if (this.#takes(closeBracket)) return array
-      if (!this.#takes(comma)) return this.#fail()
+      if (this.#takes(comma)) continue
+      return this.#takes(closeBracket) ? array : this.#fail()
     }
   }
 
@@ -143,7 +147,7 @@ export class InterningJsonParser {
     for (let code = json[end]; code !== undefined && end < limit; code = json[++end]) {
       hash = mixed(hash, code)
       if (code === quote) {
-        for (code = json[++end]; code !== undefined && code !== quote; code = json[++end]) {
+        for (code = json[++end]; code !== undefined && code !== quote && end < limit; code = json[++end]) {
           hash = mixed(hash, code)
           if (code === backslash) end++
         }
@@ -166,20 +170,18 @@ export class InterningJsonParser {
     const json = this.#json
     const start = this.#at
     let hash = 0
-    let isPlain = true
     let end = start + 1
     let code = json[end]
     for (; code !== undefined && code !== quote; code = json[++end]) {
       hash = mixed(hash, code)
       if (code === backslash) end++
-      if (code === backslash || code < 0x20 || code >= 0x80) isPlain = false
     }
     if (code === undefined) return this.#fail()
     end++
     const slot = slotOf(hash)
     this.#at = end
     if (this.#isKnown(slot, start, end)) return this.#values[slot] as string
-    const value = isPlain ? json.toString("latin1", start + 1, end - 1) : (this.#parseNatively(start) as string)
+    const value = this.#isPlain(start + 1, end - 1) ? json.toString("latin1", start + 1, end - 1) : (this.#parseNatively(start) as string)
     if (end - start <= longestString) this.#met(slot, hash, start, value)
     return value
   }
@@ -222,6 +224,16 @@ export class InterningJsonParser {
       else if (code === comma && level === 0) return end
     }
     return this.#fail()
+  }
+
+  /** Whether these bytes, of a string, are its characters. */
+  #isPlain(start: number, end: number): boolean {
+    const json = this.#json
+    for (let at = start; at < end; at++) {
+      const code = json[at] ?? 0
+      if (code === backslash || code < 0x20 || code >= 0x80) return false
+    }
+    return true
   }
 
   /** Whether what is remembered there is written like this. */
