@@ -11,10 +11,10 @@ const parser = () => {
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 type JsonObject = { readonly [key: string]: Json }
 
-const keys = ["metadata", "managedFields", "items", "object", "a", "1", "__proto__", "constructor", 'x","managedFields":[', '"', "é\u2028", ""]
-/** No backslash in keys: V8 13.6 (Node 24) takes `"` for `\` once an object of the same keys before it had a `\` there. */
+const keys = ["metadata", "managedFields", "items", "object", "a", "1", "__proto__", "constructor", 'x","managedFields":[', "é\u2028", ""]
+/** No key is a single escape: once it has met `\`, `JSON.parse` of Node 24 and 26 takes others for it (nodejs/node#63785). */
 const key = fc.oneof(fc.constantFrom(...keys), fc.string({ maxLength: 6 }).filter((name) => !name.includes("\\")))
-const text = fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom(...keys, "\\", '{"metadata":{"managedFields":[1]}}', '\\"managedFields\\":[', "long enough", "long enouhg", "x".repeat(129)))
+const text = fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom(...keys, "\\", '"', '{"metadata":{"managedFields":[1]}}', '\\"managedFields\\":[', "long enough", "long enouhg", "x".repeat(129)))
 const leaf: fc.Arbitrary<Json> = fc.oneof(text, fc.integer(), fc.double({ noDefaultInfinity: true, noNaN: true }), fc.boolean(), fc.constantFrom(null, 0, 1, 0.5))
 /** Names that matter at every place, so that they come where they mean something and where not; few of all, so that much is equal or nearly. */
 const { json } = fc.letrec<{ json: Json }>((tie) => ({
