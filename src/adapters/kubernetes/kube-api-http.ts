@@ -4,9 +4,11 @@ import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import { Agent, type Dispatcher } from "undici"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
-import { byteLines } from "./byte-lines.ts"
-import { SharedParts } from "./shared-parts.ts"
-import { withoutManagedFields } from "./without-managed-fields.ts"
+import { InterningJsonParser } from "./interning-json-parser.ts"
+import { wholeLines } from "./whole-lines.ts"
+
+/** One for all clusters: members of one fleet hold much the same. */
+const parser = new InterningJsonParser()
 
 /** How long a server may be silent. */
 export interface KubeApiTimes {
@@ -202,9 +204,7 @@ export const makeKubeApi = (
         : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
 
     const json = (value: object) => ({ type: "application/json", value })
-    const parts = new SharedParts()
-    const parseSlim = (json: Buffer, holds: "list" | "event"): unknown => parts.share(JSON.parse(withoutManagedFields(json, holds)))
-    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parseSlim(Buffer.from(await body.arrayBuffer()), "list")
+    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parser.parse(Buffer.from(await body.arrayBuffer()), "list")
 
     return {
       cluster,
@@ -227,8 +227,7 @@ export const makeKubeApi = (
         const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(watchSeconds), resourceVersion })
         const path = `${pathOf(ref, selection?.namespace)}${query}`
         const operation = `WATCH ${path}`
-        const toEvent = (line: Buffer): WatchEvent => {
-          const value = parseSlim(line, "event")
+        const toEvent = (value: unknown): WatchEvent => {
           const event = isRecord(value) ? value : {}
           const changed = event["object"]
           if (event["type"] === "ERROR") {
@@ -246,10 +245,10 @@ export const makeKubeApi = (
         const events = async function* (signal: AbortSignal): AsyncGenerator<readonly [WatchEvent, ...ReadonlyArray<WatchEvent>]> {
           const response = await send("GET", path, signal, undefined, watchTimeout)
           if (response.statusCode >= 300) throw await refused(operation, response)
-          for await (const lines of byteLines(response.body)) {
+          for await (const lines of wholeLines(response.body)) {
             const events: Array<WatchEvent> = []
             try {
-              for (const line of lines) events.push(toEvent(line))
+              parser.parseEach(lines, "event", (value) => events.push(toEvent(value)))
             } finally {
               // Also those before one that ends the watch.
               const [first, ...others] = events
