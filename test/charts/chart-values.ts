@@ -20,6 +20,8 @@ export const nested = ([first, ...rest]: ValuePath, value: unknown): object => (
   [first]: rest.reduceRight<unknown>((below, key) => ({ [key]: below }), value)
 })
 
+const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
+
 /** Some value of the default's kind that is not the default. */
 export const another = (value: unknown, text = "something"): unknown => {
   if (typeof value === "boolean") return !value
@@ -28,8 +30,6 @@ export const another = (value: unknown, text = "something"): unknown => {
   if (isMap(value)) return { other: "value" }
   return text
 }
-
-const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Paths of all values that hold no other: scalars, lists and empty maps. */
 export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>

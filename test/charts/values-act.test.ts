@@ -33,7 +33,7 @@ const readVariables = async (): Promise<ReadonlySet<string>> => {
   return names
 }
 
-/** What somebody reads of an install: without variables and files that the operator does not look for, kinds and the class that agents do not use. */
+/** What is read of an install: without variables and files for which the operator does not look, custom resources, and the class that agents do not use. */
 const whatIsRead = (rendered: Rendered, variables: ReadonlySet<string>): string => {
   const readFiles = ["multicluster-config.yaml", "clusters-config.yaml"]
   const objects = rendered.objects.filter(({ kind }) => kind !== "PriorityClass" && kind !== "CustomResourceDefinition")

@@ -48,7 +48,8 @@ const everyOperator: ReadonlyArray<NeededRight> = [
   right("operator-namespace", "", "secrets", "create", "no user gets a certificate"),
   right("event-namespace", "", "events", "create patch", "kubectl describe tells nothing of what happened to a session"),
   right("operator-namespace", "coordination.k8s.io", "leases", "create", "no leader is elected, and nothing is served"),
-  right("operator-namespace", "coordination.k8s.io", "leases", "get watch patch", "no leader is elected, and nothing is served", "mirrord-operator"),
+  right("operator-namespace", "coordination.k8s.io", "leases", "get patch", "no leader is elected, and nothing is served", "mirrord-operator"),
+  right("operator-namespace", "coordination.k8s.io", "leases", "watch", "who stands by leads up to seconds later than it could", "mirrord-operator"),
   right("operator-namespace", "", "pods", "list patch", "the leader's pod gets no label, and no request finds it"),
   right("kube-system", "", "configmaps", "list watch", "every request is refused, since the API server's front proxy is not known", "extension-apiserver-authentication")
 ]
