@@ -98,7 +98,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
         rule("", ["secrets"], ["get", "list", "watch", "create"]),
         rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
         rule("batch", ["jobs"], ["create", "delete", "patch"]),
-        rule("coordination.k8s.io", ["leases"], ["get", "create", "patch"]),
+        rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
         rule("", ["pods"], ["patch"])
       ],
       operatorNamespace
