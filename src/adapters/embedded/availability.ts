@@ -26,9 +26,10 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
   let timer: NodeJS.Timeout | undefined
 
   const probe = async (service: AggregatedService): Promise<Unavailable | undefined> => {
-    let problem = await proxy.probe(service)
-    for (let attempt = 1; attempt < attempts && problem !== undefined && !stopped; attempt++) problem = await proxy.probe(service)
-    return problem
+    const problem = await proxy.probe(service)
+    if (problem === undefined) return undefined
+    const more = await Promise.all(Array.from({ length: attempts - 1 }, () => proxy.probe(service)))
+    return more.includes(undefined) ? undefined : problem
   }
 
   /** Whether it is available. */
