@@ -12,6 +12,8 @@ export interface AggregatedService {
   readonly versionPriority: number
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
   readonly insecureSkipTlsVerify: boolean
+  /** What its `Available` condition says: a server sends nothing to a service that it holds for unavailable. */
+  readonly available: boolean
   /** PEM. */
   readonly caBundle: string | undefined
 }
@@ -31,6 +33,7 @@ const parse = (object: KubeObject): AggregatedService | undefined => {
       port: asNumber(spec["service"]["port"]) ?? 443
     },
     insecureSkipTlsVerify: spec["insecureSkipTLSVerify"] === true,
+    available: asObjects(at(object, "status", "conditions")).some((item) => item["type"] === "Available" && item["status"] === "True"),
     caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, "base64").toString("utf8")
   }
 }
@@ -44,10 +47,16 @@ export const aggregatedServiceFor = (store: ObjectStore, group: string, version:
   return object === undefined ? undefined : parse(object)
 }
 
+/** Reason and message of the `Available` condition of a real server. */
+export interface Unavailable {
+  readonly reason: string
+  readonly message: string
+}
+
 export type Backend =
-  | { readonly _tag: "Address"; readonly host: string; readonly port: number }
-  /** Reason and message of the `Available` condition of a real server. */
-  | { readonly _tag: "Missing"; readonly reason: string; readonly message: string }
+  /** `authority` is the Service's own address, which a real server dials. */
+  | { readonly _tag: "Address"; readonly host: string; readonly port: number; readonly authority: string }
+  | ({ readonly _tag: "Missing" } & Unavailable)
 
 /** Where requests to an aggregated service go now. `random` in [0, 1) picks among several ready endpoints. */
 export const resolveBackend = (store: ObjectStore, { service: target }: AggregatedService, random: number): Backend => {
@@ -57,7 +66,8 @@ export const resolveBackend = (store: ObjectStore, { service: target }: Aggregat
   const service = store.get(refs.services, namespace, name)
   if (service === undefined) return missing("ServiceNotFound", `${about} is not present`)
   if (at(service, "spec", "type") === "ExternalName") {
-    return { _tag: "Address", host: asString(at(service, "spec", "externalName")) ?? "", port }
+    const host = asString(at(service, "spec", "externalName")) ?? ""
+    return { _tag: "Address", host, port, authority: `${host}:${port}` }
   }
   const entry = asObjects(at(service, "spec", "ports")).find((item) => item["port"] === port)
   if (entry === undefined) return missing("ServicePortError", `${about} is not listening on port ${port}`)
@@ -68,5 +78,5 @@ export const resolveBackend = (store: ObjectStore, { service: target }: Aggregat
   const endpoint = endpoints[Math.floor(random * endpoints.length)]
   return endpoint === undefined
     ? missing("MissingEndpoints", `endpointslices for ${about} have no addresses with port name "${portName}"`)
-    : { _tag: "Address", host: endpoint.ip, port: endpoint.port }
+    : { _tag: "Address", host: endpoint.ip, port: endpoint.port, authority: `${asString(at(service, "spec", "clusterIP")) ?? ""}:${port}` }
 }

@@ -170,8 +170,6 @@ export const createApiServer = (options: ApiServerOptions): Server => {
     // A certificate of a stranger is no error of TLS: the request is then judged by its token, or refused with 401.
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
-    // Half-closed tunnels must stay open in the other direction.
-    allowHalfOpen: true,
     maxHeaderSize,
     keepAliveTimeout: 90_000,
     requestTimeout: 0

@@ -1,4 +1,4 @@
-import { aggregatedServices } from "./aggregation.ts"
+import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
 import type { AggregationProxy } from "./aggregation-proxy.ts"
 import { refs } from "./built-in-resources.ts"
 import { asObjects, at } from "./json.ts"
@@ -7,35 +7,51 @@ import type { ObjectStore } from "./object-store.ts"
 
 const passed = { reason: "Passed", message: "all checks passed" }
 
+/** How often services are probed when nothing changes, in ms. */
+const intervalMs = 5_000
+/** How soon a service that failed is probed again, in ms; twice as long each time after that, up to {@link intervalMs}. */
+const retryMs = 5
+/** A service is available when one of so many probes finds it: behind it may be several endpoints (kube-aggregator `remote_available_controller`). */
+const attempts = 5
+
 /**
  * Keeps the `Available` condition of aggregated APIServices: probes them at once when something they depend on changes, and at an
  * interval. Returns what stops it.
  */
-export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, now: () => number, intervalMs: number): (() => void) => {
+export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, now: () => number): (() => void) => {
   let running = false
   let again = false
   let stopped = false
+  let failures = 0
+  let timer: NodeJS.Timeout | undefined
 
-  const check = async (): Promise<void> => {
-    for (const service of aggregatedServices(store)) {
-      const problem = await proxy.probe(service)
-      const object = store.get(refs.apiServices, undefined, service.name)
-      if (stopped || object === undefined) continue
-      const status = problem === undefined ? "True" : "False"
-      const { reason, message } = problem ?? passed
-      const before = asObjects(at(object, "status", "conditions")).find((item) => item["type"] === "Available")
-      if (before?.["status"] === status && before["reason"] === reason && before["message"] === message) continue
-      const lastTransitionTime = before?.["status"] === status ? before["lastTransitionTime"] : kubeTime(now())
-      store.modify(
-        refs.apiServices,
-        undefined,
-        service.name,
-        (draft) => {
-          draft["status"] = { conditions: [{ lastTransitionTime, message, reason, status, type: "Available" }] }
-        },
-        { subresource: "status" }
-      )
-    }
+  const probe = async (service: AggregatedService): Promise<Unavailable | undefined> => {
+    const problem = await proxy.probe(service)
+    if (problem === undefined) return undefined
+    const more = await Promise.all(Array.from({ length: attempts - 1 }, () => proxy.probe(service)))
+    return more.includes(undefined) ? undefined : problem
+  }
+
+  /** Whether it is available. */
+  const check = async (service: AggregatedService): Promise<boolean> => {
+    const problem = await probe(service)
+    const object = store.get(refs.apiServices, undefined, service.name)
+    if (stopped || object === undefined) return true
+    const status = problem === undefined ? "True" : "False"
+    const { reason, message } = problem ?? passed
+    const before = asObjects(at(object, "status", "conditions")).find((item) => item["type"] === "Available")
+    if (before?.["status"] === status && before["reason"] === reason && before["message"] === message) return problem === undefined
+    const lastTransitionTime = before?.["status"] === status ? before["lastTransitionTime"] : kubeTime(now())
+    store.modify(
+      refs.apiServices,
+      undefined,
+      service.name,
+      (draft) => {
+        draft["status"] = { conditions: [{ lastTransitionTime, message, reason, status, type: "Available" }] }
+      },
+      { subresource: "status" }
+    )
+    return problem === undefined
   }
 
   const run = async (): Promise<void> => {
@@ -44,11 +60,14 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
       return
     }
     running = true
+    clearTimeout(timer)
     do {
       again = false
-      await check()
+      const available = await Promise.all(aggregatedServices(store).map(check))
+      failures = available.includes(false) ? failures + 1 : 0
     } while (again && !stopped)
     running = false
+    if (!stopped) timer = setTimeout(trigger, failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures))
   }
 
   const trigger = (): void => {
@@ -57,11 +76,10 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
   const watches = [refs.apiServices, refs.services, refs.endpointSlices].map((ref) =>
     store.watch(ref, { resourceVersion: store.resourceVersion }, trigger)
   )
-  const timer = setInterval(trigger, intervalMs)
   trigger()
   return () => {
     stopped = true
-    clearInterval(timer)
+    clearTimeout(timer)
     for (const stop of watches) stop()
   }
 }

@@ -38,8 +38,6 @@ export interface EmbeddedClusterOptions {
   readonly tokenLeewaySeconds?: number
   /** Default 60 000. */
   readonly bookmarkIntervalMs?: number
-  /** How often aggregated APIs are probed when nothing changes. Default 5000. */
-  readonly probeIntervalMs?: number
 }
 
 export class EmbeddedClusterError extends Data.TaggedError("EmbeddedClusterError")<{
@@ -252,7 +250,7 @@ export const startEmbeddedCluster = (
     publishApiServer(store, port)
     yield* startEndpointsControllers(store)
     const stopFilling = fillNamespaces(store, clusterCa.caPem)
-    const stopProbing = watchAvailability(store, proxy, now, options.probeIntervalMs ?? 5000)
+    const stopProbing = watchAvailability(store, proxy, now)
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         stopFilling()

@@ -31,7 +31,16 @@ const discoveryOf = (group: string, version: string) => ({
   resources: [{ name: "gadgets", singularName: "gadget", namespaced: false, kind: "Gadget", verbs: ["get", "list", "proxy"] }]
 })
 
-export const startBackend = async (group: string, version: string, frontProxyCaPem: string): Promise<Backend> => {
+export interface BackendOptions {
+  readonly group: string
+  readonly version: string
+  readonly frontProxyCaPem: string
+  /** The address to listen at. */
+  readonly host: string
+}
+
+export const startBackend = async ({ frontProxyCaPem, group, host, version }: BackendOptions): Promise<Backend> => {
+  const root = `/apis/${group}/${version}`
   const authority = await createAuthority("backend-ca", Date.now)
   const certificate = await authority.issue({ commonName: "backend", sans: [{ type: "dns", value: "api.tools.svc" }] })
   const seen: Array<SeenRequest> = []
@@ -51,11 +60,13 @@ export const startBackend = async (group: string, version: string, frontProxyCaP
   const server: Server = createServer(
     { cert: certificate.certPem, key: certificate.keyPem, ca: frontProxyCaPem, requestCert: true, rejectUnauthorized: false, allowHalfOpen: true },
     (req, res) => {
-      if (req.url === `/apis/${group}/${version}`) {
+      if (req.url === root) {
         const body = JSON.stringify(discoveryOf(group, version))
         res.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) }).end(body)
         return
       }
+      // A real API server also asks for OpenAPI documents and the like, on its own.
+      if (req.url?.startsWith(`${root}/`) !== true) return void res.writeHead(404).end()
       remember(req)
       handle(req, res)
     }
@@ -73,7 +84,7 @@ export const startBackend = async (group: string, version: string, frontProxyCaP
     })
   })
   return {
-    port: await listenLocally(server),
+    port: await listenLocally(server, host),
     caPem: authority.caPem,
     seen,
     onRequest: (handler) => {
