@@ -273,7 +273,8 @@ describeKubernetes("a release of the chart", (assets) => {
       const folder = join(plane.directory, "published")
       await mkdir(join(folder, "templates"), { recursive: true })
       await writeFile(join(folder, "Chart.yaml"), stringify({ apiVersion: "v2", name: "mirrord-operator", version: "3.187.0" }))
-      const names = ["mirrordclustersessions", "mirrordmulticlustersessions"]
+      // The last two are of features that the new values do not have.
+      const names = ["mirrordclustersessions", "mirrordmulticlustersessions", "mirrordsqssessions", "mirrordrmqsessions"]
       const definitions = await Promise.all(names.map(async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object))
       await writeFile(join(folder, "templates/all.yaml"), publishedRelease(definitions).map((object) => stringify(object)).join("---\n"))
       const kubectl = join(assets, "kubectl")
@@ -285,11 +286,15 @@ describeKubernetes("a release of the chart", (assets) => {
       await run(helm, ["install", "operator", folder])
       await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=300s"])
       await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
+      // As the chart's README advises; for the other one nobody did it.
+      await run(kubectl, ["annotate", "crd", "mirrordsqssessions.queues.mirrord.metalbear.co", "helm.sh/resource-policy=keep"])
 
       await writeFile(join(plane.directory, "values.json"), JSON.stringify({ ...primary, license: { key: "key" } }))
       await run(helm, ["upgrade", "operator", chartFolder, "--values", join(plane.directory, "values.json")])
 
       expect(await run(kubectl, ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
+      await run(kubectl, ["wait", "--for=delete", "crd/mirrordrmqsessions.queues.mirrord.metalbear.co", "--timeout=300s"])
+      expect(await run(kubectl, ["get", "crd", "--output=name"])).toContain("mirrordsqssessions")
       expect(await run(kubectl, ["get", "secrets", "--all-namespaces", "--field-selector=metadata.name=mirrord-cluster-a", "--output=jsonpath={.items[*].metadata.namespace}"])).toBe("mirrord")
       const deployment = JSON.parse(await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])) as unknown
       expect(at(deployment, "spec", "replicas")).toBe(1)
