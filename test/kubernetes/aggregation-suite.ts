@@ -232,8 +232,9 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
   })
 
   it("says as text that the backend gave no answer", async () => {
-    backend.onRequest((_req, res) => void res.destroy())
-    backend.onUpgrade((_req, socket) => void socket.destroy())
+    // What was not read would make it a reset.
+    backend.onRequest((req, res) => void req.resume().once("end", () => res.socket?.end()))
+    backend.onUpgrade((_req, socket) => void socket.end())
     const asText = { code: 503, headers: { "content-type": "text/plain; charset=utf-8" } }
     expect(await admin.post(`${root}/gadgets`, {})).toMatchObject({ ...asText, text: "error trying to reach service: EOF\n" })
     expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({ ...asText, text: "unexpected EOF\n" })
@@ -354,11 +355,14 @@ subsets: [{ addresses: [{ ip: ${cluster.podIp} }], ports: [{ name: https, port: 
   it("refuses a certificate that the bundle does not cover", async () => {
     await cluster.apply(registration(backend.port, cluster.caPem))
     const url = `https://${clusterIp}:${backend.port}${root}`
-    expect(await available("False")).toMatchObject({
-      reason: "FailedDiscoveryCheck",
-      message: `failing or missing response from ${url}: Get "${url}": tls: failed to verify certificate: x509: certificate signed by unknown authority`
-    })
-    expect(await admin.get(`${root}/gadgets`)).toMatchObject({ code: 503, text: "service unavailable\n" })
+    const why = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+    // Servers before 1.36 check no certificate when they probe.
+    const isProbed = Number((await admin.get("/version")).body["minor"]) >= 36
+    if (isProbed) {
+      expect(await available("False")).toMatchObject({ reason: "FailedDiscoveryCheck", message: `failing or missing response from ${url}: Get "${url}": ${why}` })
+    }
+    const refused = await eventually(() => admin.get(`${root}/gadgets`), ({ code }) => code === 503)
+    expect(refused.text).toBe(isProbed ? "service unavailable\n" : `error trying to reach service: ${why}\n`)
     await cluster.apply(registration(backend.port, backend.caPem))
     await available("True")
     expect((await admin.get(`${root}/gadgets`)).code).toBe(200)
