@@ -114,13 +114,14 @@ const variables = {
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
-/** What may stand for any of them: not set, or not known to helm. */
-const elsewhere = fc.constantFrom("", null, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })
+/** What may stand for any of them: not set, or not known to helm, which then judges lease times no more, not even the others. */
+const notSet = ["", null]
+const elsewhere = fc.constantFrom(...notSet, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })
 const extraEnvs = fc.record(
   Object.fromEntries(
     Object.entries(variables).map(([name, values]): [string, fc.Arbitrary<unknown>] => [
       name,
-      name.startsWith("MIRRORD_MULTICLUSTER") ? values : fc.oneof({ weight: 6, arbitrary: values as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: elsewhere })
+      name.startsWith("MIRRORD_MULTICLUSTER") ? values : fc.oneof({ weight: 6, arbitrary: values as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: name.startsWith("OPERATOR_LEASE") ? fc.constantFrom(...notSet) : elsewhere })
     ])
   ),
   { requiredKeys: [] }

@@ -37,7 +37,6 @@ const named = Object.keys(habits) as ReadonlyArray<Habit>
 
 /** Where that is as it should be, and why. */
 const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>> = {
-  "adapters/embedded/aggregation.test.ts": { timer: "a backend that says its second line later" },
   "adapters/embedded/kubelet/child.mjs": { timer: "a process that stays" },
   "adapters/embedded/kubelet/orphans.mjs": { timer: "processes that stay" },
   "adapters/embedded/kubelet/test-cluster.ts": { clock: "the clock of a cluster" },

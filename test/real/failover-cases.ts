@@ -96,9 +96,11 @@ export const failoverCases = <Real extends AnyRealPlayground>(where: string, { c
 
     it(`serve ${clientCount} sessions of real clients`, async () => {
       await allWork("before")
-      const seen = whatIsThere()
-      expect(seen.parents.size).toBe(clientCount)
-      expect(seen.members.map(({ children: { size } }) => size)).toEqual([clientCount, clientCount])
+      // What a real cluster has is seen with some delay.
+      const seen = await until("every session", () => {
+        const there = whatIsThere()
+        return there.parents.size === clientCount && there.members.every(({ children: { size } }) => size === clientCount) ? there : undefined
+      })
       for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
       expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
     })
