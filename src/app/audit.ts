@@ -1,5 +1,5 @@
 import type { Effect } from "effect"
-import { auditFields, type SessionAct } from "../domain/audit/session-act.ts"
+import { type AuditedSession, auditFields, type SessionAct } from "../domain/audit/session-act.ts"
 import type { MirrordClusterSessionSpec } from "../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../domain/resources/mirrord-multi-cluster-session.ts"
 import { logInfo } from "./log.ts"
@@ -8,7 +8,7 @@ import { logInfo } from "./log.ts"
 export const audit = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
 
 /** What an act's line says of a multi-cluster session. */
-export const auditedParent = (session: string, { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec) => ({
+export const auditedParent = (session: string, { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec): AuditedSession => ({
   session,
   namespace,
   target: targetAlias,
@@ -17,7 +17,7 @@ export const auditedParent = (session: string, { clusters, namespace, owner, tar
 })
 
 /** What an act's line says of a session in one cluster; of a primary's child its name says which. */
-export const auditedChild = (session: string, { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec) => {
+export const auditedChild = (session: string, { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec): AuditedSession => {
   const parent = multiClusterParentName ?? undefined
   return {
     session,

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { sessionId as toSessionId, sessionIdHex } from "../../src/domain/session/session-id.ts"
 import { usualPlan, World } from "../../src/app/simulation/world/world.ts"
 
@@ -80,7 +81,20 @@ describe("the audit of a session", () => {
     world.pass(60_000)
     const ended = lines().find(({ details }) => details["cause"] === "Stopped")
     expect(ended?.details).toMatchObject({ act: "ended", user: "admin", groups: ["system:masters"], from: "10.0.0.7", session: parent, owner: "ann" })
-    expect(acts("operator-primary-1").filter((act) => act === "ended").length).toBeGreaterThanOrEqual(1)
+    expect(acts("operator-primary-1").filter((act) => act === "ended")).toEqual(["ended"])
+  })
+
+  it("says that a session's object was deleted past the operator, but not by whom", () => {
+    const { acts, lines, world } = audited()
+    world.startClient(client)
+    world.pass(60_000)
+    world.primary.server.objects.delete(mirrordMultiClusterSessions, parent, {}, world.now)
+    world.pass(200_000)
+    const ended = lines().filter(({ details }) => details["act"] === "ended")
+    expect(ended.map(({ details, process }) => [process, details["cause"], details["session"]])).toEqual([["operator-primary-1", "Deleted", parent]])
+    expect(ended[0]?.details).toMatchObject({ owner: "ann", target: "deployment.myapp", clusters: ["a", "b"] })
+    expect(ended[0]?.details).not.toHaveProperty("user")
+    expect(acts("operator-b-1")).not.toContain("ended")
   })
 
   it("says that somebody was refused another one's session, and why", () => {

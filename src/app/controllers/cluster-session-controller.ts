@@ -3,7 +3,7 @@ import { childEvents } from "../../domain/events/child-events.ts"
 import { expiredEvent } from "../../domain/events/deed-events.ts"
 import type { SessionTimes } from "../../domain/fleet/configuration.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
-import { type OwnerReference, timestamp } from "../../domain/resources/object-meta.ts"
+import { isBeingDeleted, type OwnerReference, timestamp } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type AgentObservation, type ChildAction, childPlan, refreshEvery, type TargetObservation } from "../../domain/session/child-plan.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
@@ -13,6 +13,7 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { EventRecorder } from "../events/event-recorder.ts"
 import type { Changes } from "../sessions/changes.ts"
+import type { SessionEnds } from "../sessions/session-ends.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Placements, resolveTarget } from "../sessions/target-resolver.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
@@ -21,7 +22,7 @@ import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
 import { held } from "../holdings.ts"
-import { audit, auditedChild } from "../audit.ts"
+import { auditedChild } from "../audit.ts"
 import { logError, logWarning } from "../log.ts"
 import { patientApi, patiently } from "../patient-api.ts"
 
@@ -59,6 +60,7 @@ export interface ClusterSessionOptions {
   readonly api: KubeApi
   readonly sockets: SocketRegistry
   readonly changes: Changes
+  readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly defaults: SessionTimes
 }
@@ -66,14 +68,16 @@ export interface ClusterSessionOptions {
 /** What this process knows of one session beside its object. */
 interface Local {
   readonly uid: string | undefined
+  readonly spec: MirrordClusterSession["spec"]
   target: TargetObservation<Placements>
   agent: AgentObservation
   agents: ReadonlyArray<RunningAgent>
   failures: number
 }
 
-const fresh = (uid: string | undefined): Local => ({
-  uid,
+const fresh = ({ metadata, spec }: MirrordClusterSession): Local => ({
+  uid: metadata.uid,
+  spec,
   target: { _tag: "Unresolved" },
   agent: { _tag: "None" },
   agents: [],
@@ -88,7 +92,7 @@ export const makeClusterSessionController = (
   options: ClusterSessionOptions
 ): Effect.Effect<ClusterSessionController, never, Agents | Scope.Scope> =>
   Effect.gen(function* () {
-    const { api, changes, defaults, events, sockets } = options
+    const { api, changes, defaults, ends, events, sockets } = options
     const agents = yield* Agents
     const operatorSince = yield* Clock.currentTimeMillis
     const patient = patientApi(api)
@@ -102,12 +106,12 @@ export const makeClusterSessionController = (
     yield* held("connections that keep agents", () => [...locals.values()].reduce((sum, local) => sum + local.agents.length, 0))
 
     /** A session that was made anew under its name has other agents: theirs go with their owner. */
-    const localOf = (name: string, uid: string | undefined): Effect.Effect<Local> =>
+    const localOf = (name: string, session: MirrordClusterSession): Effect.Effect<Local> =>
       Effect.gen(function* () {
         const known = locals.get(name)
-        if (known !== undefined && known.uid === uid) return known
+        if (known !== undefined && known.uid === session.metadata.uid) return known
         if (known !== undefined) yield* forget(name)
-        const made = fresh(uid)
+        const made = fresh(session)
         locals.set(name, made)
         return made
       })
@@ -272,11 +276,12 @@ export const makeClusterSessionController = (
             })
           )
         case "DeleteChild":
-          return api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }).pipe(
-            Effect.andThen(() => {
-              events.record(mirrordClusterSessions, session, expiredEvent(action.why))
-              return audit({ act: "ended", cause: "Expired", ...auditedChild(name, session.spec), message: action.why })
-            }),
+          return ends.end(
+            session.metadata.uid,
+            api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }),
+            { act: "ended", cause: "Expired", ...auditedChild(name, session.spec), message: action.why }
+          ).pipe(
+            Effect.map(() => events.record(mirrordClusterSessions, session, expiredEvent(action.why))),
             Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
           )
         case "RequeueAt":
@@ -291,7 +296,10 @@ export const makeClusterSessionController = (
         if (local !== undefined) release(local)
         times.forget(name)
         sockets.forget(name)
-        return Effect.andThen(FiberMap.remove(tasks, refreshOf(name)), FiberMap.remove(tasks, name))
+        // A primary's children end by its deletions; the primary has the line of their session.
+        const isOwn = local !== undefined && (local.spec.multiClusterParentName ?? undefined) === undefined
+        const told = isOwn ? ends.seen(local.uid, auditedChild(name, local.spec)) : Effect.void
+        return told.pipe(Effect.andThen(FiberMap.remove(tasks, refreshOf(name))), Effect.andThen(FiberMap.remove(tasks, name)))
       })
 
     const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>
@@ -303,11 +311,11 @@ export const makeClusterSessionController = (
           return undefined
         }
         let session = read?.success
-        if (session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined) {
+        if (session === undefined || isBeingDeleted(session.metadata)) {
           yield* forget(name)
           return undefined
         }
-        const local = yield* localOf(name, session.metadata.uid)
+        const local = yield* localOf(name, session)
         const now = yield* Clock.currentTimeMillis
         const beat = heartbeat(sockets.presence(name), times.lastWritten(name), now)
         if (beat.write) {

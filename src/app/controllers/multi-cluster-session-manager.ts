@@ -8,7 +8,7 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../domain/resources/mirrord-multi-cluster-session.ts"
-import { timestamp } from "../../domain/resources/object-meta.ts"
+import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { type ChildObservation, observeChild } from "../../domain/session/child-observation.ts"
 import { childOwner } from "../../domain/session/child-owner.ts"
 import { heartbeat } from "../../domain/session/heartbeat.ts"
@@ -21,6 +21,7 @@ import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.t
 import type { EventRecorder } from "../events/event-recorder.ts"
 import { type Fleet, type FleetCluster } from "../fleet/fleet.ts"
 import type { Changes } from "../sessions/changes.ts"
+import type { SessionEnds } from "../sessions/session-ends.ts"
 import type { SocketRegistry } from "../sessions/socket-registry.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import type { DebtLedger } from "./debt-ledger.ts"
@@ -29,7 +30,7 @@ import { readCached } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 import { SessionClock } from "./session-clock.ts"
 import { held } from "../holdings.ts"
-import { audit, auditedParent } from "../audit.ts"
+import { auditedParent } from "../audit.ts"
 import { logWarning } from "../log.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
@@ -45,6 +46,7 @@ export interface SessionManagerOptions {
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
   readonly changes: Changes
+  readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly sha256Hex: Sha256Hex
 }
@@ -68,7 +70,7 @@ const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObje
 
 /** Whether all children of a parent are to go, whichever of them was seen. */
 const isEnding = ({ metadata, status }: KubeObject): boolean =>
-  (metadata.deletionTimestamp ?? undefined) !== undefined || (status as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
+  isBeingDeleted(metadata) || (status as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
 
 /** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
 const refusal = (error: KubeError): SessionFailure | undefined => {
@@ -83,7 +85,7 @@ const refusal = (error: KubeError): SessionFailure | undefined => {
  */
 export const makeSessionManager = (options: SessionManagerOptions): Effect.Effect<SessionManager, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { changes, debts, events, fleet, local, settings, sockets } = options
+    const { changes, debts, ends, events, fleet, local, settings, sockets } = options
     const leaderSince = yield* Clock.currentTimeMillis
     const times = new SessionClock(leaderSince)
     /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
@@ -166,6 +168,11 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         })
       )
 
+    const audited = (name: string, parent: KubeObject) => {
+      const read = readCached(mirrordMultiClusterSessions, parent)
+      return Result.isSuccess(read) ? auditedParent(name, read.success.spec) : { session: name }
+    }
+
     const call = yield* FiberSet.makeRuntime<never>()
     /** Children about which a call is under way; `again`: something more was to be done meanwhile. */
     const calls = new Map<string, { again: boolean }>()
@@ -234,7 +241,9 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             })
           )
         case "PatchStatus":
-          return patchStatus(name, parent, action)
+          return action.patch.phase === "Terminating"
+            ? Effect.andThen(patchStatus(name, parent, action), ends.seen(parent.metadata.uid, audited(name, parent)))
+            : patchStatus(name, parent, action)
         case "CreateChild": {
           const { child, cluster } = action
           const key = childKey(cluster, child.metadata.name)
@@ -285,13 +294,12 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             Effect.sync(() => events.record(mirrordMultiClusterSessions, parent, childOwedEvent(action.cluster, action.childName)))
           )
         case "DeleteParent":
-          return local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }).pipe(
-            Effect.andThen(() => {
-              events.record(mirrordMultiClusterSessions, parent, expiredEvent(action.why))
-              const read = readCached(mirrordMultiClusterSessions, parent)
-              const about = Result.isSuccess(read) ? auditedParent(name, read.success.spec) : { session: name }
-              return audit({ act: "ended", cause: "Expired", ...about, message: action.why })
-            }),
+          return ends.end(
+            parent.metadata.uid,
+            local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }),
+            { act: "ended", cause: "Expired", ...audited(name, parent), message: action.why }
+          ).pipe(
+            Effect.map(() => events.record(mirrordMultiClusterSessions, parent, expiredEvent(action.why))),
             Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
           )
         case "RequeueAt":

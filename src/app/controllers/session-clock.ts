@@ -1,3 +1,4 @@
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 /** By this process's clock, epoch ms. */
@@ -34,7 +35,7 @@ export class SessionClock {
     const uid = metadata.uid ?? ""
     const entry = this.#sessions.get(metadata.name)
     const known = entry?.uid === uid ? entry : undefined
-    const isDeleting = (metadata.deletionTimestamp ?? undefined) !== undefined
+    const isDeleting = isBeingDeleted(metadata)
     const hasFailed = (object["status"] as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
     this.#sessions.set(metadata.name, {
       uid,

@@ -1,11 +1,13 @@
 import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
+import type { AuditedSession } from "../../domain/audit/session-act.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions, type MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { parseConnectQuery } from "../../domain/session/connect-params.ts"
@@ -13,7 +15,7 @@ import { parentName } from "../../domain/session/names.ts"
 import { parseSessionIdHeader, parseSessionReference, sessionIdName } from "../../domain/session/session-id.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-access.ts"
-import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { KubeError } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
@@ -25,12 +27,13 @@ import { makeFleet } from "../fleet/fleet.ts"
 import { Changes } from "../sessions/changes.ts"
 import { makeMemberSessions } from "../sessions/member-sessions.ts"
 import { makePrimarySessions } from "../sessions/primary-sessions.ts"
+import { SessionEnds } from "../sessions/session-ends.ts"
 import { makeSessionLockTable } from "../sessions/session-locks.ts"
 import { makeSocketRegistry } from "../sessions/socket-registry.ts"
 import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
 import { steadyClock } from "./steady-clock.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
-import { audit, auditedChild, auditedParent } from "../audit.ts"
+import { auditedChild, auditedParent } from "../audit.ts"
 import { CurrentHoldings, held } from "../holdings.ts"
 import { logWarning } from "../log.ts"
 import { sha256Hex } from "../sha256-hex.ts"
@@ -51,7 +54,7 @@ interface Stop {
 }
 
 /** The primary's half: fleet, session manager and sessions over many clusters. */
-const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes, events: EventRecorder) =>
+const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes, ends: SessionEnds, events: EventRecorder) =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector
     const debts = yield* makeDebtLedger(local.api, options.namespace)
@@ -88,6 +91,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
       sockets,
       debts,
       changes,
+      ends,
       events,
       sha256Hex
     })
@@ -111,6 +115,7 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
       sockets,
       locks,
       changes,
+      ends,
       remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
     })
     return { fleet, manager, sessions }
@@ -149,12 +154,13 @@ const make = (
     const changes = new Changes()
     // Before the controllers: it ends after them, and writes what they told last.
     const events = yield* makeEventRecorder(local.api)
+    const ends = new SessionEnds()
 
     let onSocket: (session: string) => void = () => {}
     const sockets = makeSocketRegistry((session) => onSocket(session))
     yield* held("sockets of sessions", sockets.size)
     yield* held("sessions waited for", () => changes.size)
-    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, events, defaults: times })
+    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, ends, events, defaults: times })
     onSocket = controller.enqueue
     const members = yield* makeMemberSessions({
       api: local.api,
@@ -164,7 +170,7 @@ const make = (
       changes,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
     })
-    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes, events)
+    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes, ends, events)
 
     const parents = (): ReadonlyArray<MirrordMultiClusterSession> =>
       (primary?.manager.parents.all() ?? []).flatMap(({ metadata }) => primary?.manager.parent(metadata.name) ?? [])
@@ -233,8 +239,8 @@ const make = (
         return yield* members.attachUser(request, id.success, owner, params.success)
       })
 
-    const remove = (api: KubeApi, resource: ResourceDescriptor<unknown>, name: string) =>
-      api.delete(resource, name).pipe(
+    const stop = (resource: ResourceDescriptor<unknown>, { name, uid }: ObjectMeta, how: Stop, about: AuditedSession) =>
+      ends.end(uid, local.api.delete(resource, name), { act: "ended", ...how, ...about }).pipe(
         Effect.catch((error) =>
           error.reason === "NotFound" ? Effect.void : Effect.fail(internalError(`Session ${name} cannot be deleted: ${error.detail}.`))
         )
@@ -243,11 +249,11 @@ const make = (
     const isThere = (session: { readonly spec: { readonly namespace: string } }, namespace: string | undefined): boolean =>
       namespace === undefined || session.spec.namespace === namespace
 
-    const stopParent = ({ metadata: { name }, spec }: MirrordMultiClusterSession, how: Stop) =>
-      Effect.andThen(remove(local.api, mirrordMultiClusterSessions, name), audit({ act: "ended", ...how, ...auditedParent(name, spec) }))
+    const stopParent = ({ metadata, spec }: MirrordMultiClusterSession, how: Stop) =>
+      stop(mirrordMultiClusterSessions, metadata, how, auditedParent(metadata.name, spec))
 
-    const stopOwn = ({ metadata: { name }, spec }: MirrordClusterSession, how: Stop) =>
-      Effect.andThen(remove(local.api, mirrordClusterSessions, name), audit({ act: "ended", ...how, ...auditedChild(name, spec) }))
+    const stopOwn = ({ metadata, spec }: MirrordClusterSession, how: Stop) =>
+      stop(mirrordClusterSessions, metadata, how, auditedChild(metadata.name, spec))
 
     const deleteSession = (reference: string, by: Caller, namespace?: string) =>
       Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import { Effect, Result, type Scope } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { memberName } from "../../domain/routing/member.ts"
@@ -179,7 +180,7 @@ export const makeMemberSessions = (options: MemberSessionsOptions): Effect.Effec
           terminated: Effect.raceFirst(
             changes.until(user.session, () => {
               const session = controller.session(user.session)
-              const gone = session === undefined || (session.metadata.deletionTimestamp ?? undefined) !== undefined
+              const gone = session === undefined || isBeingDeleted(session.metadata)
               return gone ? { reason: "The session was ended." } : undefined
             }),
             Effect.as(succeeded, { reason: "Another replica of the primary's operator leads, and has linked the session." })

@@ -5,6 +5,7 @@ import {
   type MirrordMultiClusterSession,
   type MirrordMultiClusterSessionSpec
 } from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { memberName } from "../../domain/routing/member.ts"
@@ -24,6 +25,7 @@ import { ApiError, badRequest, forbidden, internalError, ofAnotherTarget, reconn
 import type { SessionManager } from "../controllers/multi-cluster-session-manager.ts"
 import type { Fleet } from "../fleet/fleet.ts"
 import type { Changes } from "./changes.ts"
+import type { SessionEnds } from "./session-ends.ts"
 import { serveClient } from "./client-connection.ts"
 import { arrive, clientIdentity, type SessionLockTable } from "./session-locks.ts"
 import type { SocketRegistry } from "./socket-registry.ts"
@@ -46,6 +48,7 @@ export interface PrimarySessionsOptions {
   readonly sockets: SocketRegistry
   readonly locks: SessionLockTable
   readonly changes: Changes
+  readonly ends: SessionEnds
   readonly remoteSessionTimeoutSecs: number
 }
 
@@ -85,7 +88,7 @@ const standing = (name: string, parent: MirrordMultiClusterSession | undefined):
 }
 
 export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySessions => {
-  const { changes, fleet, local, locks, manager, sockets } = options
+  const { changes, ends, fleet, local, locks, manager, sockets } = options
 
   const specOf = (request: ConnectRequest, owner: SessionOwner, params: ConnectParams): MirrordMultiClusterSessionSpec | ApiError => {
     const target = parseTargetName(request.target, params.values.label_target)
@@ -238,11 +241,12 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
               Effect.tap((end) => audit({ act: "disconnected", ...asked, ...about, message: `${end._tag}: ${end.reason}` })),
               Effect.flatMap((end) =>
                 // The client was told that it is over: the session must not linger for a reconnect that never comes.
-                end._tag === "SessionEnded"
-                  ? local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }).pipe(
-                      Effect.andThen(audit({ act: "ended", cause: "ToldOver", ...about, message: end.reason })),
-                      Effect.ignore
-                    )
+                end._tag === "SessionEnded" && !isBeingDeleted(manager.parent(name)?.metadata ?? parent.metadata)
+                  ? Effect.ignore(ends.end(
+                      parent.metadata.uid,
+                      local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }),
+                      { act: "ended", cause: "ToldOver", ...about, message: end.reason }
+                    ))
                   : Effect.void
               )
             )

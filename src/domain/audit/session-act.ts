@@ -13,7 +13,7 @@ export interface AuditedCaller {
 }
 
 /** What a session is about. Nothing of what it carries. */
-interface AuditedSession {
+export interface AuditedSession {
   /** Name of the session's object. */
   readonly session?: string
   readonly namespace?: string
@@ -43,6 +43,8 @@ export type SessionAct =
   | (AuditedSession & Asked & { readonly act: "ended"; readonly cause: "Stopped" | "AllStopped" })
   /** By the operator itself: no client in time, a while after it failed, or its client was told that it is over. */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Expired" | "ToldOver"; readonly message: string })
+  /** By somebody who deleted its object past the operator, such as with `kubectl`; only the API server knows who. */
+  | (AuditedSession & { readonly act: "ended"; readonly cause: "Deleted"; readonly message: string })
 
 /** A value of a line in the log. */
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
@@ -60,12 +62,13 @@ const clean = (value: AuditValue): AuditValue => {
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   const asked = "by" in act ? act : undefined
+  const cause = "cause" in act ? act.cause : undefined
   const fields = {
     audit: true,
     act: act.act,
     decision: act.act === "refused" ? "denied" : "allowed",
     session: act.session,
-    user: asked?.by.user ?? "the operator",
+    user: asked?.by.user ?? (cause === "Deleted" ? undefined : "the operator"),
     groups: asked?.by.groups,
     userId: asked?.userId,
     claimedUsername: asked?.claims?.username,
@@ -75,7 +78,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
-    cause: "cause" in act ? act.cause : undefined,
+    cause,
     code: "code" in act ? act.code : undefined,
     reason: "reason" in act ? act.reason : undefined,
     message: "message" in act ? act.message : undefined

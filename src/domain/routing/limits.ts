@@ -10,6 +10,8 @@ export const limits = {
   /** Active port subscriptions, and the bytes kept to replay them. */
   subscriptions: 1024,
   subscriptionBytes: 4 * 1024 * 1024,
+  /** Milliseconds after which a member is asked again for a port that somebody else had there. */
+  askAgainAfter: 30_000,
   /** Log lines that wait for the client to be ready for them; longer ones do not wait. */
   heldLogs: 64,
   heldLogBytes: 16 * 1024,

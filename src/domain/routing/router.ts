@@ -32,6 +32,7 @@ import {
   warnOperator
 } from "./state.ts"
 import {
+  askAgain,
   closeAsResult,
   loseSubscriber,
   offerAll,
@@ -91,12 +92,13 @@ export const step = (state: RouterState, input: RouterInput): readonly [RouterSt
 const settle = (turn: Turn): void => {
   settlePings(turn)
   settleRequests(turn)
+  askAgain(turn, owe(turn))
 }
 
 const schedule = (turn: Turn): void => {
   const { state, now } = turn
   if (state.ended) return
-  const at = Math.min(pingDeadline(state) ?? Infinity, requestDeadline(state) ?? Infinity)
+  const at = Math.min(pingDeadline(state) ?? Infinity, requestDeadline(state) ?? Infinity, state.askAgainAt ?? Infinity)
   if (at === Infinity || (state.wakeAt !== undefined && state.wakeAt > now && state.wakeAt <= at)) return
   update(turn, { wakeAt: at })
   wakeAt(turn, at)

@@ -83,9 +83,12 @@ export interface Subscription {
   readonly request: number
   /** Members that got it on their present connection. */
   readonly sent: ReadonlySet<MemberName>
-  /** Members that refused it after the client had its result; they are not asked again. */
-  readonly leftOut: ReadonlySet<MemberName>
+  /** Members that refused it after the client had its result. */
+  readonly leftOut: ReadonlyMap<MemberName, LeftOut>
 }
+
+/** `untilFree`: somebody else has the port there, so the member is asked again. */
+export type LeftOut = "forGood" | "untilFree"
 
 /** A PortSubscribe whose result the client waits for. */
 export interface SubscriptionRequest {
@@ -150,6 +153,8 @@ export interface RouterState {
   readonly subscriptions: ReadonlyMap<string, Subscription>
   readonly requests: ReadonlyArray<SubscriptionRequest>
   readonly nextRequest: number
+  /** When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: nobody is. */
+  readonly askAgainAt: number | undefined
   readonly collected: CollectedResponses
   readonly warned: ReadonlySet<string>
   readonly wakeAt: number | undefined
@@ -175,6 +180,7 @@ export const initialState = (options: RouterOptions): RouterState => ({
   subscriptions: new Map(),
   requests: [],
   nextRequest: 1,
+  askAgainAt: undefined,
   collected: nothingCollected,
   warned: new Set(),
   wakeAt: undefined

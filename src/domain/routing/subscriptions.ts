@@ -9,6 +9,7 @@ import type { MemberName } from "./member.ts"
 import {
   type ExpectedResult,
   firstTime,
+  type LeftOut,
   type Link,
   liveMembers,
   nameOf,
@@ -140,7 +141,7 @@ export const subscribeFromClient = (turn: Turn, message: ClientMessage, bytes: U
     bytes,
     request: number,
     sent: new Set(),
-    leftOut: new Set()
+    leftOut: new Map()
   })
   for (const member of liveMembers(turn.state)) offer(turn, member, key, owe)
 }
@@ -273,16 +274,36 @@ const refused = (
 ): void => {
   const request = turn.state.requests.find((open) => open.number === number)
   if (request?.waiting.has(member)) {
-    // The error itself has no room for the member's name.
-    warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+    // The error itself has no room for the member's name. Once is enough: another router may ask every now and then ({@link askAgain}).
+    if (firstTime(turn, `refuses ${member} ${port}`)) warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
     return reject(turn, number, survivable(turn.state, error, port), member)
   }
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
-  setSubscription(turn, { ...subscription, leftOut: new Set(subscription.leftOut).add(member) })
+  const leftOut: LeftOut = error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
+  setSubscription(turn, { ...subscription, leftOut: new Map(subscription.leftOut).set(member, leftOut) })
+  if (leftOut === "untilFree") update(turn, { askAgainAt: turn.state.askAgainAt ?? turn.now + limits.askAgainAfter })
   if (firstTime(turn, `refused ${member} ${port}`)) {
-    warnUser(turn, `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: ${text ?? error._tag}`)
+    const until = leftOut === "untilFree" ? ` until it is free, which is tried every ${limits.askAgainAfter / 1000} s` : ""
+    warnUser(turn, `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${text ?? error._tag}`)
   }
+}
+
+/**
+ * Offers subscriptions again to the members that refused them for somebody else's sake. Nobody tells when a port becomes free, and its
+ * holder may be a connection that is dead already.
+ */
+export const askAgain = (turn: Turn, owe: Owe): void => {
+  if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return
+  const subscriptions = new Map(
+    turn.state.subscriptions.entries().map(([key, one]) => {
+      const forGood = new Map([...one.leftOut].filter(([, leftOut]) => leftOut === "forGood"))
+      const sent = [...one.leftOut.keys()].filter((member) => !forGood.has(member)).reduce(without, one.sent)
+      return [key, { ...one, sent, leftOut: forGood }]
+    })
+  )
+  update(turn, { askAgainAt: undefined, subscriptions })
+  for (const member of liveMembers(turn.state)) offerAll(turn, member, owe)
 }
 
 /**

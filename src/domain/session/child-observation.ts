@@ -1,5 +1,6 @@
 import { findCondition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
+import { isBeingDeleted } from "../resources/object-meta.ts"
 import type { ChildMarks } from "./child-owner.ts"
 import { childAnnotations } from "./names.ts"
 import { isFailureReason, type SessionFailure } from "./session-failure.ts"
@@ -34,7 +35,7 @@ export const observeChild = (child: MirrordClusterSession): ChildObservation => 
   const condition = findCondition(status?.conditions ?? undefined, readyCondition)
   const current =
     condition !== undefined && (condition.observedGeneration ?? metadata.generation ?? 0) >= (metadata.generation ?? 0)
-  const deleting = (metadata.deletionTimestamp ?? undefined) !== undefined
+  const deleting = isBeingDeleted(metadata)
   const failed = current && condition.status === "False" && condition.reason !== startingReason
   return {
     _tag: "Present",

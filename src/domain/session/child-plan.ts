@@ -1,7 +1,7 @@
 import type { SessionTimes } from "../fleet/configuration.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
-import { timeOf } from "../resources/object-meta.ts"
+import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
 import { startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
@@ -155,7 +155,7 @@ const progress = <P>(
  */
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed
-  if (child === undefined || (child.metadata.deletionTimestamp ?? undefined) !== undefined) return []
+  if (child === undefined || isBeingDeleted(child.metadata)) return []
   const precondition = { uid: child.metadata.uid ?? "", resourceVersion: child.metadata.resourceVersion ?? "" }
   const end = ending(observed, child)
   if (end !== undefined && now >= end.at) return [{ _tag: "DeleteChild", why: end.why, precondition }]

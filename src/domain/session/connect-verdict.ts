@@ -1,5 +1,6 @@
 import { clusterName } from "../fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../resources/object-meta.ts"
 import { failureStatus, reconnectNotPossible, type KubeStatus } from "./failure-status.ts"
 import { conditionSince, parentConditions, recordedFailure } from "./parent-view.ts"
 
@@ -21,7 +22,7 @@ export type ConnectVerdict =
 export const connectVerdict = (parent: MirrordMultiClusterSession | undefined): ConnectVerdict => {
   if (parent === undefined) return { _tag: "Create" }
   const { metadata, spec, status } = parent
-  if ((metadata.deletionTimestamp ?? undefined) !== undefined || status?.phase === "Terminating") {
+  if (isBeingDeleted(metadata) || status?.phase === "Terminating") {
     return { _tag: "Refuse", status: reconnectNotPossible("This mirrord session has ended; start a new one.") }
   }
   const failure = recordedFailure(parent)

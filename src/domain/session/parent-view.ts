@@ -5,7 +5,7 @@ import type {
   MirrordMultiClusterSession,
   SessionPhase
 } from "../resources/mirrord-multi-cluster-session.ts"
-import { timeOf } from "../resources/object-meta.ts"
+import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import type { Precondition } from "./session-action.ts"
 import { isFailureReason, type SessionFailure } from "./session-failure.ts"
@@ -62,7 +62,7 @@ export const parentView = (
     const entry = sessions.get(name)
     return entry === undefined ? [] : [[name, entry]]
   })
-  const isDeleting = (metadata.deletionTimestamp ?? undefined) !== undefined
+  const isDeleting = isBeingDeleted(metadata)
   return {
     name: metadata.name,
     uid: metadata.uid ?? "",

@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import type { Pod } from "../resources/core-kinds.ts"
+import { isBeingDeleted } from "../resources/object-meta.ts"
 import { chooseContainer } from "./container-choice.ts"
 import type { PodProblem, TargetError } from "./target-errors.ts"
 
@@ -41,7 +42,7 @@ export const podPlacement = (pod: Pod, container: string | undefined): Result.Re
   const phase = status?.phase ?? undefined
   if (phase === undefined) return missing("status.phase")
   if (phase !== "Running") return Result.fail({ _tag: "NotRunning", phase })
-  if ((metadata.deletionTimestamp ?? undefined) !== undefined) return Result.fail({ _tag: "InDeletion" })
+  if (isBeingDeleted(metadata)) return Result.fail({ _tag: "InDeletion" })
   const nodeName = spec?.nodeName ?? undefined
   if (nodeName === undefined || nodeName === "") return missing("spec.nodeName")
   const podIps = status?.podIPs ?? undefined

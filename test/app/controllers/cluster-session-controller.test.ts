@@ -1,11 +1,11 @@
 import { describe, expect } from "vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
-import { addPod, addWorkload, day0, pass, SessionFleet, writesSince } from "./session-fleet.ts"
+import { addPod, addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "./session-fleet.ts"
 import { it } from "../../support/effect-it.ts"
 
 const name = "session-1"
@@ -48,6 +48,19 @@ describe("one session in one cluster", () => {
       expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
     })
   )
+
+  it.effect("has a line in the audit when somebody deletes its object, unless it is a primary's child", () => {
+    const ended: Array<unknown> = []
+    return Effect.gen(function* () {
+      const { api, create } = yield* start
+      create()
+      create({ multiClusterParentName: parentOf }, `${parentOf}-cluster-a`)
+      yield* pass(1)
+      for (const one of [name, `${parentOf}-cluster-a`]) yield* api.delete(mirrordClusterSessions, one)
+      yield* pass(1)
+      expect(ended).toEqual([expect.objectContaining({ audit: true, act: "ended", cause: "Deleted", session: name, owner: "k" })])
+    }).pipe(Effect.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => void ended.push(JSON.parse(line).annotations))])))
+  })
 
   it.effect("without a target gets an agent of its own", () =>
     Effect.gen(function* () {

@@ -7,6 +7,7 @@ import { makeSessionManager } from "../../../src/app/controllers/multi-cluster-s
 import { makeEventRecorder } from "../../../src/app/events/event-recorder.ts"
 import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { Changes } from "../../../src/app/sessions/changes.ts"
+import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
 import { sha256Hex } from "../../../src/app/sha256-hex.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -195,6 +196,7 @@ export class SessionFleet {
           sockets,
           debts,
           changes,
+          ends: new SessionEnds(),
           events: yield* makeEventRecorder(recorded),
           sha256Hex
         })
@@ -215,7 +217,7 @@ export class SessionFleet {
         let onSocket: (session: string) => void = () => {}
         const sockets = makeSocketRegistry((session) => onSocket(session))
         const events = yield* makeEventRecorder(told)
-        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), events, defaults: configurationOf([]) })
+        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), ends: new SessionEnds(), events, defaults: configurationOf([]) })
         onSocket = controller.enqueue
         return { controller, sockets }
       }).pipe(Effect.provideContext(Context.make(Agents, this.agentsOf(name).service)))

@@ -63,6 +63,9 @@ describe("§8.3 rule 4 subscription results", () => {
     expect(logs(said)).toEqual([expect.stringContaining("cluster cluster-b refuses the subscription of port 80")])
     expect([s.toMember(a), s.toMember(b), s.toMember(c)]).toEqual([[unsteal(80)], [], [unsteal(80)]])
     expect(answers(s.steal(c, ok(80)).toClient())).toEqual([])
+    s.client(stealPort(80)).steal(b, stolen(80))
+    expect(s.toClient(), "the reason is told once, however often it is asked for").toEqual([refused(80)])
+    s.steal(a, ok(80)).steal(c, ok(80)).take()
     s.lose(c).put({ _tag: "MemberConnected", member: c })
     expect(s.toMember(c)).not.toContainEqual(stealPort(80))
   })
@@ -82,6 +85,33 @@ describe("§8.3 rule 4 subscription results", () => {
     s.lose(b).put({ _tag: "MemberConnected", member: b })
     s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
     expect(s.toMember(b).map((one) => one._tag)).toEqual(["SwitchProtocolVersion", "ReadyForLogs"])
+  })
+
+  it("a member where somebody else has the port is asked again until it is free", () => {
+    const s = readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000)
+    s.take()
+    s.steal(b, stolen(80))
+    const every = limits.askAgainAfter
+    expect(s.has("WakeAt")).toEqual([{ _tag: "WakeAt", at: s.now + every }])
+    expect(logs(s.toClient())).toEqual(["cluster cluster-b takes no part in the subscription of port 80 until it is free, which is tried every 30 s: PortAlreadyStolen"])
+    for (let times = 0; times < 3; times++) {
+      expect(s.later(every - 1).toMember(b)).toEqual([])
+      expect([s.later(1).toMember(b), s.toMember(a)]).toEqual([[stealPort(80)], []])
+      s.take()
+      expect(s.steal(b, stolen(80)).toClient()).toEqual([])
+    }
+    expect(s.later(every).steal(b, ok(80)).toClient()).toEqual([])
+    s.take()
+    expect([s.later(every).toMember(b), s.has("WakeAt")]).toEqual([[], []])
+  })
+
+  it.each<[string, (s: Scenario) => Scenario]>([
+    ["what the member's policy forbids", (s) => s.member(b, refusal({ _tag: "ForbiddenWithReason", blockedAction: { _tag: "Steal", value: { _tag: "All", value: 80 } }, policyName: "p", reason: "no" }))],
+    ["what the client has given back", (s) => s.steal(b, stolen(80)).client(unsteal(80))]
+  ])("is not asked again for %s", (_, refuse) => {
+    const s = refuse(readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000))
+    s.take()
+    expect(s.later(limits.askAgainAfter).toMember(b)).toEqual([])
   })
 
   it("an error that comes after the bound is late, even if nobody ticked in between", () => {

@@ -6,6 +6,7 @@ import {
   mirrordMultiClusterSessions,
   type SessionPhase
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { childAnnotations } from "../../../domain/session/names.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { World } from "../world/world.ts"
@@ -31,7 +32,7 @@ export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
 export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
 export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
 
-export const isLeaving = (object: KubeObject): boolean => (object.metadata.deletionTimestamp ?? undefined) !== undefined
+export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 
 /** Name of the parent that a child belongs to; nothing for a session of its own. */
 export const parentNameOf = (child: KubeObject): string | undefined =>
