@@ -1,7 +1,8 @@
 import type { KubeConfig } from "@kubernetes/client-node"
-import { Channel, Effect, type Scope, Stream } from "effect"
+import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
+import type { Readable } from "node:stream"
 import { Agent, type Dispatcher } from "undici"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
@@ -241,25 +242,34 @@ export const makeKubeApi = (
           }
           return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
         }
-        // As many events at a time as have come.
-        const events = async function* (signal: AbortSignal): AsyncGenerator<readonly [WatchEvent, ...ReadonlyArray<WatchEvent>]> {
-          const response = await send("GET", path, signal, undefined, watchTimeout)
-          if (response.statusCode >= 300) throw await refused(operation, response)
-          for await (const lines of wholeLines(response.body)) {
+        /** As many events at a time as have come; those before one that ends the watch first. */
+        const events = (body: Readable): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
+          let failed: KubeError | undefined
+          const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(wholeLines(body), (lines) => {
             const events: Array<WatchEvent> = []
             try {
               parser.parseEach(lines, "event", (value) => events.push(toEvent(value)))
-            } finally {
-              // Also those before one that ends the watch.
-              const [first, ...others] = events
-              if (first !== undefined) yield [first, ...others]
+            } catch (cause) {
+              failed = unreachable(operation, cause)
             }
-          }
+            return Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : again
+          })
+          const again = Effect.suspend(() => (failed === undefined ? next : Effect.fail(failed)))
+          return again.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause))))
         }
         return Stream.unwrap(
-          Effect.map(Effect.abortSignal, (signal) =>
-            Stream.fromChannel(Channel.fromAsyncIterable(events(signal), (cause) => unreachable(operation, cause)))
-          )
+          Effect.gen(function* () {
+            const signal = yield* Effect.abortSignal
+            const response = yield* Effect.tryPromise({
+              try: async () => {
+                const answer = await send("GET", path, signal, undefined, watchTimeout)
+                if (answer.statusCode >= 300) throw await refused(operation, answer)
+                return answer
+              },
+              catch: (cause) => unreachable(operation, cause)
+            })
+            return Stream.fromPull(Effect.succeed(events(response.body)))
+          })
         )
       },
       create: (ref, value, namespace) =>
