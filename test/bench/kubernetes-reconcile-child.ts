@@ -57,7 +57,7 @@ const ours: Run = (config, names, workers, mark) =>
 const plain: Run = async (config, names, workers, mark) => {
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)
-  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } as never })
+  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } })
   const origin = config.getCurrentCluster()?.server ?? ""
   const call = async (method: "GET" | "PATCH", name: string, body?: object): Promise<KubeObject> => {
     const headers = { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/merge-patch+json" }) }

@@ -21,7 +21,7 @@ interface Recording {
 const record = async (config: KubeConfig, count: number): Promise<Recording> => {
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)
-  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } as never })
+  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } })
   const get = async (query: string) => (await agent.request({ origin: config.getCurrentCluster()?.server ?? "", path: `${pathOf(sessionRef, undefined)}${query}`, method: "GET" })).body
   const list = Buffer.from(await (await get("")).arrayBuffer())
   const events: Array<Buffer> = []

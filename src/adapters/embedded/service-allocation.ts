@@ -5,7 +5,7 @@ import { type FieldError, forbiddenField, invalidValue, unsupportedValue } from 
 
 /**
  * Services of every embedded cluster have their cluster IPs in 127.96.0.0/16. Nobody listens there: whoever dials from inside of a cluster is
- * led to a ready pod (`ServiceRoutes`), and where there is none the machine refuses.
+ * led to a ready pod (`serviceRoutes`), and where there is none the machine refuses.
  */
 const network = "127.96"
 /** Of the API server's own Service, `kubernetes`. */

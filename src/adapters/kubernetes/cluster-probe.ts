@@ -104,7 +104,7 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
       agent ??= new Agent({
         headersTimeout: patience,
         bodyTimeout: patience,
-        connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: patience } as never
+        connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: patience }
       })
       const authorization = (options.headers as Record<string, string> | undefined)?.["Authorization"]
       const response = await agent.request({

@@ -122,7 +122,7 @@ export const makeKubeApi = (
           agent: new Agent({
             headersTimeout,
             bodyTimeout,
-            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: connectTimeout } as never
+            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: connectTimeout }
           })
         }
       }
