@@ -278,6 +278,22 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     expect(result).toMatchObject({ code: 503, text: `invalid upgrade response: status code ${code}\n` })
   })
 
+  it("waits for a backend that stands still as long as the client does", async () => {
+    backend.onUpgrade((_req, socket) => void socket.end(`${accept}awake`))
+    const thaw = backend.freeze()
+    let isAnswered = false
+    const waiting = connect().finally(() => {
+      isAnswered = true
+    })
+    // Longer than any time limit there is for plain requests.
+    await available("False")
+    expect(isAnswered).toBe(false)
+    thaw()
+    const { socket } = await waiting
+    expect((await once(socket, "data"))[0]?.toString()).toBe("awake")
+    await available("True")
+  })
+
   it("ends the client's side when the backend's is reset, after all that came before", async () => {
     let reset = (): void => {}
     backend.onUpgrade((_req, socket, resetTransport) => {

@@ -12,7 +12,6 @@ describeKubernetes("on real control planes", (assets) => {
     use: () =>
       useKubernetesPlayground(assets, { topology: "management", subnet: subnetOf("failover on kubernetes"), primaryReplicas: 2, sessionTtlSecs: 30 }),
     clientCount: 3,
-    stopsLeader: false,
     removePod: async (real, name) => {
       const kubeconfig = `--kubeconfig=${real.playground().primary.cluster.kubeconfigPath}`
       await promisify(execFile)(programsIn(assets).kubectl, [kubeconfig, "delete", "pod", name, `--namespace=${operatorNamespace}`, "--grace-period=0", "--force"])

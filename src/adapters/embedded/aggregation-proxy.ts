@@ -184,7 +184,7 @@ export class AggregationProxy {
         path,
         headers: ["Host", backend.authority, "Accept", "application/json", "Connection", "close",
           "X-Remote-User", "system:kube-aggregator", "X-Remote-Group", "system:masters"],
-        createConnection: () => this.#connect(backend.host, backend.port, service),
+        createConnection: () => this.#connect(backend, service, false),
         timeout: this.#options.connectTimeoutMs
       })
       outgoing.on("response", (answer) => {
@@ -208,12 +208,15 @@ export class AggregationProxy {
       path: rewritten(req.url ?? "/"),
       headers: forwardedHeaders(req, who, backend.authority, upgrade),
       maxHeaderSize,
-      createConnection: () => this.#connect(backend.host, backend.port, service)
+      createConnection: () => this.#connect(backend, service, upgrade)
     })
   }
 
-  /** No agent may be named beside a `createConnection`: with one, Node dials on its own. */
-  #connect(host: string, port: number, service: AggregatedService): TLSSocket {
+  /**
+   * No agent may be named beside a `createConnection`: with one, Node dials on its own. An upgrade waits for the TLS handshake as long as its
+   * client does (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that stands still keeps it.
+   */
+  #connect({ host, port }: Pick<Address, "host" | "port">, service: AggregatedService, upgrade: boolean): TLSSocket {
     const { connections, connectTimeoutMs } = this.#options
     const identity = this.#options.identity()
     const transport = connectTcp({ host, port, noDelay: true })
@@ -231,7 +234,9 @@ export class AggregationProxy {
     connections.join(secure, transport)
     const timer = setTimeout(() => secure.destroy(new Error(`dial tcp ${host}:${port}: i/o timeout`)), connectTimeoutMs)
     transport.on("error", (error) => secure.destroy(error))
-    secure.on("secureConnect", () => clearTimeout(timer)).on("close", () => clearTimeout(timer))
+    const connected = (): void => clearTimeout(timer)
+    if (upgrade) transport.on("connect", connected)
+    secure.on("secureConnect", connected).on("close", connected)
     return secure
   }
 

@@ -56,11 +56,11 @@ export const isGone = (pulse: Pulse, now: number): boolean => {
 /**
  * Whether its Pings are so late that it has most likely given this connection up. A client reconnects when a Ping went unanswered for an
  * interval in which nothing else came: by then its next Ping is overdue by half an interval or more, and nothing else has come for at least
- * that long. Of a client without an interval nothing is known.
+ * that long. A client without an interval, which may never ping, counts as one of the usual interval.
  */
 export const isOverdue = (pulse: Pulse, now: number): boolean => {
-  const interval = intervalOf(pulse)
-  return interval !== undefined && now - (pulse.pingedAt ?? pulse.heardAt) > 1.5 * interval && now - pulse.heardAt > 0.5 * interval
+  const interval = intervalOf(pulse) ?? usualInterval
+  return now - (pulse.pingedAt ?? pulse.heardAt) > 1.5 * interval && now - pulse.heardAt > 0.5 * interval
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Backend {
   readonly seen: ReadonlyArray<SeenRequest>
   readonly onRequest: (handler: (req: IncomingMessage, res: ServerResponse) => void) => void
   readonly onUpgrade: (handler: (req: IncomingMessage, socket: Duplex, reset: () => void) => void) => void
+  /** From now on it is as a process that is stopped: who dials is let in, and nothing is said, until the returned function is called. */
+  readonly freeze: () => () => void
   readonly close: () => Promise<void>
 }
 
@@ -92,6 +94,19 @@ export const startBackend = async ({ frontProxyCaPem, group, host, version }: Ba
     },
     onUpgrade: (handler) => {
       upgrade = handler
+    },
+    freeze: () => {
+      const served = server.listeners("connection")
+      const waiting: Array<Socket> = []
+      server.removeAllListeners("connection").on("connection", (transport: Socket) => {
+        transports.add(transport)
+        waiting.push(transport.on("error", () => {}))
+      })
+      return () => {
+        server.removeAllListeners("connection")
+        for (const serve of served) server.on("connection", serve as (transport: Socket) => void)
+        for (const transport of waiting) server.emit("connection", transport)
+      }
     },
     close: async () => {
       server.close()

@@ -61,7 +61,9 @@ describe("the pulse of a client", () => {
     for (const pulse of [newPulse(0), pinging(0)]) {
       expect(mayBeReplaced(pulse, 29_999)).toBe(false)
       expect(mayBeReplaced(pulse, 30_000)).toBe(true)
-      expect(isOverdue(pulse, 1e9)).toBe(false)
+      expect(isOverdue(pulse, 45_000)).toBe(false)
+      expect(isOverdue(pulse, 45_001)).toBe(true)
+      expect(isOverdue(heard(pulse, other, 40_000), 46_000), "it has just said something").toBe(false)
     }
   })
 
