@@ -97,6 +97,30 @@ describe("the audit of a session", () => {
     expect(acts("operator-b-1")).not.toContain("ended")
   })
 
+  it("has one line for an end, however often it is asked for", () => {
+    const { lines, world } = audited()
+    world.startClient(client)
+    world.pass(60_000)
+    const stop = (user: string) =>
+      world.primary.host.ask((facade) => facade.deleteSession(sessionIdHex(toSessionId(id)), { user, groups: [], extra: {} }), () => {})
+    stop("admin")
+    stop("another")
+    world.pass(5)
+    stop("a third")
+    world.pass(60_000)
+    expect(lines().filter(({ details }) => details["act"] === "ended").map(({ details }) => [details["cause"], details["user"]])).toEqual([["Stopped", "admin"]])
+  })
+
+  it("says of a session that failed, too, that somebody deleted it", () => {
+    const { lines, world } = audited()
+    world.startClient({ ...client, target: "deployment.nowhere" })
+    world.pass(60_000)
+    expect(world.primary.server.objects.peek(mirrordMultiClusterSessions, parent)?.["status"]).toMatchObject({ phase: "Failed" })
+    world.primary.server.objects.delete(mirrordMultiClusterSessions, parent, {}, world.now)
+    world.pass(60_000)
+    expect(lines().filter(({ details }) => details["act"] === "ended").map(({ details }) => details["cause"])).toEqual(["Deleted"])
+  })
+
   it("says that somebody was refused another one's session, and why", () => {
     const { lines, world } = audited()
     world.startClient(client)

@@ -285,7 +285,7 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     const waiting = connect().finally(() => {
       isAnswered = true
     })
-    // Longer than any time limit there is for plain requests.
+    // By then the aggregation layer's own probes have given up.
     await available("False")
     expect(isAnswered).toBe(false)
     thaw()

@@ -277,7 +277,7 @@ export const makeClusterSessionController = (
           )
         case "DeleteChild":
           return ends.end(
-            session.metadata.uid,
+            session.metadata,
             api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }),
             { act: "ended", cause: "Expired", ...auditedChild(name, session.spec), message: action.why }
           ).pipe(
@@ -298,7 +298,7 @@ export const makeClusterSessionController = (
         sockets.forget(name)
         // A primary's children end by its deletions; the primary has the line of their session.
         const isOwn = local !== undefined && (local.spec.multiClusterParentName ?? undefined) === undefined
-        const told = isOwn ? ends.seen(local.uid, auditedChild(name, local.spec)) : Effect.void
+        const told = isOwn ? ends.seen({ name, ...(local.uid === undefined ? {} : { uid: local.uid }) }, auditedChild(name, local.spec)) : Effect.void
         return told.pipe(Effect.andThen(FiberMap.remove(tasks, refreshOf(name))), Effect.andThen(FiberMap.remove(tasks, name)))
       })
 

@@ -242,7 +242,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           )
         case "PatchStatus":
           return action.patch.phase === "Terminating"
-            ? Effect.andThen(patchStatus(name, parent, action), ends.seen(parent.metadata.uid, audited(name, parent)))
+            ? Effect.andThen(patchStatus(name, parent, action), ends.seen(parent.metadata, audited(name, parent)))
             : patchStatus(name, parent, action)
         case "CreateChild": {
           const { child, cluster } = action
@@ -295,7 +295,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           )
         case "DeleteParent":
           return ends.end(
-            parent.metadata.uid,
+            parent.metadata,
             local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }),
             { act: "ended", cause: "Expired", ...audited(name, parent), message: action.why }
           ).pipe(
@@ -373,8 +373,10 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         times.heartbeatSeen(object.metadata.name, connectedTimestamp, now)
         return
       }
-      enqueue(object.metadata.name)
-      changes.notify(object.metadata.name)
+      const { metadata } = object
+      if (before !== undefined && !isBeingDeleted(before.metadata) && (deleted || isBeingDeleted(metadata))) call(ends.seen(metadata, audited(metadata.name, object)))
+      enqueue(metadata.name)
+      changes.notify(metadata.name)
     })
     return {
       parents,

@@ -7,7 +7,7 @@ import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions, type MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
-import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import { isBeingDeleted, type ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { parseConnectQuery } from "../../domain/session/connect-params.ts"
@@ -239,12 +239,15 @@ const make = (
         return yield* members.attachUser(request, id.success, owner, params.success)
       })
 
-    const stop = (resource: ResourceDescriptor<unknown>, { name, uid }: ObjectMeta, how: Stop, about: AuditedSession) =>
-      ends.end(uid, local.api.delete(resource, name), { act: "ended", ...how, ...about }).pipe(
+    const stop = (resource: ResourceDescriptor<unknown>, metadata: ObjectMeta, how: Stop, about: AuditedSession) => {
+      // Its end has its line already, maybe of the leader before.
+      if (isBeingDeleted(metadata)) return Effect.void
+      return ends.end(metadata, local.api.delete(resource, metadata.name), { act: "ended", ...how, ...about }).pipe(
         Effect.catch((error) =>
-          error.reason === "NotFound" ? Effect.void : Effect.fail(internalError(`Session ${name} cannot be deleted: ${error.detail}.`))
+          error.reason === "NotFound" ? Effect.void : Effect.fail(internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}.`))
         )
       )
+    }
 
     const isThere = (session: { readonly spec: { readonly namespace: string } }, namespace: string | undefined): boolean =>
       namespace === undefined || session.spec.namespace === namespace

@@ -243,7 +243,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
                 // The client was told that it is over: the session must not linger for a reconnect that never comes.
                 end._tag === "SessionEnded" && !isBeingDeleted(manager.parent(name)?.metadata ?? parent.metadata)
                   ? Effect.ignore(ends.end(
-                      parent.metadata.uid,
+                      parent.metadata,
                       local.delete(mirrordMultiClusterSessions, name, parent.metadata.uid === undefined ? {} : { uid: parent.metadata.uid }),
                       { act: "ended", cause: "ToldOver", ...about, message: end.reason }
                     ))

@@ -1,3 +1,4 @@
+import { limits } from "./limits.ts"
 import { type ClientRow, clientTable, type DaemonRow, daemonTable, filterSince, logLevelSince } from "./table.ts"
 
 /** `docs/routing.md`: the routing table for people. Rows that differ in name and version only are printed as one. */
@@ -67,6 +68,7 @@ export const routingDocument = (): string =>
     "## HTTP filters",
     "",
     "A member that is too old for a filter is left out of the subscription, with one warning. Nobody left: the client gets `PortAlreadyStolen`.",
+    `A member where somebody else has a port to be stolen, found out after the client has its answer, is asked again every ${limits.askAgainAfter / 1000} s.`,
     "",
     "| Filter | Needs |",
     "|---|---|",

@@ -274,16 +274,17 @@ const refused = (
 ): void => {
   const request = turn.state.requests.find((open) => open.number === number)
   if (request?.waiting.has(member)) {
-    // The error itself has no room for the member's name. Once is enough: another router may ask every now and then ({@link askAgain}).
-    if (firstTime(turn, `refuses ${member} ${port}`)) warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+    // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and then ({@link askAgain}).
+    if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`)) warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
     return reject(turn, number, survivable(turn.state, error, port), member)
   }
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
-  const leftOut: LeftOut = error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
+  // Mirroring excludes nothing: there the error stands for something else, such as a filter that an agent does not take.
+  const leftOut: LeftOut = subscription.channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
   setSubscription(turn, { ...subscription, leftOut: new Map(subscription.leftOut).set(member, leftOut) })
   if (leftOut === "untilFree") update(turn, { askAgainAt: turn.state.askAgainAt ?? turn.now + limits.askAgainAfter })
-  if (firstTime(turn, `refused ${member} ${port}`)) {
+  if (firstTime(turn, `${leftOut} ${member} ${port}`)) {
     const until = leftOut === "untilFree" ? ` until it is free, which is tried every ${limits.askAgainAfter / 1000} s` : ""
     warnUser(turn, `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${text ?? error._tag}`)
   }
@@ -329,7 +330,10 @@ export const loseSubscriber = (turn: Turn, member: MemberName): void => {
   stopWaiting(turn, member, () => true)
   update(turn, {
     subscriptions: new Map(
-      turn.state.subscriptions.entries().map(([key, one]) => [key, { ...one, sent: without(one.sent, member) }])
+      turn.state.subscriptions.entries().map(([key, one]) => {
+        const leftOut = new Map([...one.leftOut].filter(([name, how]) => name !== member || how === "forGood"))
+        return [key, { ...one, sent: without(one.sent, member), leftOut }]
+      })
     )
   })
 }

@@ -1,40 +1,70 @@
-import { Effect, Exit, Logger } from "effect"
+import { Deferred, Effect, Exit, Fiber, Logger } from "effect"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 
 const about = { session: "session-1", owner: "ann" }
 const expired = { act: "ended", cause: "Expired", ...about, message: "no client" } as const
+const of = (uid: string) => ({ name: "session-1", uid })
+const one = of("u1")
 
 /** What `story` returns, and the causes in the audit. */
-const told = <A>(story: (ends: SessionEnds) => Effect.Effect<A, unknown>): readonly [Exit.Exit<A, unknown>, ReadonlyArray<unknown>] => {
+const told = async <A>(story: (ends: SessionEnds) => Effect.Effect<A, unknown>): Promise<readonly [Exit.Exit<A, unknown>, ReadonlyArray<unknown>]> => {
   const causes: Array<unknown> = []
   const hear = Logger.layer([Logger.map(Logger.formatJson, (line) => void causes.push(JSON.parse(line).annotations.cause))])
-  return [Effect.runSyncExit(Effect.provide(story(new SessionEnds()), hear)), causes]
+  return [await Effect.runPromiseExit(Effect.provide(story(new SessionEnds()), hear)), causes]
 }
+const causes = async (story: (ends: SessionEnds) => Effect.Effect<unknown, unknown>) => (await told(story))[1]
 
 describe("the ends of sessions in the audit", () => {
-  it("a deletion of our own has the line of its cause, whether the watch or the answer is first", () => {
-    expect(told((ends) => Effect.andThen(ends.end("u1", Effect.void, expired), ends.seen("u1", about)))[1]).toEqual(["Expired"])
-    expect(told((ends) => ends.end("u1", ends.seen("u1", about), expired))[1]).toEqual(["Expired"])
+  it("a deletion of our own has the line of its cause, whether the watch or the answer is first", async () => {
+    expect(await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(one, about)))).toEqual(["Expired"])
+    expect(await causes((ends) => ends.end(one, ends.seen(one, about), expired))).toEqual(["Expired"])
   })
 
-  it("a deletion that failed has none, and its error is passed on", () => {
-    const [exit, causes] = told((ends) => ends.end("u1", Effect.fail("NotFound"), expired))
-    expect([Exit.isFailure(exit), causes]).toEqual([true, []])
+  it("a deletion that failed has none, and its error is passed on", async () => {
+    const [exit, lines] = await told((ends) => ends.end(one, Effect.fail("NotFound"), expired))
+    expect([Exit.isFailure(exit), lines]).toEqual([true, []])
   })
 
-  it("somebody else's is told as such: after a deletion of ours that failed, and of an object of the same name", () => {
-    expect(told((ends) => Effect.andThen(Effect.exit(ends.end("u1", Effect.fail("NotFound"), expired)), ends.seen("u1", about)))[1]).toEqual(["Deleted"])
-    expect(told((ends) => Effect.andThen(ends.end("u1", Effect.void, expired), ends.seen("u2", about)))[1]).toEqual(["Expired", "Deleted"])
+  it("somebody else's is told as such, beside an attempt of ours that failed or was broken off, and for an object of the same name", async () => {
+    const failing = (ends: SessionEnds, before: Effect.Effect<void>) => Effect.exit(ends.end(one, Effect.andThen(before, Effect.fail("NotFound")), expired))
+    expect(await causes((ends) => Effect.andThen(failing(ends, Effect.void), ends.seen(one, about)))).toEqual(["Deleted"])
+    expect(await causes((ends) => failing(ends, ends.seen(one, about)))).toEqual(["Deleted"])
+    const brokenOff = (ends: SessionEnds) => Effect.flatMap(Effect.forkChild(ends.end(one, Effect.andThen(ends.seen(one, about), Effect.never), expired), { startImmediately: true }), Fiber.interrupt)
+    expect(await causes(brokenOff)).toEqual(["Deleted"])
+    expect(await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(of("u2"), about)))).toEqual(["Expired", "Deleted"])
   })
 
-  it("holds a bounded number of ends in memory, the latest ones", () => {
-    const [, causes] = told((ends) =>
+  it("an object has one line, in whatever order attempts begin and end and it is seen", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ succeeds: fc.boolean(), begin: fc.nat(20), end: fc.nat(20) }), { maxLength: 4 }), fc.nat(40), async (attempts, seenAt) => {
+        const lines = await causes((ends) =>
+          Effect.gen(function* () {
+            const running = attempts.map((attempt) => ({ ...attempt, answer: Deferred.makeUnsafe<void, string>() }))
+            const fibers = []
+            for (let at = 0; at <= 40; at++) {
+              for (const { answer, begin } of running) if (begin === at) fibers.push(yield* Effect.forkChild(Effect.exit(ends.end(one, Deferred.await(answer), expired)), { startImmediately: true }))
+              if (at === seenAt) yield* ends.seen(one, about)
+              for (const { answer, begin, end, succeeds } of running) if (begin + end === at) yield* succeeds ? Deferred.succeed(answer, undefined) : Deferred.fail(answer, "NotFound")
+              yield* Effect.yieldNow
+            }
+            for (const fiber of fibers) yield* Fiber.join(fiber)
+          })
+        )
+        expect(lines).toHaveLength(1)
+        if (attempts.every(({ succeeds }) => !succeeds)) expect(lines).toEqual(["Deleted"])
+      }),
+      { numRuns: 300 }
+    ))
+
+  it("holds a bounded number of ends in memory, the latest ones", async () => {
+    const lines = await causes((ends) =>
       Effect.gen(function* () {
-        for (let i = 0; i <= 10_000; i++) yield* Effect.provide(ends.end(`u${i}`, Effect.void, expired), Logger.layer([]))
-        for (const uid of ["u0", "u1", "u10000"]) yield* ends.seen(uid, about)
+        for (let i = 0; i <= 10_000; i++) yield* Effect.provide(ends.end(of(`u${i}`), Effect.void, expired), Logger.layer([]))
+        for (const uid of ["u1", "u10000", "u0"]) yield* ends.seen(of(uid), about)
       })
     )
-    expect(causes).toEqual(["Deleted"])
+    expect(lines).toEqual(["Deleted"])
   })
 })
