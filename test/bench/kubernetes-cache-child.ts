@@ -5,8 +5,9 @@ import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http
 import { makeReflector } from "../../src/app/controllers/reflector.ts"
 import { turns } from "../support/turns.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
+import { rawRequests } from "./raw-requests.ts"
 
-/** One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs KUBECONFIG OBJECTS ROUNDS`. */
+/** One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs|reading KUBECONFIG OBJECTS ROUNDS`. */
 export interface CacheResult {
   readonly listMs: number
   readonly listCpuMs: number
@@ -57,6 +58,22 @@ const theirs: Fill = (config, objects, empty) => {
   })
 }
 
+/** The same bytes, read and thrown away: what nobody can do without. */
+const reading: Fill = async (config, objects, empty) => {
+  const { close, send } = await rawRequests(config)
+  const { body } = await send("GET", `${pathOf(sessionRef, undefined)}${empty ? `?watch=true&resourceVersion=${fromTheStart}` : ""}`)
+  let lines = 0
+  await new Promise<void>((resolve) => {
+    body.on("error", () => {}).on("end", resolve).on("data", (chunk: Buffer) => {
+      for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", end + 1)) lines++
+      if (empty && lines >= objects) resolve()
+    })
+  })
+  return { size: () => objects, stop: close }
+}
+
+const sides: Readonly<Record<string, Fill>> = { ours, theirs, reading }
+
 const collect = (): void => {
   for (let i = 0; i < 4; i++) globalThis.gc?.()
 }
@@ -67,7 +84,8 @@ const memory = (): number => {
 }
 
 const main = async ([side = "", kubeconfig = "", objects = "", rounds = ""]: ReadonlyArray<string>): Promise<void> => {
-  const fill = side === "ours" ? ours : theirs
+  const fill = sides[side]
+  if (fill === undefined) throw new Error(`no side ${side}; there are ${Object.keys(sides).join(", ")}`)
   const count = Number(objects)
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)

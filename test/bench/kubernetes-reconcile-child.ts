@@ -1,11 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Deferred, Effect } from "effect"
-import type { RequestOptions } from "node:https"
-import { Agent } from "undici"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { makeController } from "../../src/app/controllers/controller.ts"
 import type { KubeObject } from "../../src/ports/kube-api.ts"
 import { nameOf, sessionRef } from "./kubernetes-objects.ts"
+import { rawRequests } from "./raw-requests.ts"
 
 /**
  * Reads and patches so many objects, so many at a time, in a process of its own: `node kubernetes-reconcile-child.ts ours|plain
@@ -55,13 +54,9 @@ const ours: Run = (config, names, workers, mark) =>
 
 /** The same requests, by the same HTTP client, in plain loops. */
 const plain: Run = async (config, names, workers, mark) => {
-  const options: RequestOptions = {}
-  await config.applyToHTTPSOptions(options)
-  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } })
-  const origin = config.getCurrentCluster()?.server ?? ""
-  const call = async (method: "GET" | "PATCH", name: string, body?: object): Promise<KubeObject> => {
-    const headers = { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/merge-patch+json" }) }
-    const response = await agent.request({ origin, path: pathOf(sessionRef, undefined, name), method, headers, body: body === undefined ? null : JSON.stringify(body) })
+  const { close, send } = await rawRequests(config)
+  const call = async (method: "GET" | "PATCH", name: string, value?: object): Promise<KubeObject> => {
+    const response = await send(method, pathOf(sessionRef, undefined, name), value === undefined ? undefined : { type: "application/merge-patch+json", value })
     if (response.statusCode !== 200) throw new Error(`${method} ${name}: ${response.statusCode} ${await response.body.text()}`)
     return (await response.body.json()) as KubeObject
   }
@@ -70,7 +65,7 @@ const plain: Run = async (config, names, workers, mark) => {
     for (let name = names[next++]; name !== undefined; name = names[next++]) await call("PATCH", name, patchOf(await call("GET", name), mark))
   }
   await Promise.all(Array.from({ length: workers }, loop))
-  await agent.close()
+  await close()
 }
 
 const main = async ([side = "", kubeconfig = "", objects = "", workers = "", mark = ""]: ReadonlyArray<string>): Promise<void> => {

@@ -2,13 +2,12 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createSecureServer } from "node:http2"
-import type { RequestOptions } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Agent } from "undici"
 import { pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { createAuthority } from "../../src/adapters/embedded/pki.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
+import { rawRequests } from "./raw-requests.ts"
 
 /** What an API server answers, byte for byte. */
 interface Recording {
@@ -19,10 +18,8 @@ interface Recording {
 
 /** The list of all objects, and so many first events of a watch from the start. */
 const record = async (config: KubeConfig, count: number): Promise<Recording> => {
-  const options: RequestOptions = {}
-  await config.applyToHTTPSOptions(options)
-  const agent = new Agent({ connect: { ca: options.ca, cert: options.cert, key: options.key } })
-  const get = async (query: string) => (await agent.request({ origin: config.getCurrentCluster()?.server ?? "", path: `${pathOf(sessionRef, undefined)}${query}`, method: "GET" })).body
+  const { close, send } = await rawRequests(config)
+  const get = async (query: string) => (await send("GET", `${pathOf(sessionRef, undefined)}${query}`)).body
   const list = Buffer.from(await (await get("")).arrayBuffer())
   const events: Array<Buffer> = []
   let rest = Buffer.alloc(0)
@@ -36,7 +33,7 @@ const record = async (config: KubeConfig, count: number): Promise<Recording> => 
     rest = bytes.subarray(start)
     if (events.length >= count) break
   }
-  await agent.destroy()
+  await close()
   return { list, events: events.slice(0, count) }
 }
 

@@ -31,9 +31,9 @@ const runChild = async <T>(file: string, args: ReadonlyArray<string>): Promise<T
   return JSON.parse(stdout) as T
 }
 
-/** Runs both sides so many times, in turns that change, so that what else the machine does meets both. */
-const inTurns = async <Side extends string, T>(sides: readonly [Side, Side], what: string, run: (side: Side, repetition: number) => Promise<T>): Promise<Readonly<Record<Side, ReadonlyArray<T>>>> => {
-  const results = { [sides[0]]: [], [sides[1]]: [] } as unknown as Record<Side, Array<T>>
+/** Runs all sides so many times, in turns that change, so that what else the machine does meets all. */
+const inTurns = async <Side extends string, T>(sides: ReadonlyArray<Side>, what: string, run: (side: Side, repetition: number) => Promise<T>): Promise<Readonly<Record<Side, ReadonlyArray<T>>>> => {
+  const results = Object.fromEntries(sides.map((side) => [side, []])) as unknown as Record<Side, Array<T>>
   for (let repetition = 0; repetition < repetitions; repetition++) {
     for (const side of repetition % 2 === 0 ? sides : sides.toReversed()) {
       progress(`${what}: repetition ${repetition + 1} of ${repetitions}, ${side}`)
@@ -66,12 +66,13 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
     await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "bench"), (api) => makeSessions(api, objects, counted))))
 
     const measureCaches = (what: string, kubeconfigPath: string, times: number) =>
-      inTurns(["ours", "theirs"], what, (side) => runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)]))
+      inTurns(["ours", "theirs", "reading"], what, (side) => runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)]))
     type Caches = Awaited<ReturnType<typeof measureCaches>>
     const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) => [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
     const events = function* (caches: Caches): Generator<string> {
       yield compare("events per second", "1/s", ...read(caches, ({ eventMicros }) => eventMicros.map((each) => 1_000_000 / each)))
       yield compare("CPU per event", "µs", ...read(caches, ({ eventCpuMicros }) => eventCpuMicros), 1)
+      yield `    of which, to read the bytes: ${spread(caches.reading.flatMap(({ eventCpuMicros }) => eventCpuMicros), 1)}`
     }
     const caches = await measureCaches("caches", plane.kubeconfigPath, rounds)
     yield `watch cache of ${objects} MirrordClusterSessions, ours against the informer of @kubernetes/client-node, ${repetitions} repetitions in turns:`

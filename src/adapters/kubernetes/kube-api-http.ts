@@ -246,13 +246,13 @@ export const makeKubeApi = (
         const events = (body: Readable): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
           let failed: KubeError | undefined
           const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(wholeLines(body), (lines) => {
-            const events: Array<WatchEvent> = []
+            const come: Array<WatchEvent> = []
             try {
-              parser.parseEach(lines, "event", (value) => events.push(toEvent(value)))
+              parser.parseEach(lines, "event", (value) => come.push(toEvent(value)))
             } catch (cause) {
               failed = unreachable(operation, cause)
             }
-            return Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : again
+            return Arr.isReadonlyArrayNonEmpty(come) ? Effect.succeed(come) : again
           })
           const again = Effect.suspend(() => (failed === undefined ? next : Effect.fail(failed)))
           return again.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause))))

@@ -43,7 +43,7 @@ export const meta = (answer: Answer | JsonObject, field: string): unknown => at(
 export const expectStatus = (answer: Answer, code: number, reason: string | undefined, message: string | RegExp): void => {
   expect(answer.body).toMatchObject({ kind: "Status", apiVersion: "v1", status: "Failure", code, ...(reason === undefined ? {} : { reason }) })
   expect(answer.code).toBe(code)
-  if (typeof message === "string") expect(answer.body["message"]).toBe(message)
+  if (typeof message === "string") expect(answer.body["message"], String(answer.body["message"])).toBe(message)
   else expect(answer.body["message"]).toMatch(message)
 }
 
