@@ -69,7 +69,7 @@ const reading: Fill = async (config, objects, empty) => {
       if (empty && lines >= objects) resolve()
     })
   })
-  return { size: () => objects, stop: close }
+  return { size: () => (empty ? Math.min(lines, objects) : objects), stop: close }
 }
 
 const sides: Readonly<Record<string, Fill>> = { ours, theirs, reading }

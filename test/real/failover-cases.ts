@@ -104,6 +104,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(where: string, { c
         const there = whatIsThere()
         return there.parents.size === clientCount && there.members.every(({ children: { size } }) => size === clientCount) ? there : undefined
       })
+      expect(seen.members).toHaveLength(2)
       for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
       expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
     })

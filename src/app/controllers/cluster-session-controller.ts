@@ -67,17 +67,16 @@ export interface ClusterSessionOptions {
 
 /** What this process knows of one session beside its object. */
 interface Local {
-  readonly uid: string | undefined
-  readonly spec: MirrordClusterSession["spec"]
+  /** As it was when this process began with it. */
+  readonly session: MirrordClusterSession
   target: TargetObservation<Placements>
   agent: AgentObservation
   agents: ReadonlyArray<RunningAgent>
   failures: number
 }
 
-const fresh = ({ metadata, spec }: MirrordClusterSession): Local => ({
-  uid: metadata.uid,
-  spec,
+const fresh = (session: MirrordClusterSession): Local => ({
+  session,
   target: { _tag: "Unresolved" },
   agent: { _tag: "None" },
   agents: [],
@@ -109,7 +108,7 @@ export const makeClusterSessionController = (
     const localOf = (name: string, session: MirrordClusterSession): Effect.Effect<Local> =>
       Effect.gen(function* () {
         const known = locals.get(name)
-        if (known !== undefined && known.uid === session.metadata.uid) return known
+        if (known !== undefined && known.session.metadata.uid === session.metadata.uid) return known
         if (known !== undefined) yield* forget(name)
         const made = fresh(session)
         locals.set(name, made)
@@ -297,8 +296,8 @@ export const makeClusterSessionController = (
         times.forget(name)
         sockets.forget(name)
         // A primary's children end by its deletions; the primary has the line of their session.
-        const isOwn = local !== undefined && (local.spec.multiClusterParentName ?? undefined) === undefined
-        const told = isOwn ? ends.seen({ name, ...(local.uid === undefined ? {} : { uid: local.uid }) }, auditedChild(name, local.spec)) : Effect.void
+        const isOwn = local !== undefined && (local.session.spec.multiClusterParentName ?? undefined) === undefined
+        const told = isOwn ? ends.seen(local.session.metadata, auditedChild(name, local.session.spec)) : Effect.void
         return told.pipe(Effect.andThen(FiberMap.remove(tasks, refreshOf(name))), Effect.andThen(FiberMap.remove(tasks, name)))
       })
 

@@ -241,6 +241,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             })
           )
         case "PatchStatus":
+          // Its deletion may have begun before this process led, and then the watch tells of no change.
           return action.patch.phase === "Terminating"
             ? Effect.andThen(patchStatus(name, parent, action), ends.seen(parent.metadata, audited(name, parent)))
             : patchStatus(name, parent, action)

@@ -4,8 +4,6 @@ import { PassThrough, Readable } from "node:stream"
 import { describe, expect, it } from "vitest"
 import { wholeLines } from "../../../src/adapters/kubernetes/whole-lines.ts"
 
-const bodyOf = (parts: ReadonlyArray<Uint8Array>): Readable => Readable.from(parts)
-
 /** What comes at a time, until the end. */
 const collect = async (body: Readable): Promise<ReadonlyArray<string>> => {
   const some: Array<string> = []
@@ -22,7 +20,7 @@ describe("whole lines", () => {
         const bytes = Buffer.from(text)
         const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]
         const parts = places.slice(1).map((end, index) => new Uint8Array(bytes.subarray(places[index], end)))
-        const some = await collect(bodyOf(parts))
+        const some = await collect(Readable.from(parts))
         expect(some.join("")).toBe(text)
         expect(some.every((lines) => lines.endsWith("\n"))).toBe(true)
       }),
@@ -30,7 +28,7 @@ describe("whole lines", () => {
     ))
 
   it("leave out one that broke off", async () => {
-    expect(await collect(bodyOf([Buffer.from('{"a":1}\r\n\n{"b":"ü')]))).toEqual(['{"a":1}\r\n\n'])
+    expect(await collect(Readable.from([Buffer.from('{"a":1}\r\n\n{"b":"ü')]))).toEqual(['{"a":1}\r\n\n'])
   })
 
   it("that have come by then come together", async () => {
@@ -67,7 +65,7 @@ describe("whole lines", () => {
     let bytes = 0
     await Effect.runPromise(Pull.catchDone(Effect.forever(Effect.map(next, (some) => void (bytes += some.length))), () => Effect.void))
     expect([read, bytes > 4_000_000]).toEqual([10_000, true])
-    const long = await collect(bodyOf([...Array.from({ length: 3_000 }, () => kilobyte), Buffer.from("\n")]))
+    const long = await collect(Readable.from([...Array.from({ length: 3_000 }, () => kilobyte), Buffer.from("\n")]))
     expect(long.map(({ length }) => length)).toEqual([3_000 * 1024 + 1])
   })
 })
