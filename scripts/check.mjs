@@ -14,7 +14,7 @@ const root = new URL("..", import.meta.url)
 /** Name and command. @type {Readonly<Record<string, ReadonlyArray<string>>>} */
 const parts = {
   tsc: ["tsc"],
-  oxlint: ["oxlint", "--quiet", "src", "test", "scripts"],
+  oxlint: ["oxlint", "--quiet", "src", "lab", "test", "scripts"],
   // Messages are advice; errors alone make it fail.
   "effect-tsgo": ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
   versions: [process.execPath, "scripts/check-versions.mjs"],

@@ -1,6 +1,6 @@
 // @ts-check
 // Writes docs/routing.md from the routing table; a test fails when the page and the table differ.
 import { writeFileSync } from "node:fs"
-import { routingDocument } from "../src/domain/routing/routing-document.ts"
+import { routingDocument } from "./routing-document.ts"
 
 writeFileSync(new URL("../docs/routing.md", import.meta.url), routingDocument())

@@ -17,8 +17,8 @@ export const image = {
   /** Where the tree stands in the image. */
   root: "/app",
   entry: "src/app/braid.ts",
-  /** What the tree holds of the repository; the packages that it needs at run time come on top. `crds` are for the playground. */
-  files: ["LICENSE", "crds", "package.json", "src"],
+  /** What the tree holds of the repository; the packages that it needs at run time come on top. */
+  files: ["LICENSE", "package.json", "src"],
   /** What only building it needs. */
   buildFiles: ["package-lock.json", ".npmrc", "scripts"]
 }

@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../src/app/playground/kubernetes/programs.ts"
+import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../lab/playground/kubernetes/programs.ts"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const helmModule = "helm"
@@ -27,7 +27,7 @@ The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless se
 
 /**
  * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must fit.
- * @typedef {{ readonly name: import("../src/app/playground/kubernetes/programs.ts").ProgramName, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
+ * @typedef {{ readonly name: import("../lab/playground/kubernetes/programs.ts").ProgramName, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
  */
 
 /** @param {string} version @returns {ReadonlyArray<Program>} */

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The walls of the house as a lint plugin: `src/app → src/adapters → src/ports → src/domain`, and a pure domain. Imports are
- * resolved to files, so that neither a detour (`../../domain/../app`) nor a folder that happens to be called `ports` matters.
+ * The walls of the house as a lint plugin: `lab → src/app → src/adapters → src/ports → src/domain`, the rooms of `src/app` and of `lab`
+ * among each other, and a pure domain. Imports are resolved to files, so that neither a detour (`../../app`) nor a folder that happens to be called `ports` matters.
  */
 import path from "node:path"
 import { isBuiltin } from "node:module"
@@ -18,11 +18,44 @@ import { isBuiltin } from "node:module"
 /** The project: the folder above this file's, wherever the linter was started. */
 const root = path.dirname(import.meta.dirname)
 
-/** What each room may import from `src`. */
+/** A capability knows what is below it, never its neighbour. @param {ReadonlyArray<string>} others */
+const inApp = (...others) => ["src/domain/**", "src/ports/**", "src/adapters/**", ...others.map((room) => `src/app/${room}`)]
+
+/** @param {ReadonlyArray<string>} others */
+const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster/${room}`)]
+
+/** What each room may import beside itself. `/**` stands for the room and all rooms in it. */
 const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
-  domain: ["domain"],
-  ports: ["domain", "ports"],
-  adapters: ["domain", "ports", "adapters"]
+  "src/domain": [],
+  "src/ports": ["src/domain/**"],
+  "src/adapters": ["src/domain/**", "src/ports/**"],
+  "src/app/kernel": inApp(),
+  "src/app/api": inApp("kernel"),
+  "src/app/relay": inApp("kernel"),
+  "src/app/fleet": inApp("kernel"),
+  "src/app/leadership": inApp("kernel", "api"),
+  "src/app/sessions": inApp("kernel"),
+  "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
+  "src/app/sessions/member": inApp("kernel", "api", "relay", "sessions"),
+  "src/app/operator": inApp("kernel", "api", "relay", "fleet", "leadership", "sessions/**"),
+  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "operator"),
+  "src/app": ["src/**"],
+  "lab/memory": ["src/**"],
+  "lab/vectors": ["src/**"],
+  "lab/client": ["src/**"],
+  "lab/cluster/wire": inCluster(),
+  "lab/cluster/schema": inCluster("wire"),
+  "lab/cluster/checks": inCluster("wire", "schema"),
+  "lab/cluster/store": inCluster("wire", "schema", "checks"),
+  "lab/cluster/network": inCluster("wire", "schema", "store"),
+  "lab/cluster/controllers": inCluster("wire", "schema", "store"),
+  "lab/cluster/http": inCluster("wire", "schema", "checks", "store", "network"),
+  "lab/cluster/node": inCluster("wire", "schema", "store", "network"),
+  "lab/cluster": ["src/**", "lab/cluster/**"],
+  "lab/agent": ["src/**", "lab/cluster/**"],
+  "lab/simulation": ["src/**", "lab/memory", "lab/client", "lab/agent"],
+  "lab/playground": ["src/**", "lab/memory", "lab/client", "lab/cluster/**", "lab/agent"],
+  lab: ["src/**", "lab/**"]
 })
 
 /** Packages without input and output, that the domain may use. */
@@ -49,16 +82,31 @@ const pureGlobals = new Set(
 const pureDate = new Set(["parse", "UTC"])
 
 /**
- * Where a file stands in `src`: its room, and for an adapter which one.
+ * Where a file stands: its floor (`src/domain`, `lab`), and its room, the innermost one that has a row above.
  * @param {string} file
  */
 const place = (file) => {
-  const [src, room = "", inside = ""] = path.relative(root, file).split(path.sep)
-  return { inSrc: src === "src", room, adapter: inside.replace(/\.[cm]?[jt]s$/, "") }
+  const folders = path.dirname(path.relative(root, file)).split(path.sep)
+  const house = folders[0] === "src" || folders[0] === "lab"
+  const rooms = folders.map((_, depth) => folders.slice(0, depth + 1).join("/")).filter((room) => room in mayImport)
+  return {
+    inHouse: house,
+    folder: folders.join("/"),
+    room: house ? rooms.at(-1) : undefined,
+    floor: folders.slice(0, folders[0] === "src" ? 2 : 1).join("/"),
+    adapter: folders[1] === "adapters" ? (folders[2] ?? path.basename(file).replace(/\.[cm]?[jt]s$/, "")) : undefined
+  }
 }
+
+/** @param {string} room @param {string} pattern */
+const isOf = (room, pattern) =>
+  pattern.endsWith("/**") ? room === pattern.slice(0, -3) || room.startsWith(pattern.slice(0, -2)) : room === pattern
 
 /** @param {string} source */
 const packageOf = (source) => source.split("/").slice(0, source.startsWith("@") ? 2 : 1).join("/")
+
+/** The version of the program stands in `package.json` alone. @param {string} source */
+const isPackageFile = (source) => /^(\.\.\/)+package\.json$/.test(source)
 
 /**
  * Why a module may not be imported from a room, or `undefined`.
@@ -66,19 +114,23 @@ const packageOf = (source) => source.split("/").slice(0, source.startsWith("@") 
  */
 const importProblem = (source, file) => {
   const here = place(file)
-  const allowed = mayImport[here.room]
-  if (!here.inSrc || allowed === undefined) return undefined
+  if (!here.inHouse) return undefined
   if (source.startsWith(".") || source.startsWith("/") || source.startsWith("file:")) {
     const there = place(path.resolve(path.dirname(file), source))
-    if (!there.inSrc) return `${here.room} imports nothing outside of src`
-    if (!allowed.includes(there.room)) return `${here.room} may not import ${there.room} (only ${allowed.join(", ")})`
-    const foreign = here.room === "adapters" && there.room === "adapters" && there.adapter !== here.adapter
+    const isOwnFolder = here.folder === there.folder
+    if (here.room === undefined || /^src\/app\/./.test(here.folder) && here.room === "src/app") {
+      return isOwnFolder ? undefined : `${here.folder} has no row in mayImport of scripts/lint-walls.mjs`
+    }
+    if (there.room === undefined) return isPackageFile(source) && here.floor !== "src/domain" ? undefined : `${here.room} imports nothing outside of ${here.floor.split("/")[0]}`
+    const allowed = [here.room, ...(mayImport[here.room] ?? [])]
+    if (!allowed.some((pattern) => isOf(there.room ?? "", pattern))) return `${here.room} may not import ${there.room} (only ${allowed.join(", ")})`
+    const foreign = here.adapter !== undefined && there.adapter !== undefined && there.adapter !== here.adapter
     return foreign ? `the adapter ${here.adapter} may not import the adapter ${there.adapter}: src/app connects them` : undefined
   }
-  if (here.room === "ports" && /^(ws|undici|@kubernetes\/client-node)$/.test(packageOf(source))) {
+  if (here.room === "src/ports" && /^(ws|undici|@kubernetes\/client-node)$/.test(packageOf(source))) {
     return "a port speaks the domain's language, not a library's"
   }
-  if (here.room !== "domain") return undefined
+  if (here.room !== "src/domain") return undefined
   if (isBuiltin(source)) return "domain is pure: nothing of Node"
   if (!purePackages.has(packageOf(source))) return "domain is pure: this package is not one of those that only compute"
   const [, module] = source.split("/")
@@ -104,8 +156,7 @@ const imports = (context) => {
     if (source === null || source === undefined) return
     const name = literal(source)
     if (name === undefined) {
-      const { inSrc, room } = place(context.filename)
-      if (inSrc && room === "domain") context.report({ node, message: "domain imports only what is named in a string" })
+      if (place(context.filename).room === "src/domain") context.report({ node, message: "domain imports only what is named in a string" })
       return
     }
     const problem = importProblem(name, context.filename)
@@ -114,8 +165,7 @@ const imports = (context) => {
   return {
     ImportDeclaration: (node) => {
       check(node, node.source)
-      const { inSrc, room } = place(context.filename)
-      if (!inSrc || room !== "domain" || node.source.value !== "effect") return
+      if (place(context.filename).room !== "src/domain" || node.source.value !== "effect") return
       for (const specifier of node.specifiers) {
         const name =
           specifier.type === "ImportSpecifier" && specifier.imported.type === "Identifier" ? specifier.imported.name : "*"

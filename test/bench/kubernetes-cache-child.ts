@@ -2,7 +2,7 @@ import { CustomObjectsApi, type KubernetesObject, makeInformer } from "@kubernet
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { makeReflector } from "../../src/app/controllers/reflector.ts"
+import { makeReflector } from "../../src/app/kernel/reflector.ts"
 import { turns } from "../support/turns.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"

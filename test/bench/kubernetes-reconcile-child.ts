@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Deferred, Effect } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { makeController } from "../../src/app/controllers/controller.ts"
+import { makeController } from "../../src/app/kernel/controller.ts"
 import type { KubeObject } from "../../src/ports/kube-api.ts"
 import { nameOf, sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"

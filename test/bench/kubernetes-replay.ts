@@ -5,7 +5,7 @@ import { createSecureServer } from "node:http2"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { createAuthority } from "../../src/adapters/embedded/pki.ts"
+import { createAuthority } from "../../lab/cluster/http/pki.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 

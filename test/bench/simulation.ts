@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Kernel } from "../../src/app/simulation/kernel/kernel.ts"
-import { SimProcess } from "../../src/app/simulation/kernel/sim-process.ts"
-import type { SimClient } from "../../src/app/simulation/world/sim-client.ts"
-import { usualPlan, World } from "../../src/app/simulation/world/world.ts"
+import { Kernel } from "../../lab/simulation/kernel/kernel.ts"
+import { SimProcess } from "../../lab/simulation/kernel/sim-process.ts"
+import type { SimClient } from "../../lab/simulation/world/sim-client.ts"
+import { usualPlan, World } from "../../lab/simulation/world/world.ts"
 import { median, spread } from "./spread.ts"
 
 const minute = 60_000

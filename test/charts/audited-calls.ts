@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
-import type { Caller } from "../../src/adapters/embedded/embedded-cluster.ts"
-import { parseRequest } from "../../src/adapters/embedded/request-info.ts"
-import type { LocalCluster } from "../../src/app/playground/local-cluster.ts"
+import type { Caller } from "../../lab/cluster/embedded-cluster.ts"
+import { parseRequest } from "../../lab/cluster/http/request-info.ts"
+import type { LocalCluster } from "../../lab/playground/local-cluster.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
 
 /** Those that are for resources. */

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest"
-import { installedPrograms } from "../../src/app/playground/kubernetes/programs.ts"
+import { installedPrograms } from "../../lab/playground/kubernetes/programs.ts"
 import { isCi } from "../support/tested-commit.ts"
 
 /** The first `helm` in the folder of the control plane's programs or on the PATH. */

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect, Fiber, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
-import { cleanup } from "../../src/app/cleanup/cleanup.ts"
+import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
+import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
-import { resolveTarget } from "../../src/app/sessions/target-resolver.ts"
-import { operatorNamespace } from "../../src/app/simulation/world/operator-replica.ts"
-import { parseStory } from "../../src/app/simulation/story/parse-story.ts"
-import { runStory } from "../../src/app/simulation/story/run-story.ts"
-import type { FaultPlan } from "../../src/app/simulation/world/port-calls.ts"
-import type { PortCall } from "../../src/app/simulation/world/world-event.ts"
+import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
+import { operatorNamespace } from "../../lab/simulation/world/operator-replica.ts"
+import { parseStory } from "../../lab/simulation/story/parse-story.ts"
+import { runStory } from "../../lab/simulation/story/run-story.ts"
+import type { FaultPlan } from "../../lab/simulation/world/port-calls.ts"
+import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { MirrordClusterSession } from "../../src/domain/resources/mirrord-cluster-session.ts"
@@ -31,7 +31,7 @@ import { virtualTime } from "../support/effect-it.ts"
 export const callers = ["operator-with-workloads", "primary-with-workloads", "primary-management-only", "primary-at-a-member", "hooks"] as const
 export type ApiUser = (typeof callers)[number]
 
-const scenarios = new URL("../../src/app/simulation/scenarios/", import.meta.url)
+const scenarios = new URL("../../lab/simulation/scenarios/", import.meta.url)
 
 const inSimulation = ({ group, name, namespace, resource, subresource, verb }: PortCall): ApiCall | undefined => {
   switch (verb) {

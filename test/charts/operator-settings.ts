@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
-import { sha256Hex } from "../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import type { Rendered } from "./chart.ts"
 
 /** Settings, or why the operator does not start. */

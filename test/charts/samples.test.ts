@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { beforeAll, describe, expect, it } from "vitest"
-import { sha256Hex } from "../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { Chart, type Rendered, samples } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asMap, at } from "./json.ts"

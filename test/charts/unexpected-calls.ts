@@ -1,5 +1,5 @@
-import { primaryUser } from "../../src/app/playground/kubernetes/kubernetes-playground.ts"
-import type { AnyPlayground, AnyRunningCluster } from "../../src/app/playground/local-cluster.ts"
+import { primaryUser } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
 import { outsideOf, resourceCalls } from "./audited-calls.ts"
 
 const accounts = "system:serviceaccount:mirrord:"

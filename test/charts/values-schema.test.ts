@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
-import { sha256Hex } from "../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { chartFolder } from "./chart.ts"
 import { asList, asMap, at } from "./json.ts"
 

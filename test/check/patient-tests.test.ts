@@ -13,7 +13,7 @@ const habits: Readonly<Record<Habit, { readonly found: (text: string) => string 
     found: (text) =>
       /\bnew Promise\b[^]{0,80}?\bset(?:Timeout|Immediate)\(|\btimers\/promises\b/u.exec(text)?.[0] ??
       // Where time is virtual, a sleep costs none and is as long as it says.
-      (/\beffect-it\.ts"|\bkernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text) ? undefined : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
+      (/\beffect-it\.ts"|\bsimulation\/kernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text) ? undefined : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
     instead: "wait for what is to happen, with test/support/until.ts; for nothing to happen, with turns.ts"
   },
   timer: {
@@ -37,15 +37,15 @@ const named = Object.keys(habits) as ReadonlyArray<Habit>
 
 /** Where that is as it should be, and why. */
 const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>> = {
-  "adapters/embedded/kubelet/child.mjs": { timer: "a process that stays" },
-  "adapters/embedded/kubelet/orphans.mjs": { timer: "processes that stay" },
-  "adapters/embedded/kubelet/test-cluster.ts": { clock: "the clock of a cluster" },
   "adapters/websocket/member-link.test.ts": { timer: "a server that breaks off, and one that never stops sending" },
-  "app/doctor/doctor-suite.ts": { clock: "how old certificates are" },
+  "app/commands/doctor/doctor-suite.ts": { clock: "how old certificates are" },
   "charts/rights-suffice.test.ts": { clock: "from when on an audit log is read" },
   "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test", clock: "a planted violation" },
   "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
   "kubernetes/control-plane.ts": { clock: "when a token ends" },
+  "lab/cluster/node/child.mjs": { timer: "a process that stays" },
+  "lab/cluster/node/orphans.mjs": { timer: "processes that stay" },
+  "lab/cluster/node/test-cluster.ts": { clock: "the clock of a cluster" },
   "real/client-cases.ts": { timer: "a connection on which nothing comes" },
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },
   "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const bin = join(root, "node_modules", ".bin")
 const env = { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` }
 
-/** A copy of what the check reads: its configuration and scripts, the given folders of `src`. */
+/** A copy of what the check reads: its configuration and scripts, the given folders. */
 const copyOf = (rooms: ReadonlyArray<string>): string => {
   const copy = realpathSync(mkdtempSync(join(tmpdir(), "braid-walls-")))
   copyCheckFiles(copy)
@@ -31,13 +31,13 @@ interface Finding {
   readonly filename: string
 }
 
-/** What the linter finds about the walls, by file. */
+/** What the linter finds about the walls and circles, by file. */
 const lint = (copy: string): ReadonlyMap<string, string> => {
-  const { stdout } = spawnSync("oxlint", ["--format=json", "src"], { cwd: copy, env, encoding: "utf8", maxBuffer: 1 << 28 })
+  const { stdout } = spawnSync("oxlint", ["--format=json", "src", "lab"], { cwd: copy, env, encoding: "utf8", maxBuffer: 1 << 28 })
   const { diagnostics }: { readonly diagnostics: ReadonlyArray<Finding> } = JSON.parse(stdout)
   const found = new Map<string, string>()
   for (const { code, message, filename } of diagnostics) {
-    if (code?.startsWith("walls(") === true || code === undefined) found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
+    if (code?.startsWith("walls(") === true || code === "import(no-cycle)" || code === undefined) found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
   }
   return found
 }
@@ -81,7 +81,31 @@ const violations: ReadonlyArray<readonly [file: string, text: string, names: str
   ["src/ports/imports-app.ts", 'export type { X } from "../app/x.ts"', "app"],
   ["src/ports/websocket.ts", 'export type { WebSocket } from "ws"', "ws"],
   ["src/adapters/a/imports-app.ts", 'export { x } from "../../app/x.ts"', "app"],
-  ["src/adapters/a/imports-sibling.ts", 'export { x } from "../b/x.ts"', "adapter b"]
+  ["src/adapters/a/imports-sibling.ts", 'export { x } from "../b/x.ts"', "adapter b"],
+  ["src/domain/a/imports-lab.ts", 'export { x } from "../../../lab/client/x.ts"', "lab/client"],
+  ["src/adapters/a/imports-lab.ts", 'export { x } from "../../../lab/memory/x.ts"', "lab/memory"],
+  ["src/app/operator/imports-lab.ts", 'export { x } from "../../../lab/agent/x.ts"', "lab/agent"],
+  ["src/app/operator/loads-lab.ts", 'export const load = () => import("../../../lab/lab.ts")', "may not import lab"],
+  ["src/app/commands/imports-test.ts", 'export * from "../../../test/x.ts"', "outside of src"],
+  ["src/app/kernel/imports-capability.ts", 'export { x } from "../fleet/x.ts"', "src/app/fleet"],
+  ["src/app/api/imports-leadership.ts", 'export { x } from "../leadership/x.ts"', "src/app/leadership"],
+  ["src/app/leadership/imports-operator.ts", 'export type { X } from "../operator/x.ts"', "src/app/operator"],
+  ["src/app/leadership/imports-sessions.ts", 'export { x } from "../sessions/primary/x.ts"', "src/app/sessions/primary"],
+  ["src/app/sessions/imports-primary.ts", 'export { x } from "./primary/x.ts"', "src/app/sessions/primary"],
+  ["src/app/sessions/primary/imports-member.ts", 'export { x } from "../member/x.ts"', "src/app/sessions/member"],
+  ["src/app/sessions/member/imports-primary.ts", 'export { x } from "../primary/x.ts"', "src/app/sessions/primary"],
+  ["src/app/operator/imports-commands.ts", 'export { x } from "../commands/x.ts"', "src/app/commands"],
+  ["src/app/unknown/imports-kernel.ts", 'export { x } from "../kernel/x.ts"', "has no row in mayImport"],
+  ["lab/client/imports-cluster.ts", 'export { x } from "../cluster/store/x.ts"', "lab/cluster/store"],
+  ["lab/cluster/wire/imports-store.ts", 'export { x } from "../store/x.ts"', "lab/cluster/store"],
+  ["lab/cluster/network/imports-node.ts", 'export { x } from "../node/x.ts"', "lab/cluster/node"],
+  ["lab/simulation/imports-playground.ts", 'export { x } from "../playground/x.ts"', "lab/playground"],
+  ["lab/simulation/imports-test.ts", 'export * from "../../test/x.ts"', "outside of lab"]
+]
+
+const circle: ReadonlyArray<readonly [file: string, text: string]> = [
+  ["src/domain/circle/a.ts", 'import type { B } from "./b.ts"\nexport type A = B'],
+  ["src/domain/circle/b.ts", 'import type { A } from "./a.ts"\nexport type B = A']
 ]
 
 /** What only looks like a violation. */
@@ -96,15 +120,18 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["src/ports/imports-domain.ts", 'export { x } from "../domain/ports/folder-called-ports.ts"'],
   ["src/adapters/a/imports-inwards.ts", 'export { x } from "../../domain/ports/folder-called-ports.ts"\nexport { y } from "./own.ts"\nexport * as fs from "node:fs"'],
   ["src/app/imports-all.ts", 'export { y } from "../adapters/a/own.ts"\nexport { x } from "../domain/ports/folder-called-ports.ts"\nexport const now = Date.now()'],
-  ["src/adapters/a/own.ts", "export const y = 1"]
+  ["src/adapters/a/own.ts", "export const y = 1"],
+  ["src/app/kernel/imports-inwards.ts", 'export { y } from "../../adapters/a/own.ts"'],
+  ["src/app/sessions/primary/imports-shared.ts", 'export { y } from "../../kernel/imports-inwards.ts"'],
+  ["lab/playground/imports-all.ts", 'export { y } from "../../src/app/sessions/primary/imports-shared.ts"']
 ]
 
 describe("the walls", () => {
   let copy = ""
   let found: ReadonlyMap<string, string> = new Map()
   beforeAll(() => {
-    copy = copyOf(["src"])
-    for (const [file, text] of [...violations, ...allowed]) plant(copy, file, text)
+    copy = copyOf(["src", "lab"])
+    for (const [file, text] of [...violations, ...circle, ...allowed]) plant(copy, file, text)
     found = lint(copy)
   })
   afterAll(() => rmSync(copy, { recursive: true, force: true }))
@@ -115,8 +142,11 @@ describe("the walls", () => {
   it.each(allowed)("%s is not", (file) => {
     expect(found.get(file)).toBeUndefined()
   })
+  it("find a circle of imports, even of types alone", () => {
+    expect(found.get("src/domain/circle/a.ts")).toContain("cycle")
+  })
   it("stand in the tree as it is", () => {
-    const planted = new Set(violations.map(([file]) => file))
+    const planted = new Set([...violations, ...circle].map(([file]) => file))
     expect([...found].filter(([file]) => !planted.has(file))).toEqual([])
   })
 })

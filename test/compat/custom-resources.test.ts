@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type RunningCluster, runCluster } from "../adapters/embedded/running-cluster.ts"
+import { type RunningCluster, runCluster } from "../lab/cluster/running-cluster.ts"
 import { customResourcesSuite } from "./custom-resources.ts"
 
 describe("custom resources on the embedded API server", () => {

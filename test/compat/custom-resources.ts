@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
 import { beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { asObject, asObjects, at, type JsonObject } from "../../src/adapters/embedded/json.ts"
-import { type ApiClient, type Answer, eventually } from "../adapters/embedded/api-client.ts"
+import { asObject, asObjects, at, type JsonObject } from "../../src/domain/json.ts"
+import { type ApiClient, type Answer, eventually } from "../lab/cluster/api-client.ts"
 import { fieldAt, type InvalidSample, type PublishedKind, publishedKinds, withField } from "./samples.ts"
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

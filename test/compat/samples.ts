@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { parse } from "yaml"
-import { asObject, asObjects, asString, asStrings, isObject, type JsonObject } from "../../src/adapters/embedded/json.ts"
+import { asObject, asObjects, asString, asStrings, isObject, type JsonObject } from "../../src/domain/json.ts"
 
 /** What the published chart says about a kind. */
 export interface PublishedKind {

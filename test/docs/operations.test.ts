@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { eventCatalogue } from "../../src/domain/events/event-catalogue.ts"
-import { conditionCatalogue } from "../../src/domain/session/condition-catalogue.ts"
+import { conditionCatalogue } from "./condition-catalogue.ts"
 
 const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
 

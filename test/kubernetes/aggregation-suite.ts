@@ -1,9 +1,9 @@
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { asArray, asObjects, asString, at } from "../../src/adapters/embedded/json.ts"
-import { type Backend, startBackend } from "../adapters/embedded/aggregated-backend.ts"
-import { ApiClient, eventually, LineReader } from "../adapters/embedded/api-client.ts"
+import { asArray, asObjects, asString, at } from "../../src/domain/json.ts"
+import { type Backend, startBackend } from "../lab/cluster/aggregated-backend.ts"
+import { ApiClient, eventually, LineReader } from "../lab/cluster/api-client.ts"
 import type { ClusterUnderTest } from "./conformance/context.ts"
 
 /** An API server whose aggregation layer reaches a backend of this machine. */

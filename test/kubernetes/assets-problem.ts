@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { isProgram, type ProgramName } from "../../src/app/playground/kubernetes/programs.ts"
+import { isProgram, type ProgramName } from "../../lab/playground/kubernetes/programs.ts"
 
 /** Names the folder with the programs of a control plane, by the convention of envtest. */
 export const assetsVariable = "KUBEBUILDER_ASSETS"

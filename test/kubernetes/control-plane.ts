@@ -9,9 +9,9 @@ import {
   files,
   startControlPlane as start,
   tokenIssuer
-} from "../../src/app/playground/kubernetes/control-plane.ts"
-import { programsIn } from "../../src/app/playground/kubernetes/programs.ts"
-import type { KeyPair } from "../../src/adapters/embedded/pki.ts"
+} from "../../lab/playground/kubernetes/control-plane.ts"
+import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
+import type { KeyPair } from "../../lab/cluster/http/pki.ts"
 
 /** How long after its end a token is still accepted, in seconds. */
 const tokenLeeway = 60

@@ -1,5 +1,5 @@
 import { afterAll, describe } from "vitest"
-import { type RunningCluster, runCluster } from "../adapters/embedded/running-cluster.ts"
+import { type RunningCluster, runCluster } from "../lab/cluster/running-cluster.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describedSessions } from "./described-sessions.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"

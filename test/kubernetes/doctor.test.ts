@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest"
-import { doctorSuite } from "../app/doctor/doctor-suite.ts"
+import { doctorSuite } from "../app/commands/doctor/doctor-suite.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

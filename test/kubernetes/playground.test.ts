@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { expect, it } from "vitest"
 import { subnetOf } from "../address-plan.ts"
-import { operatorsIn, play, story } from "../app/playground/play.ts"
+import { operatorsIn, play, story } from "../lab/playground/play.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 /** Programs whose arguments name this folder. */

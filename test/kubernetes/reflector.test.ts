@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest"
 import { connectKubeApi } from "../adapters/kubernetes/kube-api-server.ts"
-import { type ReflectedCluster, reflectorSuite } from "../app/controllers/reflector-suite.ts"
+import { type ReflectedCluster, reflectorSuite } from "../app/kernel/reflector-suite.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import { readScenario } from "../../src/app/simulation/command/scenario-file.ts"
+import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
 import { expectToHold } from "../simulation/failing-story.ts"
 
 /**

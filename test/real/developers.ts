@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { stringify } from "yaml"
-import { workloadNamespace } from "../../src/app/playground/manifests.ts"
+import { workloadNamespace } from "../../lab/playground/manifests.ts"
 
 /** The group of every client here; it may do what the chart's role for developers lets it do, and nothing else. */
 export const developers = "developers"

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, request, runClient, type RunningCommand, until } from "./harness.ts"
 import { callsOf, isAct, isOfLease, labelledReplicas, leaderBeside, leaseHolder, logOf, processOf, readyReplicas, type Replica } from "./replicas.ts"

@@ -1,4 +1,4 @@
-import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { failoverCases } from "./failover-cases.ts"
 import { usePlayground } from "./harness.ts"

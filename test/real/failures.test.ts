@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
-import { operatorNamespace } from "../../src/app/playground/manifests.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { subnetOf } from "../address-plan.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"

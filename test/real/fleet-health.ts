@@ -1,4 +1,4 @@
-import type { AnyPlayground } from "../../src/app/playground/local-cluster.ts"
+import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
 import { apiClient } from "./api-client.ts"
 import { eventually } from "./harness.ts"
 

@@ -1,5 +1,5 @@
-import { operatorNamespace } from "../../src/app/playground/manifests.ts"
-import type { KubeObject, ResourceRef } from "../../src/adapters/embedded/object-store.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import type { KubeObject, ResourceRef } from "../../lab/cluster/store/object-store.ts"
 import { mirrordClusterSessions, type MirrordClusterSession, readyCondition } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import {
   mirrordMultiClusterSessions,
@@ -7,7 +7,7 @@ import {
   type SessionPhase
 } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
-import type { AnyPlayground, AnyRunningCluster } from "../../src/app/playground/local-cluster.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
 import { Result } from "effect"
 import { clientUser, type AnyRealPlayground, until } from "./harness.ts"
 

@@ -1,11 +1,11 @@
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { scenarioText } from "../../src/app/simulation/command/scenario-file.ts"
-import { runStory } from "../../src/app/simulation/story/run-story.ts"
-import { shrinkStory } from "../../src/app/simulation/story/shrink-story.ts"
-import type { Story, StoryResult } from "../../src/app/simulation/story/story.ts"
-import { type SweepRun, sweepRuns } from "../../src/app/simulation/story/sweep.ts"
+import { scenarioText } from "../../lab/simulation/command/scenario-file.ts"
+import { runStory } from "../../lab/simulation/story/run-story.ts"
+import { shrinkStory } from "../../lab/simulation/story/shrink-story.ts"
+import type { Story, StoryResult } from "../../lab/simulation/story/story.ts"
+import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
 
 /** Runs that the search for a shorter story may take: some 30 s. */
 const shrinkBudget = 300

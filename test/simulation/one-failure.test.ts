@@ -1,9 +1,9 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { parseStory } from "../../src/app/simulation/story/parse-story.ts"
-import { errorKinds, type FaultPlan } from "../../src/app/simulation/world/port-calls.ts"
-import { World, type WorldPlan } from "../../src/app/simulation/world/world.ts"
-import type { PortCall } from "../../src/app/simulation/world/world-event.ts"
+import { parseStory } from "../../lab/simulation/story/parse-story.ts"
+import { errorKinds, type FaultPlan } from "../../lab/simulation/world/port-calls.ts"
+import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
+import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { sweptScenario } from "./swept-story.ts"
 
 /** As long as anybody would wait for a session's start, virtual ms. */

@@ -1,5 +1,5 @@
 import { it } from "vitest"
-import { randomStory, usualRandomStory } from "../../src/app/simulation/story/random-story.ts"
+import { randomStory, usualRandomStory } from "../../lab/simulation/story/random-story.ts"
 import { expectToHold } from "./failing-story.ts"
 
 const perTest = 100

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { sweepRuns } from "../../src/app/simulation/story/sweep.ts"
+import { sweepRuns } from "../../lab/simulation/story/sweep.ts"
 import { sweptScenario, testSweep } from "./swept-story.ts"
 
 const story = sweptScenario("rfc-example")

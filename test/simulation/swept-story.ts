@@ -1,8 +1,8 @@
 import { it } from "vitest"
-import { readScenario } from "../../src/app/simulation/command/scenario-file.ts"
-import { runStory } from "../../src/app/simulation/story/run-story.ts"
-import type { Story } from "../../src/app/simulation/story/story.ts"
-import { type SweepRun, sweepRuns } from "../../src/app/simulation/story/sweep.ts"
+import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
+import { runStory } from "../../lab/simulation/story/run-story.ts"
+import type { Story } from "../../lab/simulation/story/story.ts"
+import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
 import { Result } from "effect"
 import { explain } from "./failing-story.ts"
 

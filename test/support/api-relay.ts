@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http"
 import https from "node:https"
-import { createAuthority } from "../../src/adapters/embedded/pki.ts"
+import { createAuthority } from "../../lab/cluster/http/pki.ts"
 import { listenLocally } from "./listen-locally.ts"
 
 /** A request that came to the relay. */

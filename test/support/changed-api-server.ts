@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { createServer, request } from "node:https"
-import { createAuthority } from "../../src/adapters/embedded/pki.ts"
+import { createAuthority } from "../../lab/cluster/http/pki.ts"
 import { listenLocally } from "./listen-locally.ts"
 
 export interface ChangedApiServer {

@@ -1,5 +1,5 @@
-import type { MemoryKubeApi } from "../../src/adapters/memory/memory-kube-api.ts"
-import { sha256Hex } from "../../src/app/sha256-hex.ts"
+import type { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"

@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, type Scope } from "effect"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
-import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-access.ts"
+import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
 import { defaultTimes, makeKubeApi } from "./kube-api-http.ts"

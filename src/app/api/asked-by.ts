@@ -1,4 +1,4 @@
-import type { AuditedCaller } from "../../domain/audit/session-act.ts"
+import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
 

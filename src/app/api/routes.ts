@@ -4,7 +4,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { IncomingMessage } from "node:http"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { CallerResult } from "./caller.ts"
-import { logError } from "../log.ts"
+import { logError } from "../kernel/log.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized } from "./status.ts"

@@ -8,10 +8,10 @@ import { readPem } from "../../domain/credentials/pem.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
-import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../ports/cluster-access.ts"
+import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
-import { isHeartbeatOnly } from "../controllers/heartbeat-only.ts"
-import { makeReflector, type Reflector } from "../controllers/reflector.ts"
+import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
+import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
 const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
 

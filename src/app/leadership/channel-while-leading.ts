@@ -1,5 +1,5 @@
 import type { FrameChannel } from "../../ports/frame-channel.ts"
-import type { Term } from "./term.ts"
+import type { Term } from "../kernel/term.ts"
 
 /**
  * A client's channel for as long as a term lasts. While nobody knows whether somebody else leads by now, what the client says is kept back:

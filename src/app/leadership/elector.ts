@@ -1,13 +1,13 @@
 import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
-import { within } from "../../adapters/embedded/kubelet/within.ts"
+import { within } from "../kernel/within.ts"
 import { holderIdentity, type OperatorPod } from "../../domain/leadership/identity.ts"
 import { isReleased, type LeaseStep, leaseStep, observeLease, type ObservedLease, releaseStep } from "../../domain/leadership/lease.ts"
 import { type LeaseTimes, retryJitter } from "../../domain/leadership/lease-times.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
 import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
-import { logInfo, logWarning } from "../log.ts"
-import { elapsedOf, LeaseTerm, type Term } from "./term.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { elapsedOf, LeaseTerm, type Term } from "../kernel/term.ts"
 
 /** The Lease that the operators of a cluster are elected by. */
 export const leaseName = "mirrord-operator"

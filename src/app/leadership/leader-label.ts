@@ -3,7 +3,7 @@ import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import { labelledPods, labelPatch } from "../../domain/leadership/leader-label.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { logInfo, logWarning } from "../log.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** How often the labels are looked at, and how soon again after a failure, in ms. */
 const lookEvery = 30_000

@@ -1,12 +1,12 @@
 import { Context, Effect } from "effect"
 import { AgentFailed, type Agents, AgentUnreachable } from "../../ports/agents.ts"
-import type { ClusterAccess, ClusterConnector } from "../../ports/cluster-access.ts"
+import type { ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"
 import { type KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { LinkRefused } from "../../ports/member-link.ts"
 import type { OperatorFacade } from "../api/operator-facade.ts"
 import { type ApiError, serviceUnavailable } from "../api/status.ts"
 import { channelWhileLeading } from "./channel-while-leading.ts"
-import type { Term } from "./term.ts"
+import type { Term } from "../kernel/term.ts"
 
 /**
  * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still lasts. A process that was

@@ -5,8 +5,8 @@ import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import type { FrontProxySource, KnownFrontProxy } from "../api/caller.ts"
-import { makeReflector } from "../controllers/reflector.ts"
-import { logInfo, logWarning } from "../log.ts"
+import { makeReflector } from "../kernel/reflector.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** How long the start waits for the first answer; without one, requests are refused until it comes. */
 const patience = "5 seconds"

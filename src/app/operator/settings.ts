@@ -5,8 +5,8 @@ import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
-import type { ListenAddress } from "../api/api-server.ts"
-import type { Candidacy } from "../leadership/run-replica.ts"
+import type { ListenAddress } from "../api/aggregated-api.ts"
+import type { Candidacy } from "./run-replica.ts"
 
 /** The configuration keeps the operator from starting; exit code 2. Every mistake at once, one sentence each. */
 export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration")<{

@@ -2,7 +2,7 @@ import { Deferred, Effect, Schedule, type Scope } from "effect"
 import type { KubeError } from "../../ports/kube-api.ts"
 import type { OperatorFacade } from "../api/operator-facade.ts"
 import { type ApiError, internalError } from "../api/status.ts"
-import { logWarning } from "../log.ts"
+import { logWarning } from "../kernel/log.ts"
 
 type Facade = OperatorFacade["Service"]
 

@@ -1,7 +1,7 @@
 import { Effect, Exit } from "effect"
-import type { AuditedSession, SessionAct } from "../../domain/audit/session-act.ts"
+import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
-import { audit } from "../audit.ts"
+import { audit } from "../kernel/audit.ts"
 
 type OwnEnd = Exclude<Extract<SessionAct, { readonly act: "ended" }>, { readonly cause: "Deleted" }>
 type Identity = Pick<ObjectMeta, "name" | "uid">

@@ -3,7 +3,7 @@ import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "../resources/object-meta.ts"
-import { oneLine } from "../text/one-line.ts"
+import { oneLine } from "../one-line.ts"
 import { eventCatalogue, type SessionEvent } from "./event-catalogue.ts"
 
 /** The view of an Event: none is ever read. */

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../src/adapters/memory/memory-kube-api.ts"
+import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { agentJob, type AgentSettings, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"

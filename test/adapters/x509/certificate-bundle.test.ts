@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto"
 import { describe, expect, it } from "vitest"
-import { createAuthority } from "../../../src/adapters/embedded/pki.ts"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { leadsTo, readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 
 describe("a bundle of authorities", () => {

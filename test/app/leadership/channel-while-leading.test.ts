@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { channelWhileLeading } from "../../../src/app/leadership/channel-while-leading.ts"
-import { LeaseTerm } from "../../../src/app/leadership/term.ts"
+import { LeaseTerm } from "../../../src/app/kernel/term.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
 

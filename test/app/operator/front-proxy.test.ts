@@ -1,5 +1,5 @@
 import { describe } from "vitest"
-import { runCluster } from "../../adapters/embedded/running-cluster.ts"
+import { runCluster } from "../../lab/cluster/running-cluster.ts"
 import { frontProxySuite } from "./front-proxy-suite.ts"
 
 describe("the front proxy, behind the embedded cluster", { timeout: 600_000 }, () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
 import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
-import { sha256Hex } from "../../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts"
 import { parentEvents } from "../../../src/domain/events/parent-events.ts"
 import type { ClusterSessionStatus, MirrordMultiClusterSession } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { conditionCatalogue } from "../../../src/domain/session/condition-catalogue.ts"
+import { conditionCatalogue } from "../../docs/condition-catalogue.ts"
 import { perform, step } from "../session/session-steps.ts"
 import { a, b, c, SessionWorld } from "../session/session-world.ts"
 

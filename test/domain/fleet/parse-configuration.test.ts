@@ -2,7 +2,7 @@ import fc from "fast-check"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { sha256Hex } from "../../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { parseFleetConfiguration, type ConfigurationDocument } from "../../../src/domain/fleet/parse-configuration.ts"
 import { fleetProblems, roleOf, workloadClusters } from "../../../src/domain/fleet/roles.ts"
 

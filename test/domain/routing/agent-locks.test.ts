@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { RequestMatcher } from "../../../src/domain/agent/http-filter.ts"
-import { dropClient, noSubscriptions, steal, stopStealing, type Subscriptions } from "../../../src/domain/agent/subscriptions.ts"
+import type { RequestMatcher } from "../../../lab/agent/incoming/http-filter.ts"
+import { dropClient, noSubscriptions, steal, stopStealing, type Subscriptions } from "../../../lab/agent/incoming/subscriptions.ts"
 import {
   type AgentClient,
   type AgentLocks,

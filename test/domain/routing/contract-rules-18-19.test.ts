@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
-import type { ClientRequest } from "../../../src/domain/client/client-input.ts"
+import type { ClientRequest } from "../../../lab/client/client-input.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, deeds, mirror, steal, stealHeader } from "./support/deeds.ts"
 import type { AgentCommand } from "./support/agent-state.ts"

@@ -15,7 +15,7 @@ import {
   sessionIdHex,
   sessionIdName
 } from "../../../src/domain/session/session-id.ts"
-import { sha256Hex } from "../../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 
 const anyId = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(sessionId)
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u

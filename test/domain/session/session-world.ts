@@ -1,5 +1,5 @@
 import * as Result from "effect/Result"
-import { sha256Hex } from "../../../src/app/sha256-hex.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, type ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import {
   mirrordMultiClusterSessions,

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asNumber, asString, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
-import { ApiClient, eventually } from "../../adapters/embedded/api-client.ts"
+import { asNumber, asString, at, type JsonObject } from "../../../src/domain/json.ts"
+import { ApiClient, eventually } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, expectStatus, mapsOf } from "./context.ts"
 
 /** Somebody who has a role with one rule: what that lets them do, and what it does not. */

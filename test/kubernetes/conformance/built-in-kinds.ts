@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asObject, at, type JsonObject, omit } from "../../../src/adapters/embedded/json.ts"
-import type { Answer } from "../../adapters/embedded/api-client.ts"
+import { asObject, at, type JsonObject, omit } from "../../../src/domain/json.ts"
+import type { Answer } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, type Context, expectStatus, widget, withWidgets } from "./context.ts"
 
 const groups = {

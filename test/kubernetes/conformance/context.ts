@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asArray, asObjects, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
-import { type Answer, ApiClient, type Credentials, eventually } from "../../adapters/embedded/api-client.ts"
+import { asArray, asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
+import { type Answer, ApiClient, type Credentials, eventually } from "../../lab/cluster/api-client.ts"
 
 /** A cluster that the cases below run against: the embedded one, or a real kube-apiserver. */
 export interface ClusterUnderTest {

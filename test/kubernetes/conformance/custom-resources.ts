@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
-import { eventually } from "../../adapters/embedded/api-client.ts"
+import { at, type JsonObject } from "../../../src/domain/json.ts"
+import { eventually } from "../../lab/cluster/api-client.ts"
 import { type ConformanceCase, meta, expectStatus, withWidgets, widget } from "./context.ts"
 
 export const customResourcesCases: ReadonlyArray<ConformanceCase> = [

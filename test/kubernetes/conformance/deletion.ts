@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { type Answer, eventually, namesOf } from "../../adapters/embedded/api-client.ts"
+import { type Answer, eventually, namesOf } from "../../lab/cluster/api-client.ts"
 import { type ConformanceCase, configMap, mapsOf, meta, expectStatus } from "./context.ts"
 
 export const deletionCases: ReadonlyArray<ConformanceCase> = [

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { asObjects, at } from "../../../src/adapters/embedded/json.ts"
+import { asObjects, at } from "../../../src/domain/json.ts"
 import { type ConformanceCase, configMap, mapsOf, meta, expectStatus, withWidgets, widget, tableHeader } from "./context.ts"
 
 export const discoveryCases: ReadonlyArray<ConformanceCase> = [

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asObject, asObjects, asString, asStrings, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
-import { type ApiClient, eventually } from "../../adapters/embedded/api-client.ts"
+import { asObject, asObjects, asString, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
+import { type ApiClient, eventually } from "../../lab/cluster/api-client.ts"
 import { type ConformanceCase, type Context, rowsOf, tableHeader } from "./context.ts"
 import { service } from "./services.ts"
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { namesOf } from "../../adapters/embedded/api-client.ts"
+import { namesOf } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, type Context, expectStatus, mapsOf, meta } from "./context.ts"
 
 const threeMaps = async ({ admin, namespace }: Context): Promise<string> => {

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { asArray, asObjects, at } from "../../../src/adapters/embedded/json.ts"
+import { asArray, asObjects, at } from "../../../src/domain/json.ts"
 import { type ConformanceCase, mapsOf, meta, expectStatus } from "./context.ts"
 
 export const patchesCases: ReadonlyArray<ConformanceCase> = [

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import type { JsonObject } from "../../../src/adapters/embedded/json.ts"
-import { type Answer, ApiClient } from "../../adapters/embedded/api-client.ts"
+import type { JsonObject } from "../../../src/domain/json.ts"
+import { type Answer, ApiClient } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, type Context, expectStatus, mapsOf, widget, withWidgets } from "./context.ts"
 
 type Ask = (context: Context, path: string) => Promise<Answer>

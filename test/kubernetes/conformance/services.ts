@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asString, at, type JsonObject } from "../../../src/adapters/embedded/json.ts"
-import type { Answer } from "../../adapters/embedded/api-client.ts"
+import { asString, at, type JsonObject } from "../../../src/domain/json.ts"
+import type { Answer } from "../../lab/cluster/api-client.ts"
 import { type ConformanceCase, type Context, expectStatus, rowsOf, tableHeader } from "./context.ts"
 
 const servicesOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/services`

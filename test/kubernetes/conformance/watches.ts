@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { asArray, at } from "../../../src/adapters/embedded/json.ts"
-import { eventually } from "../../adapters/embedded/api-client.ts"
+import { asArray, at } from "../../../src/domain/json.ts"
+import { eventually } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, mapsOf, meta, tableHeader } from "./context.ts"
 
 export const watchesCases: ReadonlyArray<ConformanceCase> = [

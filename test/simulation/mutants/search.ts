@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseDocument } from "yaml"
-import { randomStory, usualRandomStory } from "../../../src/app/simulation/story/random-story.ts"
-import { runStory } from "../../../src/app/simulation/story/run-story.ts"
+import { randomStory, usualRandomStory } from "../../../lab/simulation/story/random-story.ts"
+import { runStory } from "../../../lab/simulation/story/run-story.ts"
 import { findMistake, type Mutant, mostStories, mutants } from "./mutant.ts"
 import { tableOf, writeTable } from "./table.ts"
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check"
-import type { ClientRequest } from "../../../../src/domain/client/client-input.ts"
+import type { ClientRequest } from "../../../../lab/client/client-input.ts"
 import type { MemberName } from "../../../../src/domain/routing/member.ts"
 import type { AgentCommand } from "./agent-state.ts"
 import type { Deed } from "./world.ts"

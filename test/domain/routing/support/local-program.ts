@@ -1,5 +1,5 @@
-import type { ClientRequest } from "../../../../src/domain/client/client-input.ts"
-import type { ClientEvent } from "../../../../src/domain/client/client-output.ts"
+import type { ClientRequest } from "../../../../lab/client/client-input.ts"
+import type { ClientEvent } from "../../../../lab/client/client-output.ts"
 import type { BodyFrame } from "../../../../src/domain/protocol/http-messages.ts"
 
 /**

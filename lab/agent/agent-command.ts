@@ -1,0 +1,148 @@
+import { Effect, Result, type Scope } from "effect"
+import {
+  type ContainerContext,
+  type ContainerProgram,
+  signalsReady
+} from "../cluster/node/container-program.ts"
+import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
+import type { AgentTarget } from "../cluster/node/agent-target.ts"
+import { runAgent } from "./agent.ts"
+
+type Environment = ReadonlyMap<string, string>
+
+/** What an agent's surroundings decide for it: its arguments and its environment (agent-and-targets §2.4, §2.5). */
+interface Setup {
+  readonly arguments: AgentArguments
+  readonly idleTtlSecs: number
+  readonly httpDetectionTimeoutSecs: number
+}
+
+/** A malformed value is reported and the default holds, as in the real agent. */
+const seconds = (env: Environment, name: string, byDefault: number, log: (line: string) => void): number => {
+  const text = env.get(name)
+  if (text === undefined) return byDefault
+  if (/^\d+$/.test(text)) return Number(text)
+  log(`${name} must be a whole number of seconds, not ${JSON.stringify(text)}; ${byDefault} is used`)
+  return byDefault
+}
+
+/** The set-up, or the exit code with which the agent refuses; the reason is in the log. */
+const setUp = (
+  argv: ReadonlyArray<string>,
+  env: Environment,
+  log: (line: string) => void
+): Result.Result<Setup, number> => {
+  const parsed = parseAgentArguments(argv)
+  if (Result.isFailure(parsed)) {
+    log(`error: ${parsed.failure}`)
+    return Result.fail(2)
+  }
+  const { unsupported } = parsed.success
+  if (unsupported.length > 0) {
+    log(`error: ${unsupported.join(", ")} is not supported by this agent`)
+    return Result.fail(1)
+  }
+  if (env.has("AGENT_OPERATOR_CERT_ENV")) {
+    log("error: AGENT_OPERATOR_CERT_ENV is set, but this agent does not speak TLS; unset it (chart: agent.tls)")
+    return Result.fail(1)
+  }
+  return Result.succeed({
+    arguments: parsed.success,
+    idleTtlSecs: seconds(env, "MIRRORD_AGENT_IDLE_TTL", 0, log),
+    httpDetectionTimeoutSecs: seconds(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", 2, log)
+  })
+}
+
+const options = (setup: Setup) => ({
+  communicationTimeoutSecs: setup.arguments.communicationTimeoutSecs,
+  idleTtlSecs: setup.idleTtlSecs,
+  httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
+  targetless: setup.arguments.mode._tag === "Targetless"
+})
+
+const noRedirect = (): never => {
+  throw new Error("a targetless agent has no incoming traffic")
+}
+
+/**
+ * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
+ * modes need a container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see {@link
+ * agentProgram}).
+ *
+ * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from
+ * the real agent.
+ */
+export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<number> =>
+  Effect.suspend(() => {
+    const log = (line: string): void => {
+      process.stdout.write(`${line}\n`)
+    }
+    const env = new Map(Object.entries(process.env).map(([name, value]) => [name, value ?? ""] as const))
+    const setup = setUp(argv, env, log)
+    if (Result.isFailure(setup)) return Effect.succeed(setup.failure)
+    const { mode, port } = setup.success.arguments
+    if (mode._tag !== "Targetless") {
+      const name = mode._tag.toLowerCase()
+      log(`error: mode ${name} works only inside the embedded cluster; use targetless, or the real agent`)
+      return Effect.succeed(1)
+    }
+    const target: AgentTarget = { env, root: "/", podIp: "0.0.0.0", resolve: () => undefined, redirect: noRedirect }
+    return Effect.scoped(runAgent({ ...options(setup.success), target, listen: { port }, log }))
+  })
+
+/** The agent's own container serves as the target of a targetless agent. */
+const ownTarget = (container: ContainerContext): AgentTarget => {
+  const isOwn = (one: { readonly podIp: string; readonly container: string }): boolean =>
+    one.podIp === container.podIp && one.container === container.containerName
+  const own = container.onNode().find(isOwn)
+  return {
+    env: container.env,
+    root: container.root,
+    podIp: container.podIp,
+    resolve: (own && container.target(own.containerId)?.resolve) ?? (() => undefined),
+    redirect: noRedirect
+  }
+}
+
+const targetOf = (mode: AgentMode, container: ContainerContext): AgentTarget | undefined => {
+  switch (mode._tag) {
+    case "Targetless":
+      return ownTarget(container)
+    case "Targeted":
+      return container.target(mode.containerId)
+    case "Ephemeral":
+      return undefined
+  }
+}
+
+const runInContainer = (container: ContainerContext): Effect.Effect<number, never, Scope.Scope> =>
+  Effect.suspend(() => {
+    const setup = setUp(container.args, container.env, container.log)
+    if (Result.isFailure(setup)) return Effect.succeed(setup.failure)
+    const { mode, port } = setup.success.arguments
+    const target = targetOf(mode, container)
+    if (target === undefined) {
+      container.log(
+        mode._tag === "Targeted"
+          ? `error: no running container ${mode.containerId} on this node`
+          : "error: mode ephemeral is not supported by this agent"
+      )
+      return Effect.succeed(1)
+    }
+    return runAgent({
+      ...options(setup.success),
+      target,
+      listen: (onConnection) => container.listen(port, onConnection),
+      reach: container.reach,
+      log: (line) => {
+        container.log(line)
+        if (line.startsWith("agent ready")) container.ready()
+      }
+    })
+  })
+
+/**
+ * The agent as the program of a container of the stand-in kubelet: reads the real agent's arguments, `-c <container
+ * id>` included.
+ */
+export const agentProgram: ContainerProgram = signalsReady(runInContainer)

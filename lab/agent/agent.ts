@@ -1,0 +1,133 @@
+import { Duration, Effect, Option, Queue, type Scope } from "effect"
+import * as net from "node:net"
+import type { Duplex } from "node:stream"
+import { systemAfter } from "./client-output.ts"
+import { AgentIncoming } from "./incoming/incoming.ts"
+import type { AgentTarget } from "../cluster/node/agent-target.ts"
+import type { Endpoint } from "../cluster/network/endpoint.ts"
+import { AgentClientConnection, type AgentSurroundings } from "./client-connection.ts"
+
+/** The release of mirrord whose agent this one stands in for. */
+export const agentVersion = "3.250.0"
+
+/** Opens the agent's port until the scope closes. */
+export type AgentListener = (
+  onConnection: (socket: Duplex) => void
+) => Effect.Effect<void, { readonly message: string }, Scope.Scope>
+
+export interface AgentOptions {
+  readonly target: AgentTarget
+  /**
+   * Where clients connect: an address of this machine (all of them without `host`; port 0: any free one, told by
+   * `onListening`), or a listener of somebody else's.
+   */
+  readonly listen: { readonly host?: string; readonly port: number } | AgentListener
+  /** How long to wait for the first client. */
+  readonly communicationTimeoutSecs: number
+  /** How long to stay after the last client has left. */
+  readonly idleTtlSecs: number
+  /** Product version to print and to name in 502 answers. */
+  readonly version?: string
+  /** Without a target there is no incoming traffic: such messages are answered with `Close`. */
+  readonly targetless?: boolean
+  readonly httpDetectionTimeoutSecs?: number
+  /** Where a connection to an address of the cluster must really go; by default there. */
+  readonly reach?: (endpoint: Endpoint) => Endpoint
+  readonly log: (line: string) => void
+  /** Called with the bound port once clients may connect. */
+  readonly onListening?: (port: number) => void
+}
+
+const listenOn = (
+  at: { readonly host?: string; readonly port: number },
+  onListening: (port: number) => void
+): AgentListener => (onConnection) =>
+  Effect.acquireRelease(
+    Effect.callback<net.Server, Error>((resume) => {
+      const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection)
+      const onError = (error: Error): void => resume(Effect.fail(error))
+      server.once("error", onError)
+      server.listen({ ...at, backlog: 1024 }, () => {
+        server.off("error", onError)
+        // A connection that cannot be accepted is its caller's loss.
+        server.on("error", () => undefined)
+        const address = server.address()
+        onListening(address !== null && typeof address === "object" ? address.port : at.port)
+        resume(Effect.succeed(server))
+      })
+    }),
+    (server) => Effect.sync(() => server.close())
+  ).pipe(Effect.asVoid)
+
+/**
+ * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another
+ * one (agent-and-targets §3.5). The port is bound before the line `agent ready - version …` is logged.
+ *
+ * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
+ * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
+ */
+export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { target, log, listen } = options
+    const version = options.version ?? agentVersion
+    const incoming = options.targetless === true
+      ? undefined
+      : new AgentIncoming({
+        target,
+        agentVersion: version,
+        after: systemAfter,
+        httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000
+      })
+    const surroundings: AgentSurroundings = {
+      target,
+      incoming,
+      dial: { root: target.root, podIp: target.podIp, reach: options.reach ?? ((endpoint) => endpoint) },
+      after: systemAfter,
+      now: () => Date.now(),
+      log
+    }
+    const changes = yield* Queue.unbounded<void>()
+    const sockets = new Set<Duplex>()
+    let accepted = 0
+    const onConnection = (socket: Duplex): void => {
+      sockets.add(socket)
+      new AgentClientConnection(accepted++, socket, surroundings, () => {
+        sockets.delete(socket)
+        Queue.offerUnsafe(changes, undefined)
+      })
+      Queue.offerUnsafe(changes, undefined)
+    }
+    /** Waits for a state of the counters above. */
+    const until = (reached: () => boolean) =>
+      Effect.gen(function*() {
+        while (!reached()) yield* Queue.take(changes)
+      })
+
+    yield* Effect.addFinalizer(() => Effect.sync(() => {
+      for (const socket of sockets) socket.destroy()
+    }))
+    const listener = typeof listen === "function"
+      ? listen
+      : listenOn(listen, options.onListening ?? (() => undefined))
+    const failed = yield* listener(onConnection).pipe(
+      Effect.as(undefined),
+      Effect.catch((error) => Effect.succeed(error.message))
+    )
+    if (failed !== undefined) {
+      log(`the agent cannot listen: ${failed}`)
+      return 1
+    }
+    log(`agent ready - version ${version}`)
+
+    const patience = Duration.seconds(options.communicationTimeoutSecs)
+    const first = yield* Effect.timeoutOption(until(() => accepted > 0), patience)
+    if (Option.isNone(first)) {
+      log(`no client connected within ${options.communicationTimeoutSecs} s`)
+      return 1
+    }
+    while (true) {
+      yield* until(() => sockets.size === 0)
+      const another = yield* Effect.timeoutOption(until(() => sockets.size > 0), Duration.seconds(options.idleTtlSecs))
+      if (Option.isNone(another)) return 0
+    }
+  })

@@ -1,0 +1,59 @@
+import type { Duplex } from "node:stream"
+import { detectHttp } from "./http-detection.ts"
+import type { After } from "../client-output.ts"
+
+/**
+ * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.
+ */
+export type ConnectionKind = "Http1" | "Raw" | "Gone"
+
+const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
+  const whole = new Uint8Array(a.length + b.length)
+  whole.set(a)
+  whole.set(b, a.length)
+  return whole
+}
+
+/**
+ * Looks at the first bytes of a connection and puts them back. Who says nothing within the time-out is not speaking
+ * HTTP (agent-and-targets §9.2). The socket is paused when `decided` is called.
+ */
+export const detectConnection = (
+  socket: Duplex,
+  timeoutMs: number,
+  after: After,
+  decided: (kind: ConnectionKind) => void
+): void => {
+  let seen: Uint8Array = new Uint8Array(0)
+  let stopClock: () => void = () => undefined
+  const decide = (kind: ConnectionKind): void => {
+    stopClock()
+    socket.off("data", onData)
+    socket.off("end", onEnd)
+    socket.off("close", onClose)
+    socket.pause()
+    if (seen.length > 0 && kind !== "Gone") socket.unshift(seen)
+    decided(kind)
+  }
+  const wait = (): void => {
+    stopClock()
+    stopClock = after(timeoutMs, () => decide("Raw"))
+  }
+  const onData = (chunk: Uint8Array): void => {
+    seen = concat(seen, chunk)
+    const detected = detectHttp(seen)
+    if (detected === "more") return wait()
+    decide(detected === "http1" ? "Http1" : "Raw")
+  }
+  // An unfinished first line and then the end: nothing that anybody could answer.
+  const onEnd = (): void => {
+    socket.destroy()
+    decide("Gone")
+  }
+  const onClose = (): void => decide("Gone")
+  socket.on("error", () => undefined)
+  socket.on("data", onData)
+  socket.once("end", onEnd)
+  socket.once("close", onClose)
+  wait()
+}

@@ -1,0 +1,61 @@
+import * as http from "node:http"
+import type { Duplex } from "node:stream"
+import type { HttpAnswer } from "./http-answer.ts"
+import { pairs } from "./http-answer.ts"
+import { describeError } from "../node-errors.ts"
+import { join } from "./raw-traffic.ts"
+
+/** One connection to the application for the requests of one peer, kept alive between them. */
+export const applicationConnections = (connect: () => Duplex): http.Agent => {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  return Object.assign(agent, { createConnection: connect })
+}
+
+/** Gives a request that nobody steals to the application, and its answer to the peer. */
+export const passThrough = (
+  message: http.IncomingMessage,
+  answer: HttpAnswer,
+  application: http.Agent,
+  agentVersion: string
+): void => {
+  const upstream = http.request({
+    agent: application,
+    ...(message.method === undefined ? {} : { method: message.method }),
+    path: message.url ?? "/",
+    headers: message.rawHeaders,
+    setHost: false
+  })
+  upstream.on("error", (error) => answer.fail(`mirrord-agent v${agentVersion}: ${describeError(error)}`))
+  upstream.on("response", (response) => {
+    try {
+      answer.start(response.statusCode ?? 502, response.statusMessage, pairs(response.rawHeaders))
+    } catch (error) {
+      // Node reads a little more than it writes.
+      upstream.destroy()
+      return answer.fail(`mirrord-agent v${agentVersion}: ${describeError(error)}`)
+    }
+    response.pipe(answer.stream, { end: false })
+    response.once("end", () => {
+      if (response.rawTrailers.length > 0) answer.trailers(pairs(response.rawTrailers))
+      answer.end()
+    })
+    response.once("error", () => answer.fail(""))
+  })
+  const upgraded = (response: http.IncomingMessage, socket: Duplex, head: Uint8Array): void => {
+    if (answer.upgradable === undefined) {
+      socket.destroy()
+      return answer.fail(`mirrord-agent v${agentVersion}: the application upgraded what nobody asked to upgrade`)
+    }
+    answer.upgrade(response.statusCode ?? 101, response.statusMessage ?? "", pairs(response.rawHeaders))
+    if (head.length > 0) socket.unshift(head)
+    if (answer.upgradable.head.length > 0) answer.upgradable.socket.unshift(answer.upgradable.head)
+    join(answer.upgradable.socket, socket)
+  }
+  upstream.on("upgrade", upgraded)
+  upstream.on("connect", upgraded)
+  answer.onClose((complete) => {
+    if (!complete && answer.upgradable === undefined) upstream.destroy()
+  })
+  if (answer.upgradable === undefined) message.pipe(upstream)
+  else upstream.end()
+}

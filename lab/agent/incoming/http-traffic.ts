@@ -1,0 +1,160 @@
+import * as http from "node:http"
+import type { Duplex } from "node:stream"
+import {
+  canMirrorRequests,
+  type IncomingRequest,
+  requestBody,
+  requestStart,
+  stolenRequestForm
+} from "./incoming-messages.ts"
+import { mirrorsOfRequest, ownerOfRequest, type Subscriptions } from "./subscriptions.ts"
+import { checkText } from "../../../src/domain/protocol/text-rules.ts"
+import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
+import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
+import { applicationConnections, passThrough } from "./http-passthrough.ts"
+import type { IncomingClient } from "./incoming-client.ts"
+import { MirrorCopy } from "./mirror-copy.ts"
+import { describeError } from "../node-errors.ts"
+import { hasBody, stealRequest, trailerFrames } from "./stolen-request.ts"
+
+interface Connection {
+  readonly redirected: RedirectedConnection
+  readonly application: http.Agent
+}
+
+/** What the traffic looks up for every request anew: subscriptions change while a connection lives. */
+export interface TrafficView {
+  readonly subscriptions: () => Subscriptions
+  readonly client: (id: number) => IncomingClient | undefined
+}
+
+const tooOld = (version: string): string => `the client's protocol version ${version} is too old for it`
+
+/** A request that the wire cannot carry (an illegal target) is the application's business alone. */
+const incomingRequest = (
+  message: http.IncomingMessage,
+  redirected: RedirectedConnection
+): IncomingRequest | undefined => {
+  const method = checkText("method", message.method ?? "")
+  const uri = checkText("uri", message.url ?? "")
+  if ("error" in method || "error" in uri) return undefined
+  return {
+    method: method.ok,
+    uri: uri.ok,
+    headers: headerList(message.rawHeaders),
+    version: message.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
+    source: redirected.source,
+    destination: redirected.destination
+  }
+}
+
+/**
+ * Copies a request for one client; `Close` follows when the peer has its answer: earlier it would abort the client's
+ * own request.
+ */
+const mirrorRequest = (
+  client: IncomingClient,
+  request: IncomingRequest,
+  message: http.IncomingMessage,
+  answer: HttpAnswer
+): void => {
+  const copy = new MirrorCopy(client)
+  answer.onClose(() => copy.close())
+  const complete = !hasBody(message)
+  for (const start of requestStart("ChunkedV2", copy.id, request, [], complete)) copy.send(start)
+  if (complete) return
+  message.on("data", (value: Uint8Array) => copy.send(requestBody(copy.id, [{ _tag: "Data", value }], false)))
+  message.once("end", () => copy.send(requestBody(copy.id, trailerFrames(message), true)))
+}
+
+/**
+ * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies
+ * for those who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's.
+ * HTTP/2 never comes here.
+ *
+ * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
+ */
+export class HttpTraffic {
+  readonly #server: http.Server
+  readonly #connections = new WeakMap<object, Connection>()
+  readonly #view: TrafficView
+  readonly #agentVersion: string
+
+  constructor(view: TrafficView, agentVersion: string) {
+    this.#view = view
+    this.#agentVersion = agentVersion
+    this.#server = http.createServer({
+      keepAliveTimeout: 0,
+      requestTimeout: 0,
+      headersTimeout: 0,
+      maxHeaderSize: 65_536,
+      shouldUpgradeCallback: (request) => !hasBody(request)
+    })
+    this.#server.on("request", (message, response) => this.#serve(message, new HttpAnswer(message, response)))
+    const upgrade = (message: http.IncomingMessage, socket: Duplex, head: Uint8Array): void => {
+      const upgradable: Upgradable = { socket, head }
+      this.#serve(message, new HttpAnswer(message, undefined, upgradable))
+    }
+    this.#server.on("upgrade", upgrade)
+    this.#server.on("connect", upgrade)
+  }
+
+  /** Takes over a connection whose first bytes are HTTP/1.x (and unread). */
+  take(redirected: RedirectedConnection): void {
+    const application = applicationConnections(redirected.connectToApplication)
+    this.#connections.set(redirected.socket, { redirected, application })
+    redirected.socket.once("close", () => application.destroy())
+    this.#server.emit("connection", redirected.socket)
+    // Detection left it paused, and a server does not start a paused socket; its first bytes were put back.
+    process.nextTick(() => redirected.socket.resume())
+  }
+
+  #serve(message: http.IncomingMessage, answer: HttpAnswer): void {
+    const connection = this.#connections.get(message.socket)
+    if (connection === undefined) return answer.fail("")
+    try {
+      this.#route(message, answer, connection)
+    } catch (error) {
+      // Whatever is wrong with one request must not end the process that serves all the others.
+      answer.fail(`mirrord-agent v${this.#agentVersion}: ${describeError(error)}`)
+    }
+  }
+
+  #route(message: http.IncomingMessage, answer: HttpAnswer, connection: Connection): void {
+    const request = incomingRequest(message, connection.redirected)
+    const thief = request === undefined ? undefined : this.#decide(request, answer.upgradable !== undefined)
+    if (request !== undefined) this.#mirror(request, message, answer)
+    if (thief === undefined || request === undefined) {
+      return passThrough(message, answer, connection.application, this.#agentVersion)
+    }
+    stealRequest({ ...thief, request, message, answer, agentVersion: this.#agentVersion })
+  }
+
+  #decide(request: IncomingRequest, upgrade: boolean) {
+    const { client: owner, filtered, alsoMatching } = ownerOfRequest(
+      this.#view.subscriptions(),
+      request.destination.port,
+      request
+    )
+    const client = owner === undefined ? undefined : this.#view.client(owner)
+    if (client === undefined) return undefined
+    for (const other of alsoMatching) {
+      const text = `An HTTP request was stolen by another user: ${request.method} ${request.uri}`
+      this.#view.client(other)?.output.log("Warn", text)
+    }
+    const form = stolenRequestForm(client.output.version(), filtered, upgrade)
+    if (form !== undefined) return { client, form }
+    client.output.log("Error", `An HTTP request was not stolen: ${tooOld(client.output.version())}`)
+    return undefined
+  }
+
+  #mirror(request: IncomingRequest, message: http.IncomingMessage, answer: HttpAnswer): void {
+    for (const id of mirrorsOfRequest(this.#view.subscriptions(), request.destination.port, request)) {
+      const client = this.#view.client(id)
+      if (client === undefined) continue
+      const version = client.output.version()
+      if (canMirrorRequests(version)) mirrorRequest(client, request, message, answer)
+      else client.output.log("Error", `An HTTP request was not mirrored: ${tooOld(version)}`)
+    }
+  }
+}

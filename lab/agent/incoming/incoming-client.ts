@@ -1,0 +1,106 @@
+import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
+import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
+import type { Headers } from "../../../src/domain/protocol/shape.ts"
+import type { ClientOutput } from "../client-output.ts"
+
+/** A part of a client's answer to a stolen request. */
+export type ResponsePart =
+  | {
+    readonly _tag: "Start"
+    readonly status: number
+    readonly headers: Headers
+    readonly frames: ReadonlyArray<BodyFrame>
+    /** Nothing follows. */
+    readonly isLast: boolean
+  }
+  | { readonly _tag: "Body"; readonly frames: ReadonlyArray<BodyFrame>; readonly isLast: boolean }
+  /** The client could not read the rest of its application's answer. */
+  | { readonly _tag: "Error" }
+
+/** A stolen connection or request, as the client's messages reach it. */
+export interface StolenSink {
+  readonly data: (bytes: Uint8Array) => void
+  readonly response: (part: ResponsePart) => void
+  /** The client does not want it any more, or is gone. Called at most once, after it was forgotten here. */
+  readonly abandoned: (why: "unsubscribed" | "gone") => void
+}
+
+/**
+ * The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire-protocol §7.3).
+ */
+export class IncomingClient {
+  readonly id: number
+  readonly output: ClientOutput
+  readonly #stolen = new Map<bigint, StolenSink>()
+  readonly #mirrored = new Map<bigint, () => void>()
+  #nextStolen = 0n
+  #nextMirrored = 0n
+
+  constructor(id: number, output: ClientOutput) {
+    this.id = id
+    this.output = output
+  }
+
+  sendStolen(message: DaemonTcp): boolean {
+    return this.output.send({ _tag: "TcpSteal", value: message })
+  }
+
+  sendMirrored(message: DaemonTcp): boolean {
+    return this.output.send({ _tag: "Tcp", value: message })
+  }
+
+  openStolen(sink: StolenSink): bigint {
+    this.#stolen.set(this.#nextStolen, sink)
+    return this.#nextStolen++
+  }
+
+  /** The traffic is over: the client is told, unless it left it before. */
+  closeStolen(connectionId: bigint): void {
+    if (this.#stolen.delete(connectionId)) this.sendStolen({ _tag: "Close", value: { connectionId } })
+  }
+
+  isStolen(connectionId: bigint): boolean {
+    return this.#stolen.has(connectionId)
+  }
+
+  /** @param stop ends the copying */
+  openMirrored(stop: () => void): bigint {
+    this.#mirrored.set(this.#nextMirrored, stop)
+    return this.#nextMirrored++
+  }
+
+  closeMirrored(connectionId: bigint): void {
+    if (this.#mirrored.delete(connectionId)) this.sendMirrored({ _tag: "Close", value: { connectionId } })
+  }
+
+  /** Numbers that mean nothing (any more) are ignored: messages may be under way when a connection ends. */
+  data(connectionId: bigint, bytes: Uint8Array): void {
+    this.#stolen.get(connectionId)?.data(bytes)
+  }
+
+  response(connectionId: bigint, part: ResponsePart): void {
+    this.#stolen.get(connectionId)?.response(part)
+  }
+
+  unsubscribeStolen(connectionId: bigint): void {
+    const sink = this.#stolen.get(connectionId)
+    this.#stolen.delete(connectionId)
+    sink?.abandoned("unsubscribed")
+  }
+
+  unsubscribeMirrored(connectionId: bigint): void {
+    const stop = this.#mirrored.get(connectionId)
+    this.#mirrored.delete(connectionId)
+    stop?.()
+  }
+
+  /** The client is gone with everything it held. */
+  leave(): void {
+    const stolen = [...this.#stolen.values()]
+    const mirrored = [...this.#mirrored.values()]
+    this.#stolen.clear()
+    this.#mirrored.clear()
+    for (const stop of mirrored) stop()
+    for (const sink of stolen) sink.abandoned("gone")
+  }
+}

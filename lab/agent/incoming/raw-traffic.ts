@@ -1,0 +1,109 @@
+import type { Duplex } from "node:stream"
+import { newConnection } from "./incoming-messages.ts"
+import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
+import type { ClientOutput } from "../client-output.ts"
+import type { IncomingClient } from "./incoming-client.ts"
+import { MirrorCopy } from "./mirror-copy.ts"
+import { describeError } from "../node-errors.ts"
+
+/** Bytes that wait for the peer of a stolen connection before the client is no longer read. */
+const mostBuffered = 512 * 1024
+
+const nothing = new Uint8Array(0)
+
+/** Writes to a peer of the target; while it lets too much pile up, the client is not read. */
+export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint8Array, output: ClientOutput): void => {
+  const keepsUp = stream.write(bytes)
+  if (keepsUp || !("writableLength" in stream) || stream.writableLength < mostBuffered) return
+  const release = output.hold()
+  let released = false
+  const free = (): void => {
+    if (released) return
+    released = true
+    stream.off("drain", free)
+    stream.off("close", free)
+    release()
+  }
+  stream.once("drain", free)
+  stream.once("close", free)
+}
+
+/** Joins two connections: what one says the other hears, half-closes included; if one breaks, so does the other. */
+export const join = (a: Duplex, b: Duplex): void => {
+  for (const [from, to] of [[a, b], [b, a]] as const) {
+    from.on("error", () => to.destroy())
+    from.once("close", () => {
+      if (!to.writableFinished || !from.readableEnded) to.destroy()
+    })
+    from.pipe(to)
+  }
+}
+
+/** Copies what the peer sends to everybody who mirrors the port without filter. */
+export const copyTo = (
+  clients: ReadonlyArray<IncomingClient>,
+  { socket, source, destination }: RedirectedConnection
+): void => {
+  for (const client of clients) {
+    const copy = new MirrorCopy(client)
+    copy.send(newConnection(client.output.version(), copy.id, source, destination))
+    socket.on("data", (bytes: Uint8Array) => copy.send({ _tag: "Data", value: { connectionId: copy.id, bytes } }))
+    socket.once("end", () => copy.send({ _tag: "Data", value: { connectionId: copy.id, bytes: nothing } }))
+    socket.once("close", () => copy.close())
+  }
+}
+
+/**
+ * Hands a connection's bytes to a client under a number it already has: the traffic after an upgrade, or (with
+ * {@link stealConnection}) a whole connection. `Close` goes out once both sides have ended.
+ */
+export const exchange = (client: IncomingClient, connectionId: bigint, socket: Duplex) => {
+  let broken: Error | undefined
+  socket.on("error", (error) => {
+    broken = error
+  })
+  socket.on("data", (bytes: Uint8Array) => {
+    if (bytes.length === 0 || !client.isStolen(connectionId)) return
+    if (client.sendStolen({ _tag: "Data", value: { connectionId, bytes } })) return
+    socket.pause()
+    client.output.drained(() => socket.resume())
+  })
+  socket.once("end", () => {
+    if (client.isStolen(connectionId)) client.sendStolen({ _tag: "Data", value: { connectionId, bytes: nothing } })
+  })
+  socket.resume()
+  socket.once("close", () => {
+    if (broken !== undefined && client.isStolen(connectionId)) {
+      client.output.log("Warn", `stolen connection ${connectionId} failed: ${describeError(broken)}`)
+    }
+    client.closeStolen(connectionId)
+  })
+  return {
+    data: (bytes: Uint8Array): void => {
+      if (socket.writableEnded || socket.destroyed) return
+      if (bytes.length === 0) socket.end()
+      else writeHolding(socket, bytes, client.output)
+    },
+    /** The peer gets a FIN at once; whatever it sends then ends the connection (agent-and-targets §4.6). */
+    abandoned: (): void => {
+      socket.end()
+      socket.on("data", () => socket.destroy())
+      socket.resume()
+    }
+  }
+}
+
+/** A connection that is not HTTP goes to the client that steals its port whole. */
+export const stealConnection = (
+  client: IncomingClient,
+  { socket, source, destination }: RedirectedConnection
+): void => {
+  let sink: ReturnType<typeof exchange> | undefined
+  const connectionId = client.openStolen({
+    data: (bytes) => sink?.data(bytes),
+    response: () => undefined,
+    abandoned: () => sink?.abandoned()
+  })
+  client.sendStolen(newConnection(client.output.version(), connectionId, source, destination))
+  sink = exchange(client, connectionId, socket)
+}

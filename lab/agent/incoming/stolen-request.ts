@@ -1,0 +1,118 @@
+import type { IncomingMessage } from "node:http"
+import { STATUS_CODES } from "node:http"
+import {
+  type IncomingRequest,
+  type RequestForm,
+  requestBody,
+  requestStart,
+  wholeRequest
+} from "./incoming-messages.ts"
+import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
+import { headerList, type HttpAnswer, textPairs } from "./http-answer.ts"
+import type { IncomingClient, ResponsePart } from "./incoming-client.ts"
+import { exchange, writeHolding } from "./raw-traffic.ts"
+
+/** Why a peer gets a 502, in the words of the real agent. */
+export const dropped = (agentVersion: string): string => `mirrord-agent v${agentVersion}: the request was dropped`
+
+/** Whether a request has a body at all. */
+export const hasBody = (message: IncomingMessage): boolean =>
+  message.headers["transfer-encoding"] !== undefined || Number(message.headers["content-length"] ?? 0) > 0
+
+/** The trailers of a message that has been read to its end. */
+export const trailerFrames = (message: IncomingMessage): ReadonlyArray<BodyFrame> =>
+  message.rawTrailers.length === 0
+    ? []
+    : [{ _tag: "Trailers", value: headerList(message.rawTrailers) }]
+
+/** Reads a body piece by piece; `last` comes with its final frames, or not at all if the peer breaks off. */
+const readBody = (
+  message: IncomingMessage,
+  each: (frame: BodyFrame) => void,
+  last: (trailers: ReadonlyArray<BodyFrame>) => void
+): void => {
+  message.on("data", (value: Uint8Array) => each({ _tag: "Data", value }))
+  message.once("end", () => last(trailerFrames(message)))
+}
+
+/**
+ * Sends a request to the client that steals it and writes the client's answer back. Each request has a connection
+ * number of its own; `Close` follows when the answer is written (wire-protocol §7.5).
+ */
+export const stealRequest = (options: {
+  readonly client: IncomingClient
+  readonly form: RequestForm
+  readonly request: IncomingRequest
+  /** The body is read from here. */
+  readonly message: IncomingMessage
+  readonly answer: HttpAnswer
+  readonly agentVersion: string
+}): void => {
+  const { client, form, request, message, answer, agentVersion } = options
+  let raw: ReturnType<typeof exchange> | undefined
+
+  const writeFrames = (frames: ReadonlyArray<BodyFrame>, isLast: boolean): void => {
+    for (const frame of frames) {
+      if (frame._tag === "Trailers") answer.trailers(textPairs(frame.value))
+      else if (frame.value.length > 0) writeHolding(answer.stream, frame.value, client.output)
+    }
+    if (isLast) answer.end()
+  }
+
+  const respond = (part: ResponsePart): void => {
+    if (raw !== undefined) return
+    switch (part._tag) {
+      case "Start": {
+        if (answer.started) return
+        const headers = textPairs(part.headers)
+        if (part.status === 101 && answer.upgradable !== undefined) {
+          const { socket, head } = answer.upgradable
+          answer.upgrade(101, STATUS_CODES[101] ?? "", headers)
+          if (head.length > 0) socket.unshift(head)
+          raw = exchange(client, connectionId, socket)
+          return
+        }
+        answer.start(part.status, undefined, headers, part.isLast ? part.frames : undefined)
+        return writeFrames(part.frames, part.isLast)
+      }
+      case "Body":
+        return answer.started ? writeFrames(part.frames, part.isLast) : undefined
+      case "Error":
+        client.unsubscribeStolen(connectionId)
+    }
+  }
+
+  const connectionId: bigint = client.openStolen({
+    data: (bytes) => raw?.data(bytes),
+    response: respond,
+    abandoned: () => (raw === undefined ? answer.fail(dropped(agentVersion)) : raw.abandoned())
+  })
+
+  answer.onClose(() => {
+    if (raw === undefined) client.closeStolen(connectionId)
+  })
+
+  const send = (...messages: Parameters<IncomingClient["sendStolen"]>): void => {
+    if (!client.isStolen(connectionId)) return
+    if (client.sendStolen(...messages)) return
+    message.pause()
+    client.output.drained(() => message.resume())
+  }
+
+  if (form === "ChunkedV1" || form === "ChunkedV2") {
+    const complete = !hasBody(message)
+    for (const start of requestStart(form, connectionId, request, [], complete)) send(start)
+    if (complete) return
+    readBody(
+      message,
+      (frame) => send(requestBody(connectionId, [frame], false)),
+      (trailers) => send(requestBody(connectionId, trailers, true))
+    )
+    return
+  }
+  const frames: Array<BodyFrame> = []
+  const whole = (trailers: ReadonlyArray<BodyFrame>): void =>
+    send(wholeRequest(form, connectionId, request, [...frames, ...trailers]))
+  if (hasBody(message)) readBody(message, (frame) => frames.push(frame), whole)
+  else whole([])
+}

@@ -1,0 +1,88 @@
+import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { gate } from "../../src/domain/protocol/version.ts"
+import { event, fatal, send, speaks, type Turn, update } from "./client-state.ts"
+import { fileAnswer } from "./file-requests.ts"
+import { incomingTraffic } from "./incoming-traffic.ts"
+import { envAnswer, lookupAnswer } from "./lookups.ts"
+import { outgoingMessage } from "./outgoing-connections.ts"
+import { pong } from "./ping-pong.ts"
+import { dumpResult, resubscribe, subscribeResult } from "./port-subscriptions.ts"
+
+/** Columns E to I of wire-protocol §6.1: what a client that is past its handshake does with each message. */
+
+type MainKind = "intproxy" | "portForward" | "reversePortForward" | "dump" | "extproxy"
+const columns: Readonly<Record<MainKind, string>> = {
+  intproxy: "E",
+  portForward: "F",
+  reversePortForward: "G",
+  dump: "H",
+  extproxy: "I"
+}
+
+/** The kinds that take a message at all; pongs, logs, operator pings and Close are everybody's. */
+const takenBy: Readonly<
+  Record<Exclude<DaemonMessage["_tag"], "Pong" | "OperatorPing" | "LogMessage" | "Close">, ReadonlyArray<MainKind>>
+> = {
+  SwitchProtocolVersionResponse: ["intproxy"],
+  GetEnvVarsResponse: ["intproxy"],
+  Tcp: ["intproxy", "reversePortForward", "dump"],
+  TcpSteal: ["intproxy", "reversePortForward"],
+  TcpOutgoing: ["intproxy", "portForward"],
+  UdpOutgoing: ["intproxy"],
+  SeqpacketOutgoing: ["intproxy"],
+  File: ["intproxy"],
+  GetAddrInfoResponse: ["intproxy", "portForward"],
+  PauseTarget: [],
+  Vpn: [],
+  ReverseDnsLookup: []
+}
+
+export const operatorPing = (turn: Turn, id: bigint): void => {
+  event(turn, { _tag: "OperatorPing", id })
+  send(turn, "main", { _tag: "OperatorPong", value: id })
+}
+
+/** Every answer counts, the last one wins, and each is thanked for (§5.3). */
+export const versioned = (turn: Turn, version: string): void => {
+  const first = turn.state.version === undefined
+  update(turn, { version, announces: version })
+  event(turn, { _tag: "Versioned", version })
+  if (speaks(turn.state, gate.readyForLogs)) send(turn, "main", { _tag: "ReadyForLogs" })
+  if (first) resubscribe(turn)
+}
+
+export const mainMessage = (turn: Turn, kind: MainKind, message: DaemonMessage): void => {
+  const column = columns[kind]
+  switch (message._tag) {
+    case "Pong":
+      return pong(turn)
+    case "OperatorPing":
+      return operatorPing(turn, message.value)
+    case "LogMessage": {
+      const { level, message: text } = message.value
+      if (kind === "extproxy" && level._tag === "Info") return fatal(turn, "§6.1 I", "an Info log line")
+      return event(turn, { _tag: "Log", level: level._tag, message: text })
+    }
+    case "Close":
+      return fatal(turn, `§6.1 ${column}`, `the session was closed: ${message.value}`)
+  }
+  if (!takenBy[message._tag].includes(kind)) return fatal(turn, `§6.1 ${column}`, `unexpected message ${message._tag}`)
+  switch (message._tag) {
+    case "SwitchProtocolVersionResponse":
+      return versioned(turn, message.value)
+    case "GetEnvVarsResponse":
+      return envAnswer(turn, message)
+    case "GetAddrInfoResponse":
+      return lookupAnswer(turn, message)
+    case "File":
+      return fileAnswer(turn, message.value)
+    case "TcpOutgoing":
+    case "UdpOutgoing":
+    case "SeqpacketOutgoing":
+      return outgoingMessage(turn, message)
+    case "Tcp":
+    case "TcpSteal":
+      if (message.value._tag !== "SubscribeResult") return incomingTraffic(turn, message._tag, message.value)
+      return kind === "dump" ? dumpResult(turn, message.value.value) : subscribeResult(turn, message.value.value)
+  }
+}

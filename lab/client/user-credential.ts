@@ -1,0 +1,36 @@
+import * as Schema from "effect/Schema"
+import type { ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
+
+/**
+ * A client's request for a certificate (operator-api.md §1.5.2). Never stored. `spec.kind` is `regular` or `ci`; the
+ * client reads others as unknown, so any text is accepted here.
+ */
+export const MirrordClusterOperatorUserCredential = Schema.Struct({
+  metadata: Schema.Struct({
+    name: Schema.optionalKey(Schema.String),
+    generateName: Schema.optionalKey(Schema.String)
+  }),
+  spec: Schema.Struct({
+    /** PEM of a PKCS#10 request. */
+    csr: Schema.String,
+    kind: Schema.String
+  }),
+  status: Schema.optionalKey(
+    Schema.NullOr(
+      Schema.Struct({
+        /** PEM of one certificate. */
+        certificate: Schema.String
+      })
+    )
+  )
+})
+export type MirrordClusterOperatorUserCredential = typeof MirrordClusterOperatorUserCredential.Type
+
+export const userCredentials: ResourceDescriptor<MirrordClusterOperatorUserCredential> = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  kind: "MirrordClusterOperatorUserCredential",
+  plural: "mirrordclusteroperatorusercredentials",
+  scope: "Cluster",
+  schema: MirrordClusterOperatorUserCredential
+}

@@ -1,0 +1,134 @@
+import { asObject } from "../../../src/domain/json.ts"
+import type { ObjectMeta } from "../schema/kube-object.ts"
+import type { ResourceInfo } from "../schema/resource-info.ts"
+import { type FieldError, invalid, invalidValue, required, tooLong } from "../wire/status-error.ts"
+
+// Vowels and look-alikes are left out, as in k8s.io/apimachinery `util/rand`.
+const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+const maxGeneratedBase = 58
+
+const pick = (alphabet: string, random: () => number): string => alphabet.charAt(Math.floor(random() * alphabet.length))
+
+export const generatedName = (base: string, random: () => number): string =>
+  base.slice(0, maxGeneratedBase) + Array.from({ length: 5 }, () => pick(suffixAlphabet, random)).join("")
+
+/** A version 4 UUID from a source of uniform numbers. */
+export const randomUid = (random: () => number): string => {
+  const hex = Array.from({ length: 32 }, () => pick("0123456789abcdef", random))
+  hex[12] = "4"
+  hex[16] = pick("89ab", random)
+  const text = hex.join("")
+  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-")
+}
+
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+const labelRule = new RegExp(`^${label}$`)
+const subdomainRule = new RegExp(`^${label}(\\.${label})*$`)
+
+/** What is wrong with the name of an object, or with a field that holds such a name. */
+export const nameProblem = (rule: ResourceInfo["nameRule"], name: string): string | undefined => {
+  switch (rule) {
+    case "label":
+      if (name.length > 63) return "must be no more than 63 characters"
+      return labelRule.test(name)
+        ? undefined
+        : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an " +
+            "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+    case "subdomain":
+      if (name.length > 253) return "must be no more than 253 characters"
+      return subdomainRule.test(name)
+        ? undefined
+        : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end " +
+            "with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+            "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    case "path":
+      return name === "." || name === ".." || /[/%]/.test(name) ? "may not contain '/' or '%', or be '.' or '..'" : undefined
+  }
+}
+
+const qualifiedPart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
+const qualifiedPartRule =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
+  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+
+/** What is wrong with a key such as `example.com/name` (k8s.io/apimachinery `util/validation` IsQualifiedName). */
+const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
+  const parts = key.split("/")
+  const [prefix, name = ""] = parts.length > 1 ? [parts.slice(0, -1).join("/"), parts.at(-1)] : [undefined, key]
+  const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "prefix part must be non-empty" : nameProblem("subdomain", prefix)
+  return [
+    ...(prefixProblem === undefined ? [] : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
+    ...(name === "" ? ["name part must be non-empty"] : name.length > 63 ? ["name part must be no more than 63 characters"] : []),
+    ...(qualifiedPart.test(name) ? [] : [qualifiedPartRule])
+  ]
+}
+
+/** What is wrong with the keys of labels or annotations. */
+export const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
+  keys.flatMap((key) => qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)))
+
+/** Finalizers without a domain that Kubernetes itself knows. */
+const standardFinalizers = ["orphan", "foregroundDeletion", "kubernetes"]
+
+const finalizerProblems = (info: ResourceInfo, finalizers: ReadonlyArray<string>): ReadonlyArray<FieldError> => [
+  ...badKeys("metadata.finalizers", finalizers),
+  ...finalizers.flatMap((one, index) =>
+    info.custom !== undefined || one.includes("/") || standardFinalizers.includes(one)
+      ? []
+      : [invalidValue(`metadata.finalizers[${index}]`, one, "name is neither a standard finalizer name nor is it fully qualified")]
+  )
+]
+
+const ownerProblems = (owners: NonNullable<ObjectMeta["ownerReferences"]>): ReadonlyArray<FieldError> =>
+  owners.flatMap((owner) =>
+    (["apiVersion", "kind", "name", "uid"] as const).flatMap((field) =>
+      owner[field] === "" ? [invalidValue(`metadata.ownerReferences.${field}`, "", "must not be empty")] : []
+    )
+  )
+
+const labelValuePattern = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
+
+/** What is wrong with labels, or with what selects by them. */
+export const labelErrors = (field: string, labels: unknown): ReadonlyArray<FieldError> => [
+  ...badKeys(field, Object.keys(asObject(labels))),
+  ...Object.values(asObject(labels)).flatMap((value) =>
+    typeof value === "string" && value.length <= 63 && labelValuePattern.test(value)
+      ? []
+      : [
+          invalidValue(
+            field,
+            value,
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
+              "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+              "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+          )
+        ]
+  )
+]
+
+/** Of all annotations of an object together, in bytes. */
+const annotationsLimit = 256 * 1024
+
+/** What is wrong with annotations. Their keys may be in capitals; they are checked as if they were not. */
+export const annotationErrors = (field: string, annotations: unknown): ReadonlyArray<FieldError> => {
+  const entries = Object.entries(asObject(annotations))
+  const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)), 0)
+  return [
+    ...entries.flatMap(([key]) => qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem))),
+    ...(size > annotationsLimit ? [tooLong(field, annotationsLimit)] : [])
+  ]
+}
+
+/** Checks name, labels and annotations; throws 422. */
+export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
+  const errors: Array<FieldError> = []
+  const name = meta.name ?? ""
+  if (name === "") errors.push(required("metadata.name", "name or generateName is required"))
+  else {
+    const problem = nameProblem(info.nameRule, name)
+    if (problem !== undefined) errors.push(invalidValue("metadata.name", name, problem))
+  }
+  errors.push(...labelErrors("metadata.labels", meta.labels), ...annotationErrors("metadata.annotations", meta.annotations))
+  errors.push(...finalizerProblems(info, meta.finalizers ?? []), ...ownerProblems(meta.ownerReferences ?? []))
+  if (errors.length > 0) throw invalid(info, name, errors)
+}

@@ -1,0 +1,299 @@
+import { Data, Effect, Schedule, type Scope } from "effect"
+import { chmod, mkdir, writeFile } from "node:fs/promises"
+import type { Server } from "node:https"
+import { join } from "node:path"
+import { AggregationProxy } from "./http/aggregation-proxy.ts"
+import { type Caller, createApiServer } from "./http/api-server.ts"
+import { watchAvailability } from "./http/availability.ts"
+import { bootstrapYaml } from "./http/bootstrap-objects.ts"
+import { refs } from "./store/built-in-resources.ts"
+import { Connections } from "./http/connections.ts"
+import { mastersGroup } from "./http/identity.ts"
+import { kubeconfigYaml } from "./http/kubeconfig.ts"
+import { startEndpointsControllers } from "./controllers/endpoints-controllers.ts"
+import { applyManifests } from "./http/manifests.ts"
+import { ObjectStore } from "./store/object-store.ts"
+import { createAuthority, type KeyPair } from "./http/pki.ts"
+import type { PodLogs } from "./http/server-context.ts"
+import { apiServerIp } from "./store/service-allocation.ts"
+import { ServiceAccountTokens } from "./http/tokens.ts"
+
+export type { Caller } from "./http/api-server.ts"
+export type { PodLogOptions, PodLogs } from "./http/server-context.ts"
+
+export interface EmbeddedClusterOptions {
+  /** Name of cluster and context in the kubeconfig. */
+  readonly name: string
+  /** Folder for the kubeconfig; created if missing. */
+  readonly directory: string
+  /** Default: any that is free and that the system gives to no outgoing connection, so that it still is after a stop. */
+  readonly port?: number
+  /** How many changes a watch can be behind before it is told 410. */
+  readonly historyLimit?: number
+  /** Epoch ms: timestamps of objects, life of tokens. Certificates and the HTTP server's timers follow the machine's clock. */
+  readonly now?: () => number
+  /** Uniform in [0, 1): uids, generated names, choice among endpoints. */
+  readonly random?: () => number
+  /** Default 60, as on a real server. */
+  readonly tokenLeewaySeconds?: number
+  /** Default 60 000. */
+  readonly bookmarkIntervalMs?: number
+}
+
+export class EmbeddedClusterError extends Data.TaggedError("EmbeddedClusterError")<{
+  readonly operation: "start" | "restart" | "kubeconfig"
+  readonly cluster: string
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    const why = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    return `embedded cluster ${JSON.stringify(this.cluster)}: ${this.operation} failed: ${why}`
+  }
+}
+
+export interface EmbeddedCluster {
+  readonly name: string
+  /** `https://127.0.0.1:<port>` */
+  readonly server: string
+  /** Of `kubernetes-admin` in `system:masters`. */
+  readonly kubeconfigPath: string
+  readonly caPem: string
+  readonly store: ObjectStore
+  /** Creates or updates the objects of many YAML documents. Throws `ApiError`. */
+  readonly apply: (yaml: string) => void
+  /** The audit log since the start, oldest first: the last 100 000 requests that have ended (an upgrade counts when it is answered). */
+  readonly callers: () => ReadonlyArray<Caller>
+  /** A token of any lifetime. Throws `ApiError` 404 if there is no such account. */
+  readonly serviceAccountToken: (namespace: string, name: string, ttlSeconds: number) => string
+  /** Writes another kubeconfig with its own client certificate. */
+  readonly userKubeconfig: (options: {
+    readonly user: string
+    readonly groups?: ReadonlyArray<string>
+    readonly path: string
+  }) => Effect.Effect<void, EmbeddedClusterError>
+  /** The aggregation layer's client certificate from now on; which authorities are trusted is for the ConfigMap to say. */
+  readonly useFrontProxy: (identity: KeyPair) => void
+  /** Says where logs of containers come from. */
+  readonly setPodLogs: (podLogs: PodLogs | undefined) => void
+  /** The server is gone: every connection is reset and the port refuses. The objects stay. No-op if it is stopped. */
+  readonly stop: () => Effect.Effect<void>
+  /** Serves again on the same port, for which it waits up to a minute. No-op if it runs. */
+  readonly restart: () => Effect.Effect<void, EmbeddedClusterError>
+}
+
+const auditLimit = 100_000
+
+class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
+
+/** Systems take ports of outgoing connections from 32768 on (Linux) or above; processes that run at the same time begin apart. */
+const ownPorts = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
+
+const listen = (server: Server, port: number): Effect.Effect<number, ListenError> =>
+  Effect.callback((resume) => {
+    const refused = ({ message }: Error) => resume(Effect.fail(new ListenError({ message })))
+    server.once("error", refused)
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", refused)
+      const address = server.address()
+      resume(
+        typeof address === "object" && address !== null
+          ? Effect.succeed(address.port)
+          : Effect.fail(new ListenError({ message: "the server has no address" }))
+      )
+    })
+  })
+
+const close = (server: Server, connections: Connections): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    server.close(() => resume(Effect.void))
+    connections.resetAll()
+    server.closeAllConnections()
+  })
+
+/** Every namespace has these from a real cluster's controllers. */
+const fillNamespaces = (store: ObjectStore, caPem: string): (() => void) =>
+  store.watch(refs.namespaces, {}, ({ type, object }) => {
+    if (type !== "ADDED" || object.metadata.deletionTimestamp !== undefined) return
+    const namespace = object.metadata.name ?? ""
+    if (store.get(refs.namespaces, undefined, namespace) === undefined) return
+    if (store.get(refs.serviceAccounts, namespace, "default") === undefined) {
+      store.create(refs.serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } })
+    }
+    if (store.get(refs.configMaps, namespace, "kube-root-ca.crt") === undefined) {
+      store.create(refs.configMaps, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "kube-root-ca.crt", namespace },
+        data: { "ca.crt": caPem }
+      })
+    }
+  })
+
+const publishAuthorities = (store: ObjectStore, clientCa: string, frontProxyCa: string): void => {
+  store.create(refs.configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: {
+      "client-ca-file": clientCa,
+      "requestheader-allowed-names": '["front-proxy-client"]',
+      "requestheader-client-ca-file": frontProxyCa,
+      "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+      "requestheader-group-headers": '["X-Remote-Group"]',
+      "requestheader-uid-headers": '["X-Remote-Uid"]',
+      "requestheader-username-headers": '["X-Remote-User"]'
+    }
+  })
+}
+
+/** The API server as a Service of its own cluster, which a real one keeps itself. */
+const publishApiServer = (store: ObjectStore, port: number): void => {
+  const metadata = { name: "kubernetes", namespace: "default" }
+  const address = "127.0.0.1"
+  store.create(refs.services, {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { ...metadata, labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: { clusterIP: apiServerIp, ports: [{ name: "https", port: 443, targetPort: port }] }
+  })
+  store.create(refs.endpointSlices, {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: "https", protocol: "TCP", port }]
+  })
+  store.create(refs.endpoints, {
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+    subsets: [{ addresses: [{ ip: address }], ports: [{ name: "https", port, protocol: "TCP" }] }]
+  })
+}
+
+/**
+ * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real mirrord
+ * client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
+ */
+export const startEmbeddedCluster = (
+  options: EmbeddedClusterOptions
+): Effect.Effect<EmbeddedCluster, EmbeddedClusterError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { name, directory } = options
+    const now = options.now ?? Date.now
+    const random = options.random ?? Math.random
+    const attempt =
+      (operation: EmbeddedClusterError["operation"]) =>
+      <A>(run: () => Promise<A>): Effect.Effect<A, EmbeddedClusterError> =>
+        Effect.tryPromise({ try: run, catch: (cause) => new EmbeddedClusterError({ operation, cluster: name, cause }) })
+    const failed = (operation: EmbeddedClusterError["operation"]) =>
+      Effect.mapError((cause: ListenError) => new EmbeddedClusterError({ operation, cluster: name, cause }))
+
+    const { clusterCa, frontProxyCa, certificate, frontProxy } = yield* attempt("start")(async () => {
+      // TLS peers judge certificates by the machine's clock, whatever the cluster's says.
+      const [cluster, front] = await Promise.all([createAuthority("kubernetes", Date.now), createAuthority("front-proxy-ca", Date.now)])
+      return {
+        clusterCa: cluster,
+        frontProxyCa: front,
+        certificate: await cluster.issue({
+          commonName: "kube-apiserver",
+          sans: [
+            { type: "ip", value: "127.0.0.1" },
+            { type: "dns", value: "localhost" },
+            { type: "dns", value: "kubernetes.default.svc" }
+          ]
+        }),
+        frontProxy: await front.issue({ commonName: "front-proxy-client" })
+      }
+    })
+
+    const store = new ObjectStore({ now, random, ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit }) })
+    applyManifests(store, bootstrapYaml, now())
+    publishAuthorities(store, clusterCa.caPem, frontProxyCa.caPem)
+    const tokens = new ServiceAccountTokens({ store, now, random, leewaySeconds: options.tokenLeewaySeconds ?? 60 })
+    const connections = new Connections()
+    let identity = frontProxy
+    const proxy = new AggregationProxy({ store, random, identity: () => identity, connections, connectTimeoutMs: 10_000 })
+    const audit: Array<Caller> = []
+    let podLogs: PodLogs | undefined
+    let running: Server | undefined
+
+    const start = (port: number): Effect.Effect<number, ListenError> =>
+      Effect.suspend(() => {
+        const server = createApiServer({
+          context: { store, now, tokens, bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, podLogs: () => podLogs },
+          proxy,
+          connections,
+          certificate,
+          clientCaPem: clusterCa.caPem,
+          publicJwk: tokens.publicJwk,
+          record: (caller) => {
+            audit.push(caller)
+            if (audit.length > auditLimit) audit.splice(0, auditLimit / 10)
+          }
+        })
+        return Effect.tap(listen(server, port), () =>
+          Effect.sync(() => {
+            running = server
+          })
+        )
+      })
+    const stop = Effect.suspend(() => {
+      const server = running
+      running = undefined
+      return server === undefined ? Effect.void : close(server, connections)
+    })
+
+    const firstStart = options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
+    const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
+    publishApiServer(store, port)
+    yield* startEndpointsControllers(store)
+    const stopFilling = fillNamespaces(store, clusterCa.caPem)
+    const stopProbing = watchAvailability(store, proxy, now)
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        stopFilling()
+        stopProbing()
+      })
+    )
+
+    const server = `https://127.0.0.1:${port}`
+    const writeKubeconfig = async (user: string, groups: ReadonlyArray<string>, path: string): Promise<void> => {
+      const credentials = await clusterCa.issue({ commonName: user, organizations: groups })
+      await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), { mode: 0o600 })
+      // The mode above holds for new files only.
+      await chmod(path, 0o600)
+    }
+    const kubeconfigPath = join(directory, `${name}.kubeconfig`)
+    yield* attempt("kubeconfig")(async () => {
+      await mkdir(directory, { recursive: true })
+      await writeKubeconfig("kubernetes-admin", [mastersGroup], kubeconfigPath)
+    })
+
+    return {
+      name,
+      server,
+      kubeconfigPath,
+      caPem: clusterCa.caPem,
+      store,
+      apply: (yaml) => applyManifests(store, yaml, now()),
+      callers: () => [...audit],
+      serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
+      userKubeconfig: ({ user, groups = [], path }) => attempt("kubeconfig")(() => writeKubeconfig(user, groups, path)),
+      useFrontProxy: (other) => {
+        identity = other
+      },
+      setPodLogs: (hook) => {
+        podLogs = hook
+      },
+      stop: () => stop,
+      restart: () =>
+        Effect.suspend(() => {
+          if (running !== undefined) return Effect.void
+          // A new process remembers nothing from before.
+          store.compactHistory()
+          return Effect.asVoid(failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 })))
+        })
+    }
+  })

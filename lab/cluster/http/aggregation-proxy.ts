@@ -1,0 +1,253 @@
+import { randomUUID } from "node:crypto"
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http"
+import { request as httpsRequest } from "node:https"
+import { connect as connectTcp } from "node:net"
+import type { Duplex } from "node:stream"
+import { type TLSSocket, connect as connectTls } from "node:tls"
+import { type AggregatedService, type Backend, resolveBackend, type Unavailable } from "./aggregation.ts"
+import type { Connections } from "./connections.ts"
+import { refuseUpgradeWithText, sendText } from "../wire/http-io.ts"
+import type { Identity } from "./identity.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+import type { KeyPair } from "./pki.ts"
+
+type Address = Extract<Backend, { readonly _tag: "Address" }>
+
+export interface ProxyOptions {
+  readonly store: ObjectStore
+  readonly random: () => number
+  /** The front-proxy client certificate of now. */
+  readonly identity: () => KeyPair
+  readonly connections: Connections
+  readonly connectTimeoutMs: number
+}
+
+/** Larger than Node's 16 KiB: the real client puts connect parameters with whole descriptors into a header. */
+export const maxHeaderSize = 1024 * 1024
+
+/** Why stands in the APIService's condition only. */
+const unavailable = "service unavailable\n"
+
+const hopByHop = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "upgrade"])
+
+/** Said anew of every plain request, and not of an upgrade. */
+const forwarded = new Set(["x-forwarded-host", "x-forwarded-proto", "x-forwarded-uri"])
+
+const dropped = (name: string): boolean =>
+  name === "authorization" || name === "host" || name.startsWith("x-remote-") || name.startsWith("impersonate-") || name === "audit-id"
+
+const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
+  Array.from({ length: raw.length / 2 }, (_, index) => [raw[index * 2] ?? "", raw[index * 2 + 1] ?? ""])
+
+/** A key of `extra` in a header's name: everything but token characters is percent-encoded, lower case. */
+const extraHeader = (key: string): string => `X-Remote-Extra-${encodeURIComponent(key.toLowerCase())}`
+
+/** Escapes as Go's `url.QueryEscape`. */
+const goEscaped = (form: string): string => form.replaceAll("*", "%2A").replaceAll("%7E", "~")
+
+/** A real server reads a query and writes it anew: sorted by key, without what it cannot read (Go's `url.Values`). */
+const rewritten = (url: string): string => {
+  const [path = "", ...query] = url.split("?")
+  const readable = query.join("?").split("&").filter((part) => !part.includes(";") && !/%(?![0-9a-f]{2})/i.test(part))
+  const values = new URLSearchParams(readable.join("&"))
+  values.sort()
+  return values.size === 0 ? path : `${path}?${goEscaped(values.toString())}`
+}
+
+const untrustedCodes = new Set(["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"])
+
+/** What went wrong on the way to a backend, in Go's words where they are known: people read them in the condition. */
+const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
+  if (error.code === "ECONNRESET") return "EOF"
+  if (error.code === "ECONNREFUSED") return `dial tcp ${authority}: connect: connection refused`
+  if (untrustedCodes.has(error.code ?? "")) return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  return error.message
+}
+
+/** Headers of the request to the backend: the caller's, with the front proxy's word for who the caller is. */
+const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string, upgrade: boolean): Array<string> => {
+  const kept = pairs(req.rawHeaders).filter(([header]) => {
+    const lower = header.toLowerCase()
+    return !dropped(lower) && lower !== "x-forwarded-for" && (upgrade || !(hopByHop.has(lower) || forwarded.has(lower)))
+  })
+  const before = req.headers["x-forwarded-for"]
+  const from = req.socket.remoteAddress ?? "127.0.0.1"
+  return [
+    ["Host", authority] as const,
+    ...kept,
+    ["X-Forwarded-For", before === undefined ? from : `${String(before)}, ${from}`] as const,
+    ["X-Remote-User", who.user] as const,
+    ...(who.uid === undefined ? [] : [["X-Remote-Uid", who.uid] as const]),
+    ...who.groups.map((group) => ["X-Remote-Group", group] as const),
+    ...Object.entries(who.extra).flatMap(([key, values]) => values.map((value) => [extraHeader(key), value] as const)),
+    ["Audit-Id", randomUUID()] as const,
+    ...(upgrade
+      ? []
+      : [
+          ["X-Forwarded-Host", authority] as const,
+          ["X-Forwarded-Proto", "https"] as const,
+          ["X-Forwarded-Uri", req.url?.split("?")[0] ?? ""] as const,
+          ["Connection", "close"] as const
+        ])
+  ].flat()
+}
+
+/**
+ * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its Service, over
+ * TLS with the front-proxy certificate, as kube-aggregator does. Nothing is buffered; a tunnel lives as long as both of its sides.
+ */
+export class AggregationProxy {
+  readonly #options: ProxyOptions
+
+  constructor(options: ProxyOptions) {
+    this.#options = options
+  }
+
+  /** Answers a plain or streaming request. */
+  serve(req: IncomingMessage, res: ServerResponse, service: AggregatedService, who: Identity): void {
+    const backend = this.#resolve(service)
+    if (backend._tag === "Missing") return sendText(res, 503, unavailable)
+    const outgoing = this.#request(req, service, backend, who, false)
+    outgoing.on("response", (answer) => {
+      const headers = pairs(answer.rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()))
+      res.writeHead(answer.statusCode ?? 502, headers.flat())
+      res.flushHeaders()
+      answer.on("error", () => this.#options.connections.reset(req.socket))
+      answer.on("close", () => {
+        if (!answer.complete) this.#options.connections.reset(req.socket)
+      })
+      answer.pipe(res)
+    })
+    outgoing.on("error", (error) => {
+      if (res.headersSent) this.#options.connections.reset(req.socket)
+      else sendText(res, 503, `error trying to reach service: ${reasonOf(error, backend.authority)}\n`)
+    })
+    res.on("close", () => {
+      if (!res.writableFinished) outgoing.destroy()
+    })
+    req.on("error", () => outgoing.destroy())
+    req.pipe(outgoing)
+  }
+
+  /** Passes an upgrade on; `done` is told the status that the backend gave. */
+  serveUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, service: AggregatedService, who: Identity, done: (status: number) => void): void {
+    const refuse = (why: string): void => {
+      done(503)
+      refuseUpgradeWithText(socket, 503, why)
+    }
+    const resolved = this.#resolve(service)
+    if (resolved._tag === "Missing") return refuse(unavailable)
+    const outgoing = this.#request(req, service, resolved, who, true)
+    const left = (): void => void outgoing.destroy()
+    socket.on("close", left)
+    outgoing.on("upgrade", (answer, backend, backendHead) => {
+      socket.off("close", left)
+      done(101)
+      const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`)
+      socket.write(`HTTP/1.1 ${answer.statusCode ?? 101} ${answer.statusMessage ?? "Switching Protocols"}\r\n${lines.join("")}\r\n`)
+      if (backendHead.length > 0) socket.write(backendHead)
+      if (head.length > 0) backend.write(head)
+      this.#tunnel(socket, backend)
+    })
+    outgoing.on("response", (answer) => {
+      socket.off("close", left)
+      const status = answer.statusCode ?? 502
+      if (status < 400) {
+        outgoing.destroy()
+        return refuse(`invalid upgrade response: status code ${status}\n`)
+      }
+      done(status)
+      const headers = pairs(answer.rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()) && name.toLowerCase() !== "transfer-encoding")
+      const lines = [...headers, ["Connection", "close"] as const].map(([name, value]) => `${name}: ${value}\r\n`)
+      socket.write(`HTTP/1.1 ${status} ${answer.statusMessage ?? ""}\r\n${lines.join("")}\r\n`)
+      answer.on("error", () => this.#options.connections.reset(socket))
+      answer.pipe(socket)
+    })
+    outgoing.on("error", (error) => {
+      if (socket.destroyed || socket.writableEnded) return
+      const reason = reasonOf(error, resolved.authority)
+      refuse(reason === "EOF" ? "unexpected EOF\n" : `error dialing backend: ${reason}\n`)
+    })
+    outgoing.end()
+  }
+
+  /** `GET /apis/<group>/<version>` as the aggregator itself; the problem, or `undefined` if the service answers. */
+  probe(service: AggregatedService): Promise<Unavailable | undefined> {
+    const backend = resolveBackend(this.#options.store, service, this.#options.random())
+    if (backend._tag === "Missing") return Promise.resolve(backend)
+    const path = `/apis/${service.group}/${service.version}`
+    const url = `https://${backend.authority}${path}`
+    const failed = (why: string) => ({ reason: "FailedDiscoveryCheck", message: `failing or missing response from ${url}: ${why}` })
+    return new Promise((resolve) => {
+      const outgoing = httpsRequest({
+        method: "GET",
+        path,
+        headers: ["Host", backend.authority, "Accept", "application/json", "Connection", "close",
+          "X-Remote-User", "system:kube-aggregator", "X-Remote-Group", "system:masters"],
+        createConnection: () => this.#connect(backend, service, false),
+        timeout: this.#options.connectTimeoutMs
+      })
+      outgoing.on("response", (answer) => {
+        answer.resume()
+        const status = answer.statusCode ?? 0
+        resolve(status >= 200 && status < 300 ? undefined : failed(`bad status from ${url}: ${status}`))
+      })
+      outgoing.on("timeout", () => outgoing.destroy(new Error("context deadline exceeded")))
+      outgoing.on("error", (error) => resolve(failed(`Get ${JSON.stringify(url)}: ${reasonOf(error, backend.authority)}`)))
+      outgoing.end()
+    })
+  }
+
+  #resolve(service: AggregatedService): Backend | { readonly _tag: "Missing" } {
+    return service.available ? resolveBackend(this.#options.store, service, this.#options.random()) : { _tag: "Missing" }
+  }
+
+  #request(req: IncomingMessage, service: AggregatedService, backend: Address, who: Identity, upgrade: boolean): ClientRequest {
+    return httpsRequest({
+      method: req.method ?? "GET",
+      path: rewritten(req.url ?? "/"),
+      headers: forwardedHeaders(req, who, backend.authority, upgrade),
+      maxHeaderSize,
+      createConnection: () => this.#connect(backend, service, upgrade)
+    })
+  }
+
+  /**
+   * No agent may be named beside a `createConnection`: with one, Node dials on its own. An upgrade waits for the TLS handshake as long as its
+   * client does (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that stands still keeps it.
+   */
+  #connect({ host, port }: Pick<Address, "host" | "port">, service: AggregatedService, upgrade: boolean): TLSSocket {
+    const { connections, connectTimeoutMs } = this.#options
+    const identity = this.#options.identity()
+    const transport = connectTcp({ host, port, noDelay: true })
+    connections.add(transport)
+    const { namespace, name } = service.service
+    const secure = connectTls({
+      socket: transport,
+      servername: `${name}.${namespace}.svc`,
+      cert: identity.certPem,
+      key: identity.keyPem,
+      rejectUnauthorized: !service.insecureSkipTlsVerify,
+      ALPNProtocols: ["http/1.1"],
+      ...(service.caBundle === undefined ? {} : { ca: service.caBundle })
+    })
+    connections.join(secure, transport)
+    const timer = setTimeout(() => secure.destroy(new Error(`dial tcp ${host}:${port}: i/o timeout`)), connectTimeoutMs)
+    transport.on("error", (error) => secure.destroy(error))
+    const connected = (): void => clearTimeout(timer)
+    if (upgrade) transport.on("connect", connected)
+    secure.on("secureConnect", connected).on("close", connected)
+    return secure
+  }
+
+  /** Whichever side ends or breaks, both are closed after what has come in order; nothing is half-closed, and no reset is passed on. */
+  #tunnel(a: Duplex, b: Duplex): void {
+    const close = (): void => {
+      for (const side of [a, b]) side.unpipe().end(() => side.destroy())
+    }
+    for (const [from, to] of [[a, b], [b, a]] as const) {
+      from.pipe(to, { end: false })
+      from.on("end", close).on("error", close).on("close", close)
+    }
+  }
+}

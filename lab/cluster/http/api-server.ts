@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Server, createServer } from "node:https"
+import { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { aggregatedServiceFor, type AggregatedService } from "./aggregation.ts"
+import { type AggregationProxy, maxHeaderSize } from "./aggregation-proxy.ts"
+import { authenticate } from "./authentication.ts"
+import type { Connections } from "./connections.ts"
+import { discover } from "./discovery.ts"
+import { refuseUpgrade, sendError, sendJson, sendText } from "../wire/http-io.ts"
+import type { Identity } from "./identity.ts"
+import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts"
+import { kubernetesVersion } from "../wire/kubernetes-version.ts"
+import type { KeyPair } from "./pki.ts"
+import { impersonate } from "./impersonation.ts"
+import { accessDenied, isAllowed } from "./rbac.ts"
+import { type RequestInfo, parseRequest } from "./request-info.ts"
+import { serveResource } from "./resource-requests.ts"
+import type { ServerContext } from "./server-context.ts"
+import { ApiError, badRequest, internalError, notAcceptable } from "../wire/status-error.ts"
+
+/** A line of the server's audit log. */
+export interface Caller {
+  /** Epoch ms. */
+  readonly at: number
+  /** "" if nobody was authenticated. */
+  readonly user: string
+  readonly groups: ReadonlyArray<string>
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly status: number
+  /** As the caller calls itself; "" if it does not. */
+  readonly userAgent: string
+}
+
+export interface ApiServerOptions {
+  readonly context: ServerContext
+  readonly proxy: AggregationProxy
+  readonly connections: Connections
+  readonly certificate: KeyPair
+  readonly clientCaPem: string
+  readonly publicJwk: Record<string, unknown>
+  readonly record: (caller: Caller) => void
+}
+
+const [major, minor] = kubernetesVersion.split(".")
+const version = {
+  major,
+  minor,
+  gitVersion: `v${kubernetesVersion}+embedded`,
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: "linux/amd64"
+}
+
+const asApiError = (cause: unknown): ApiError =>
+  cause instanceof ApiError ? cause : internalError(cause instanceof Error ? cause.message : String(cause))
+
+interface Admitted {
+  readonly info: RequestInfo
+  readonly identity: Identity
+  /** Where the request goes, if not to this server's own store. */
+  readonly aggregated: AggregatedService | undefined
+}
+
+const groupVersionOf = ({ access, path }: RequestInfo): { readonly group: string; readonly version: string } | undefined => {
+  if (access._tag === "Resource") return access
+  const match = /^(?:\/openapi\/v3)?\/apis\/([^/]+)\/([^/]+)\/?$/.exec(path)
+  return match === null ? undefined : { group: match[1] ?? "", version: match[2] ?? "" }
+}
+
+const serveNonResource = ({ context, publicJwk }: ApiServerOptions, { path }: RequestInfo, req: IncomingMessage, res: ServerResponse): void => {
+  const { store } = context
+  switch (path) {
+    case "/healthz":
+    case "/livez":
+    case "/readyz":
+      return sendText(res, 200, "ok")
+    case "/version":
+    case "/version/":
+      return sendJson(res, 200, version)
+    case "/openapi/v2":
+      // kubectl asks for protobuf alone and goes on without a document when there is none.
+      if (req.headers.accept !== undefined && !/\*\/\*|application\/json/.test(req.headers.accept)) throw notAcceptable(["application/json"])
+      return sendJson(res, 200, openApiV2(store))
+    case "/openapi/v3":
+      return sendJson(res, 200, openApiIndex(store))
+    case "/openid/v1/jwks":
+      return sendJson(res, 200, { keys: [publicJwk] })
+  }
+  const document = path.startsWith("/openapi/v3/")
+    ? openApiDocument(store, path.slice("/openapi/v3/".length))
+    : discover(store, path, req.headers.host ?? "")
+  if (document === undefined) sendText(res, 404, "404 page not found\n")
+  else sendJson(res, 200, document)
+}
+
+/** The HTTPS server of a cluster: authentication, authorization, audit, and then the aggregation layer or the store. */
+export const createApiServer = (options: ApiServerOptions): Server => {
+  const { context, proxy, connections } = options
+  const { store, now } = context
+
+  const admit = (req: IncomingMessage, learned: (identity: Identity) => void): Admitted => {
+    const info = parseRequest(req.method ?? "GET", req.url ?? "/")
+    const caller = authenticate(req, context.tokens)
+    learned(caller)
+    const identity = impersonate(store, req, caller)
+    if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)
+    const of = groupVersionOf(info)
+    return { info, identity, aggregated: of === undefined ? undefined : aggregatedServiceFor(store, of.group, of.version) }
+  }
+
+  const audit = (req: IncomingMessage) => {
+    let user: Identity | undefined
+    return {
+      learned: (identity: Identity) => {
+        user = identity
+      },
+      done: (status: number) =>
+        options.record({
+          at: now(),
+          user: user?.user ?? "",
+          groups: user?.groups ?? [],
+          method: req.method ?? "",
+          path: req.url ?? "",
+          status,
+          userAgent: req.headers["user-agent"] ?? ""
+        })
+    }
+  }
+
+  const onRequest = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const { learned, done } = audit(req)
+    res.on("close", () => done(res.statusCode))
+    try {
+      const { info, identity, aggregated } = admit(req, learned)
+      if (aggregated !== undefined) proxy.serve(req, res, aggregated, identity)
+      else if (info.access._tag === "NonResource") serveNonResource(options, info, req, res)
+      else if (!store.catalog.hasGroupVersion(info.access.group, info.access.version)) sendText(res, 404, "404 page not found\n")
+      else await serveResource(context, { req, res, query: info.query, access: info.access, identity })
+    } catch (cause) {
+      if (res.headersSent) connections.reset(req.socket)
+      else sendError(res, asApiError(cause))
+    }
+  }
+
+  const onUpgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on("error", () => connections.reset(socket))
+    const { learned, done } = audit(req)
+    try {
+      const { identity, aggregated } = admit(req, learned)
+      if (aggregated === undefined) throw badRequest("upgrade requests are served for aggregated APIs only")
+      proxy.serveUpgrade(req, socket, head, aggregated, identity, done)
+    } catch (cause) {
+      const error = asApiError(cause)
+      done(error.code)
+      refuseUpgrade(socket, error)
+    }
+  }
+
+  const server = createServer({
+    cert: options.certificate.certPem,
+    key: options.certificate.keyPem,
+    ca: options.clientCaPem,
+    requestCert: true,
+    // A certificate of a stranger is no error of TLS: the request is then judged by its token, or refused with 401.
+    rejectUnauthorized: false,
+    ALPNProtocols: ["http/1.1"],
+    maxHeaderSize,
+    keepAliveTimeout: 90_000,
+    requestTimeout: 0
+  })
+  server.on("connection", (transport) => {
+    if (transport instanceof Socket) connections.add(transport)
+  })
+  server.on("secureConnection", (socket) => connections.secured(socket))
+  server.on("tlsClientError", (_error, socket) => socket.destroy())
+  server.on("request", (req, res) => void onRequest(req, res))
+  server.on("upgrade", onUpgrade)
+  return server
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http"
+import { TLSSocket } from "node:tls"
+import { createHash } from "node:crypto"
+import { type Identity, anonymous, authenticatedGroup } from "./identity.ts"
+import type { ServiceAccountTokens } from "./tokens.ts"
+import { unauthorized } from "../wire/status-error.ts"
+
+const listOf = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
+  value === undefined ? [] : typeof value === "string" ? [value] : value
+
+const fromCertificate = (socket: unknown): Identity | undefined => {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  const certificate = socket.getPeerCertificate()
+  // Node types one value per attribute; a certificate with several O comes as an array.
+  const subject: Record<string, string | ReadonlyArray<string> | undefined> = { ...certificate.subject }
+  const user = listOf(subject["CN"])[0]
+  if (user === undefined) return undefined
+  const hash = createHash("sha256").update(certificate.raw).digest("hex")
+  return {
+    user,
+    groups: [...listOf(subject["O"]), authenticatedGroup],
+    extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${hash}`] }
+  }
+}
+
+const hasCertificate = (socket: unknown): boolean => socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+
+/** Who makes the request: client certificate, else bearer token of a service account, else anybody. Throws 401. */
+export const authenticate = (req: IncomingMessage, tokens: ServiceAccountTokens): Identity => {
+  const certificate = fromCertificate(req.socket)
+  if (certificate !== undefined) return certificate
+  const bearer = /^Bearer\s+(\S+)$/i.exec(req.headers.authorization ?? "")?.[1]
+  if (bearer !== undefined) {
+    const result = tokens.check(bearer)
+    if ("identity" in result) return result.identity
+    throw unauthorized()
+  }
+  // A certificate of another authority is a wrong answer, none at all is none.
+  if (hasCertificate(req.socket)) throw unauthorized()
+  return anonymous
+}

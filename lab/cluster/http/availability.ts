@@ -1,0 +1,85 @@
+import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
+import type { AggregationProxy } from "./aggregation-proxy.ts"
+import { refs } from "../store/built-in-resources.ts"
+import { asObjects, at } from "../../../src/domain/json.ts"
+import { kubeTime } from "../schema/kube-object.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+
+const passed = { reason: "Passed", message: "all checks passed" }
+
+/** How often services are probed when nothing changes, in ms. */
+const intervalMs = 5_000
+/** How soon a service that failed is probed again, in ms; twice as long each time after that, up to {@link intervalMs}. */
+const retryMs = 5
+/** A service is available when one of so many probes finds it: behind it may be several endpoints (kube-aggregator `remote_available_controller`). */
+const attempts = 5
+
+/**
+ * Keeps the `Available` condition of aggregated APIServices: probes them at once when something they depend on changes, and at an
+ * interval. Returns what stops it.
+ */
+export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, now: () => number): (() => void) => {
+  let running = false
+  let again = false
+  let stopped = false
+  let failures = 0
+  let timer: NodeJS.Timeout | undefined
+
+  const probe = async (service: AggregatedService): Promise<Unavailable | undefined> => {
+    const problem = await proxy.probe(service)
+    if (problem === undefined) return undefined
+    const more = await Promise.all(Array.from({ length: attempts - 1 }, () => proxy.probe(service)))
+    return more.includes(undefined) ? undefined : problem
+  }
+
+  /** Whether it is available. */
+  const check = async (service: AggregatedService): Promise<boolean> => {
+    const problem = await probe(service)
+    const object = store.get(refs.apiServices, undefined, service.name)
+    if (stopped || object === undefined) return true
+    const status = problem === undefined ? "True" : "False"
+    const { reason, message } = problem ?? passed
+    const before = asObjects(at(object, "status", "conditions")).find((item) => item["type"] === "Available")
+    if (before?.["status"] === status && before["reason"] === reason && before["message"] === message) return problem === undefined
+    const lastTransitionTime = before?.["status"] === status ? before["lastTransitionTime"] : kubeTime(now())
+    store.modify(
+      refs.apiServices,
+      undefined,
+      service.name,
+      (draft) => {
+        draft["status"] = { conditions: [{ lastTransitionTime, message, reason, status, type: "Available" }] }
+      },
+      { subresource: "status" }
+    )
+    return problem === undefined
+  }
+
+  const run = async (): Promise<void> => {
+    if (running) {
+      again = true
+      return
+    }
+    running = true
+    clearTimeout(timer)
+    do {
+      again = false
+      const available = await Promise.all(aggregatedServices(store).map(check))
+      failures = available.includes(false) ? failures + 1 : 0
+    } while (again && !stopped)
+    running = false
+    if (!stopped) timer = setTimeout(trigger, failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures))
+  }
+
+  const trigger = (): void => {
+    if (!stopped) void run()
+  }
+  const watches = [refs.apiServices, refs.services, refs.endpointSlices].map((ref) =>
+    store.watch(ref, { resourceVersion: store.resourceVersion }, trigger)
+  )
+  trigger()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    for (const stop of watches) stop()
+  }
+}

@@ -1,0 +1,213 @@
+import { type Representation, negotiate, readObject, sendJson } from "../wire/http-io.ts"
+import { type JsonObject, asNumber, asObjects, asString, at } from "../../../src/domain/json.ts"
+import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
+import type { DeleteOptions } from "../store/object-store.ts"
+import { type ResourceInfo, storageKey } from "../schema/resource-info.ts"
+import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
+import { answerReview, requestToken } from "./reviews.ts"
+import type { ResourceRequest, ServerContext } from "./server-context.ts"
+import { badRequest, invalid, methodNotAllowed, noSuchResource, notFound, unsupportedValue } from "../wire/status-error.ts"
+import { partialMetadata, toTable } from "./tables.ts"
+import { checkListVersion, pageOf } from "./list-page.ts"
+import { serveWatch } from "./watch-request.ts"
+
+const listBody = (
+  context: ServerContext,
+  info: ResourceInfo,
+  items: ReadonlyArray<KubeObject>,
+  metadata: JsonObject,
+  representation: Representation,
+  includeObject: string
+): JsonObject => {
+  switch (representation) {
+    case "table":
+      return toTable(info, items, { now: context.now(), includeObject, metadata, withHeader: true })
+    case "metadata":
+      return { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata, items: items.map(partialMetadata) }
+    case "object":
+      return { kind: info.listKind, apiVersion: apiVersionOf(info), metadata, items }
+  }
+}
+
+const objectBody = (context: ServerContext, info: ResourceInfo, object: KubeObject, { req, query }: ResourceRequest): unknown => {
+  switch (negotiate(req.headers.accept)) {
+    case "object":
+      return object
+    case "metadata":
+      return partialMetadata(object)
+    case "table":
+      return toTable(info, [object], {
+        now: context.now(),
+        includeObject: query.get("includeObject") ?? "Metadata",
+        metadata: { resourceVersion: object.metadata.resourceVersion },
+        withHeader: true
+      })
+  }
+}
+
+const selection = ({ access, query }: ResourceRequest, info: ResourceInfo) => ({
+  namespace: info.namespaced && access.namespace !== "" ? access.namespace : undefined,
+  labelSelector: query.get("labelSelector") ?? undefined,
+  fieldSelector: query.get("fieldSelector") ?? undefined
+})
+
+const policies: ReadonlyArray<string> = ["Foreground", "Background", "Orphan"]
+
+const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOptions> => {
+  const body = (await readObject(req)) ?? {}
+  const orphan = body["orphanDependents"] === true || query.get("orphanDependents") === "true"
+  const dryRun = query.get("dryRun") ?? (Array.isArray(body["dryRun"]) ? body["dryRun"][0] : undefined)
+  const policy = asString(body["propagationPolicy"]) ?? query.get("propagationPolicy") ?? undefined
+  if (policy !== undefined && !policies.includes(policy)) {
+    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [unsupportedValue("propagationPolicy", policy, [...policies, "nil"])])
+  }
+  return {
+    uid: asString(at(body, "preconditions", "uid")),
+    resourceVersion: asString(at(body, "preconditions", "resourceVersion")),
+    propagationPolicy: policy ?? (orphan ? "Orphan" : undefined),
+    dryRun: dryRun === "All"
+  }
+}
+
+/** Kinds whose deletion is answered with the object as it was, not with a Status. */
+const returnedByDeletion = ["/persistentvolumeclaims", "/pods", "/serviceaccounts", "/services"]
+
+const deleteOne = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const { access, res } = request
+  const object = context.store.delete(info, access.namespace, access.name, await deleteOptions(request))
+  if (returnedByDeletion.includes(storageKey(info)) || context.store.get(info, access.namespace, access.name) !== undefined) {
+    sendJson(res, 200, objectBody(context, info, object, request))
+    return
+  }
+  sendJson(res, 200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name: access.name, ...(info.group === "" ? {} : { group: info.group }), kind: info.resource, uid: object.metadata.uid }
+  })
+}
+
+const deleteCollection = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const options = await deleteOptions(request)
+  const { items } = context.store.list(info, selection(request, info))
+  for (const { metadata } of items) {
+    // An earlier deletion may have taken this one along.
+    if (context.store.get(info, metadata.namespace, metadata.name ?? "")?.metadata.uid !== metadata.uid) continue
+    context.store.delete(info, metadata.namespace, metadata.name ?? "", options)
+  }
+  sendJson(request.res, 200, listBody(context, info, items, { resourceVersion: context.store.resourceVersion }, "object", "None"))
+}
+
+const serveLog = async (context: ServerContext, { access, query, res }: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const pod = context.store.get(info, access.namespace, access.name)
+  if (pod === undefined) throw notFound(info, access.name)
+  const containers = asObjects(at(pod, "spec", "containers")).map((item) => asString(item["name"]) ?? "")
+  const container = query.get("container") ?? (containers.length === 1 ? containers[0] : undefined)
+  if (container === undefined) {
+    throw badRequest(`a container name must be specified for pod ${access.name}, choose one of: [${containers.join(" ")}]`)
+  }
+  const initial = asObjects(at(pod, "spec", "initContainers")).map((item) => asString(item["name"]) ?? "")
+  if (![...containers, ...initial].includes(container)) throw badRequest(`container ${container} is not valid for pod ${access.name}`)
+  const tail = asNumber(query.get("tailLines") === null ? undefined : Number(query.get("tailLines")))
+  const lines = context.podLogs()?.(access.namespace, access.name, container, {
+    follow: query.get("follow") === "true",
+    ...(tail === undefined ? {} : { tailLines: tail })
+  })
+  if (lines === undefined) throw badRequest(`container "${container}" in pod "${access.name}" is waiting to start: ContainerCreating`)
+  res.writeHead(200, { "Content-Type": "text/plain" })
+  res.flushHeaders()
+  const iterator = lines[Symbol.asyncIterator]()
+  res.on("close", () => void iterator.return?.())
+  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    if (res.destroyed) return
+    const line = next.value.endsWith("\n") ? next.value : `${next.value}\n`
+    if (!res.write(line)) await new Promise<void>((resolve) => res.once("drain", resolve).once("close", resolve))
+  }
+  res.end()
+}
+
+const bindPod = async (context: ServerContext, { req, res, access }: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const nodeName = asString(at(await readObject(req), "target", "name"))
+  if (nodeName === undefined) throw badRequest("target.name: Required value")
+  context.store.modify(info, access.namespace, access.name, (draft) => {
+    draft["spec"] = { ...(at(draft, "spec") as object), nodeName }
+  })
+  sendJson(res, 201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 })
+}
+
+const sendWritten = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, { code, object, warnings }: Written): void => {
+  const body = objectBody(context, info, object, request)
+  if (warnings.length > 0) request.res.setHeader("Warning", warnings.map((text) => `299 - ${JSON.stringify(text)}`))
+  sendJson(request.res, code, body)
+}
+
+const serveSubresource = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const { access, req, res } = request
+  if (!info.subresources.includes(access.subresource)) throw noSuchResource()
+  switch (`${access.subresource} ${access.verb}`) {
+    case "log get":
+      return serveLog(context, request, info)
+    case "binding create":
+      return bindPod(context, request, info)
+    case "token create":
+      return sendJson(res, 201, requestToken(context, access.namespace, access.name, (await readObject(req)) ?? {}))
+    case "status get":
+      return serveObject(context, request, info)
+    case "status update":
+      return sendWritten(context, request, info, await replaceObject(context, request, info))
+    case "status patch":
+      return sendWritten(context, request, info, await patchObject(context, request, info))
+    default:
+      throw methodNotAllowed()
+  }
+}
+
+const serveObject = (context: ServerContext, request: ResourceRequest, info: ResourceInfo): void => {
+  const found = context.store.get(info, request.access.namespace, request.access.name)
+  if (found === undefined) throw notFound(info, request.access.name)
+  sendJson(request.res, 200, objectBody(context, info, found, request))
+}
+
+/** Answers a request to a resource that this server itself keeps. Throws `ApiError`. */
+export const serveResource = async (context: ServerContext, request: ResourceRequest): Promise<void> => {
+  const { access, req, res, query } = request
+  const info = context.store.catalog.find(access)
+  if (info === undefined) throw noSuchResource()
+  if (info.namespaced && access.namespace === "" && access.name !== "") throw noSuchResource()
+  if (!info.namespaced && access.namespace !== "" && info.resource !== "namespaces") throw noSuchResource()
+  if (access.subresource !== "") return serveSubresource(context, request, info)
+  if (!info.verbs.includes(access.verb)) throw methodNotAllowed()
+  switch (access.verb) {
+    case "get":
+      return serveObject(context, request, info)
+    case "watch":
+      return serveWatch(context, request, info)
+    case "list": {
+      const representation = negotiate(req.headers.accept)
+      checkListVersion(query, context.store.resourceVersion)
+      const { items, metadata } = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
+      return sendJson(res, 200, listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata"))
+    }
+    case "create": {
+      if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
+      if (info.verbs.length === 1) {
+        const review = answerReview(context, info.resource, request.identity, access.namespace, (await readObject(req)) ?? {})
+        if (review === undefined) throw noSuchResource()
+        return sendJson(res, 201, review)
+      }
+      return sendWritten(context, request, info, await createObject(context, request, info))
+    }
+    case "update":
+      return sendWritten(context, request, info, await replaceObject(context, request, info))
+    case "patch":
+      return sendWritten(context, request, info, await patchObject(context, request, info))
+    case "delete":
+      return deleteOne(context, request, info)
+    case "deletecollection":
+      return deleteCollection(context, request, info)
+    default:
+      throw methodNotAllowed()
+  }
+}
+

@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Identity } from "./identity.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+import type { Access } from "./rbac.ts"
+import type { ServiceAccountTokens } from "./tokens.ts"
+
+export interface PodLogOptions {
+  readonly follow: boolean
+  readonly tailLines?: number
+}
+
+/** Where logs of containers come from: lines with or without their newline; `undefined` if there is no such container. */
+export type PodLogs = (
+  namespace: string,
+  pod: string,
+  container: string,
+  options: PodLogOptions
+) => AsyncIterable<string> | undefined
+
+/** What the handlers of requests share. */
+export interface ServerContext {
+  readonly store: ObjectStore
+  readonly now: () => number
+  readonly tokens: ServiceAccountTokens
+  readonly bookmarkIntervalMs: number
+  readonly podLogs: () => PodLogs | undefined
+}
+
+/** A request to a resource, authenticated and authorized. */
+export interface ResourceRequest {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly query: URLSearchParams
+  readonly access: Access & { readonly _tag: "Resource" }
+  readonly identity: Identity
+}

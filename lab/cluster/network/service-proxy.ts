@@ -1,0 +1,66 @@
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { Endpoint } from "../network/endpoint.ts"
+import type { ObjectReader } from "../store/object-reader.ts"
+import { endpointSlices, services } from "../store/resources.ts"
+import { servedPorts, type ServedPort, serviceRoutes } from "./service-endpoints.ts"
+import { TcpForwarder } from "./tcp-forwarder.ts"
+
+const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
+
+/**
+ * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as there is a ready
+ * endpoint, so that a Service without one refuses connections, and passes bytes on to the endpoints in turn. Connections that exist
+ * go on when their endpoint leaves the Service. A port that this user may not bind (below 1024 without privilege) is left out, with
+ * a warning.
+ *
+ * @param reach where a pod's address is really served (`Kubelet.reach`)
+ */
+export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const route = serviceRoutes(store)
+    const open = new Map<string, TcpForwarder>()
+    const left = new Set<TcpForwarder>()
+    const warned = new Set<string>()
+    const context = yield* Effect.context<never>()
+    const warn = ({ service, at }: ServedPort, reason: string): void => {
+      if (warned.has(keyOf(at))) return
+      warned.add(keyOf(at))
+      Effect.runForkWith(context)(Effect.logWarning(`service proxy: ${service} has no ${keyOf(at)}: ${reason}`))
+    }
+    const listen = (port: ServedPort): void => {
+      const opened = new TcpForwarder(() => {
+        const endpoint = route(port.at)
+        return endpoint === undefined ? undefined : reach(endpoint)
+      })
+      const key = keyOf(port.at)
+      open.set(key, opened)
+      opened.server.on("error", (error) => {
+        if (open.get(key) === opened) open.delete(key)
+        warn(port, error.message)
+      })
+      opened.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
+    }
+    const reconcile = (): void => {
+      const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(({ endpoints }) => endpoints.length > 0)
+      const keys = new Set(wanted.map(({ at }) => keyOf(at)))
+      for (const [key, forwarder] of open) {
+        if (keys.has(key)) continue
+        open.delete(key)
+        left.add(forwarder)
+        forwarder.stop()
+      }
+      for (const port of wanted) if (!open.has(keyOf(port.at))) listen(port)
+    }
+    for (const ref of [services, endpointSlices]) {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => store.watch(ref, {}, reconcile)),
+        (unwatch) => Effect.sync(unwatch)
+      )
+    }
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const forwarder of [...open.values(), ...left]) forwarder.close()
+      })
+    )
+  })

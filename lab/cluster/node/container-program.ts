@@ -1,0 +1,91 @@
+import type { Effect, Scope } from "effect"
+import { Schema } from "effect"
+import type { Duplex } from "node:stream"
+import type { AgentTarget } from "./agent-target.ts"
+import type { Endpoint } from "../network/endpoint.ts"
+import type { KubeObject } from "../schema/kube-object.ts"
+
+/** An address of the pod could not be listened on. */
+export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  ip: Schema.String,
+  port: Schema.Number,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `cannot listen on ${this.ip}:${this.port}: ${this.reason}`
+  }
+}
+
+/** A running container, as its neighbours on the node see it. */
+export interface RunningContainer {
+  readonly namespace: string
+  readonly pod: string
+  readonly podUid: string
+  readonly container: string
+  /** With the runtime's prefix, `containerd://<hex>`, as in `status.containerStatuses`. */
+  readonly containerId: string
+  readonly podIp: string
+}
+
+/** What a program gets instead of an operating system. */
+export interface ContainerContext {
+  /** The pod as it was when the container started. */
+  readonly pod: KubeObject
+  readonly containerName: string
+  readonly podIp: string
+  /**
+   * Resolved: `value`, `valueFrom`, `envFrom`, `$(VAR)`, and `KUBERNETES_SERVICE_*`. Nothing of the kubelet's own
+   * process.
+   */
+  readonly env: ReadonlyMap<string, string>
+  /** `command` followed by `args`, `$(VAR)` expanded. */
+  readonly args: ReadonlyArray<string>
+  /** A real folder that is the container's `/`. Kept across restarts of the container. */
+  readonly root: string
+  /**
+   * How long the program may take to end, in seconds. Asked when the stop comes: a delete request may have
+   * shortened it.
+   */
+  readonly gracePeriodSeconds: () => number
+  /** One line of the container's log, without line end. */
+  readonly log: (line: string) => void
+  /** The program serves. See {@link ContainerProgram} for who must call it. */
+  readonly ready: () => void
+  /**
+   * Opens a port on the pod's address until the scope closes; then the connections it was given are cut, as if the
+   * process had
+   * died. Each socket is half-open capable: who gets `end` must `end()` (HTTP servers do).
+   */
+  readonly listen: (
+    port: number,
+    onConnection: (socket: Duplex, source: Endpoint) => void
+  ) => Effect.Effect<void, ListenError, Scope.Scope>
+  /** What an agent may reach: a running container of this node by its id, with or without `<runtime>://`. */
+  readonly target: (containerId: string) => AgentTarget | undefined
+  /** All running containers of this node. */
+  readonly onNode: () => ReadonlyArray<RunningContainer>
+  /** Where a connection to an address of the cluster must really go (see `Kubelet.reach`). */
+  readonly reach: (endpoint: Endpoint) => Endpoint
+}
+
+/**
+ * The process of a container. The result is its exit code; a defect counts as exit code 1 and goes to the log;
+ * interruption is
+ * SIGTERM, and the scope's finalizers are the program's clean-up within the grace period.
+ *
+ * When is its container ready? With `signalsReady: true`, once the program calls `ready()`; otherwise one turn of
+ * the event loop
+ * after its start (or when it calls `ready()`, if sooner). A `readinessProbe` in the pod must succeed in addition.
+ */
+export interface ContainerProgram {
+  (container: ContainerContext): Effect.Effect<number, never, Scope.Scope>
+  readonly signalsReady?: boolean
+}
+
+/** Marks a program that becomes ready only by calling `ready()`. */
+export const signalsReady = (
+  program: (container: ContainerContext) => Effect.Effect<number, never, Scope.Scope>
+): ContainerProgram => Object.assign((container: ContainerContext) => program(container), { signalsReady: true })
+
+/** Image name without tag and digest → program. */
+export type ImageRegistry = ReadonlyMap<string, ContainerProgram>

@@ -1,0 +1,116 @@
+import { kubeTime } from "../schema/kube-object.ts"
+import type { ContainerLog } from "./container-log.ts"
+import type { ContainerSpec } from "./pod-spec.ts"
+import { type Condition, withConditions } from "../store/store-access.ts"
+
+export type ContainerState =
+  | { readonly _tag: "Waiting"; readonly reason: string; readonly message?: string }
+  | { readonly _tag: "Running"; readonly startedAt: number }
+  | {
+    readonly _tag: "Terminated"
+    readonly exitCode: number
+    readonly startedAt: number
+    readonly finishedAt: number
+    readonly containerId: string
+  }
+
+/** What the kubelet knows of one container of a pod. */
+export interface ContainerRecord {
+  readonly spec: ContainerSpec
+  state: ContainerState
+  /** The end of the run before. */
+  lastState: ContainerState | undefined
+  /** Of the newest run, `containerd://<hex>`; "" before the first. */
+  containerId: string
+  restartCount: number
+  ready: boolean
+  log: ContainerLog | undefined
+  previousLog: ContainerLog | undefined
+}
+
+export const newContainerRecord = (spec: ContainerSpec): ContainerRecord => ({
+  spec,
+  state: { _tag: "Waiting", reason: "ContainerCreating" },
+  lastState: undefined,
+  containerId: "",
+  restartCount: 0,
+  ready: false,
+  log: undefined,
+  previousLog: undefined
+})
+
+const stateField = (state: ContainerState): Readonly<Record<string, unknown>> => {
+  switch (state._tag) {
+    case "Waiting":
+      return { waiting: { reason: state.reason, ...(state.message === undefined ? {} : { message: state.message }) } }
+    case "Running":
+      return { running: { startedAt: kubeTime(state.startedAt) } }
+    case "Terminated":
+      return {
+        terminated: {
+          exitCode: state.exitCode,
+          reason: state.exitCode === 0 ? "Completed" : "Error",
+          startedAt: kubeTime(state.startedAt),
+          finishedAt: kubeTime(state.finishedAt),
+          containerID: state.containerId
+        }
+      }
+  }
+}
+
+/** Sorted by name, as a kubelet's (agent-and-targets.md §1.4). */
+const containerStatuses = (records: ReadonlyArray<ContainerRecord>): ReadonlyArray<Readonly<Record<string, unknown>>> =>
+  records.toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1)).map((record) => ({
+    name: record.spec.name,
+    image: record.spec.image,
+    imageID: record.containerId === "" ? "" : record.spec.image,
+    ...(record.containerId === "" ? {} : { containerID: record.containerId }),
+    ready: record.ready,
+    started: record.state._tag === "Running",
+    restartCount: record.restartCount,
+    state: stateField(record.state),
+    lastState: record.lastState === undefined ? {} : stateField(record.lastState)
+  }))
+
+export interface PodFacts {
+  readonly ip: string
+  readonly startedAt: number
+  readonly now: number
+  readonly initialized: boolean
+  /** Set when no container will run again. */
+  readonly outcome: "Succeeded" | "Failed" | undefined
+  readonly initContainers: ReadonlyArray<ContainerRecord>
+  readonly containers: ReadonlyArray<ContainerRecord>
+  /** `status.conditions` so far. */
+  readonly conditions: unknown
+}
+
+const hasStarted = (record: ContainerRecord): boolean => record.state._tag !== "Waiting" || record.lastState !== undefined
+
+/** The fields of `pod.status` that the kubelet writes. */
+export const podStatus = (facts: PodFacts): Readonly<Record<string, unknown>> => {
+  const unready = facts.containers.filter((record) => !record.ready).map((record) => record.spec.name)
+  const ready = facts.outcome === undefined && unready.length === 0
+  const why = facts.outcome === undefined
+    ? { reason: "ContainersNotReady", message: `containers with unready status: [${unready.join(" ")}]` }
+    : { reason: facts.outcome === "Succeeded" ? "PodCompleted" : "PodFailed" }
+  const readiness: Omit<Condition, "type"> = ready ? { status: "True" } : { status: "False", ...why }
+  return {
+    phase: facts.outcome ?? (facts.initialized && facts.containers.every(hasStarted) ? "Running" : "Pending"),
+    hostIP: "127.0.0.1",
+    hostIPs: [{ ip: "127.0.0.1" }],
+    podIP: facts.ip,
+    podIPs: [{ ip: facts.ip }],
+    startTime: kubeTime(facts.startedAt),
+    ...(facts.initContainers.length === 0 ? {} : { initContainerStatuses: containerStatuses(facts.initContainers) }),
+    containerStatuses: containerStatuses(facts.containers),
+    conditions: withConditions(facts.conditions, [
+      { type: "PodScheduled", status: "True" },
+      facts.initialized
+        ? { type: "Initialized", status: "True" }
+        : { type: "Initialized", status: "False", reason: "ContainersNotInitialized" },
+      { type: "ContainersReady", ...readiness },
+      { type: "Ready", ...readiness }
+    ], kubeTime(facts.now))
+  }
+}

@@ -1,0 +1,355 @@
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import type { AgentTarget } from "./agent-target.ts"
+import type { Endpoint } from "../network/endpoint.ts"
+import type { KubeObject } from "../schema/kube-object.ts"
+import { at } from "../../../src/domain/json.ts"
+import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
+import { ContainerLog } from "./container-log.ts"
+import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
+import type { IssueToken } from "./container-volumes.ts"
+import type { NodeStore } from "../store/node-store.ts"
+import { podFiles } from "./pod-files.ts"
+import { type AddressBook, PodNetwork } from "./pod-network.ts"
+import { imageName, type PodSpec } from "./pod-spec.ts"
+import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
+import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
+import { pods } from "../store/resources.ts"
+import { find, nameOf, namespaceOf, uidOf } from "../store/store-access.ts"
+import { within } from "../../../src/app/kernel/within.ts"
+
+/** What all pods of a node share. */
+export interface NodeContext {
+  readonly store: NodeStore
+  readonly nodeName: string
+  readonly directory: string
+  readonly images: ImageRegistry
+  readonly book: AddressBook
+  readonly clusterDomain: string
+  /** `KUBERNETES_SERVICE_*` */
+  readonly serviceEnv: ReadonlyMap<string, string>
+  readonly issueToken: IssueToken
+  readonly restartBackOff: { readonly initial: Duration.Duration; readonly max: Duration.Duration }
+  /** Bare container id → the running container. */
+  readonly running: Map<string, { readonly container: RunningContainer; readonly target: AgentTarget }>
+  readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
+  readonly reach: (endpoint: Endpoint) => Endpoint
+  readonly target: (containerId: string) => AgentTarget | undefined
+  readonly now: () => number
+  /** Seconds; the node's shutdown shortens it. */
+  readonly limitGrace: (seconds: number) => number
+}
+
+export interface PodWorker {
+  readonly pod: KubeObject
+  readonly ip: string
+  readonly containers: ReadonlyArray<ContainerRecord>
+  /** The whole life of the pod, until `stop`; interruption ends it as a shutdown of the node. Never fails. */
+  readonly run: Effect.Effect<void>
+  /** The pod is being deleted. */
+  readonly stop: Effect.Effect<void>
+  /** A ConfigMap or Secret changed: writes it to the volumes that show it. */
+  readonly refresh: (kind: "ConfigMap" | "Secret", name: string) => Effect.Effect<void>
+}
+
+const oneTurn = Effect.callback<void>((resume) => {
+  const turn = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(turn))
+})
+
+const missingRetry = Duration.millis(250)
+/** A container that ran for so long starts again without back-off. */
+const healthyRunMs = 600_000
+
+/** Of a container that was told to end. */
+const killedExitCode = 143
+
+const exitCodeOf = (exit: Exit.Exit<number>): number =>
+  Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? killedExitCode : 1
+
+/** One pod on this node: its address, folders, containers and status. It listens on `address`. */
+export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, address: string): PodWorker => {
+  const namespace = namespaceOf(pod)
+  const ip = node.book.addresses.publish(address)
+  const init = (spec.initContainers ?? []).map(newContainerRecord)
+  const containers = spec.containers.map(newContainerRecord)
+  const stopped = Deferred.makeUnsafe<void>()
+  const startedAt = node.now()
+  let initialized = init.length === 0
+  let outcome: "Succeeded" | "Failed" | undefined
+
+  const logAll = (line: string): void => {
+    for (const record of containers) record.log?.append(line)
+  }
+  const network = new PodNetwork(address, node.book, (message) => logAll(`kubelet: ${message}`))
+  const sources: PodSources = {
+    store: node.store,
+    pod,
+    namespace,
+    podIp: ip,
+    nodeName: node.nodeName,
+    serviceAccountName: spec.serviceAccountName ?? "default"
+  }
+  const directory = path.join(node.directory, "pods", uidOf(pod))
+  const files = podFiles({
+    sources,
+    spec,
+    directory,
+    nodeDirectory: node.directory,
+    issueToken: node.issueToken,
+    clusterDomain: node.clusterDomain
+  })
+
+  const publish = (): void => {
+    const current = find(node.store, pods, namespace, nameOf(pod))
+    node.store.setStatus(pods, pod, podStatus({
+      ip,
+      startedAt,
+      now: node.now(),
+      initialized,
+      outcome,
+      initContainers: init,
+      containers,
+      conditions: at(current, "status", "conditions")
+    }))
+  }
+  const wait = (record: ContainerRecord, reason: string, message: string): void => {
+    record.state = { _tag: "Waiting", reason, message }
+    publish()
+  }
+  const gracePeriodSeconds = (): number => {
+    const asked = find(node.store, pods, namespace, nameOf(pod))?.metadata.deletionGracePeriodSeconds ?? 0
+    // 0 is what a store writes that knows no graceful deletion.
+    return node.limitGrace(asked > 0 ? asked : (spec.terminationGracePeriodSeconds ?? 30))
+  }
+
+  const readiness = Effect.fnUntraced(function*(record: ContainerRecord, signal: Effect.Effect<void>) {
+    let signalled = false
+    let passes = record.spec.readinessProbe === undefined
+    const update = Effect.sync(() => {
+      record.ready = signalled && passes
+      publish()
+    })
+    const probe = record.spec.readinessProbe
+    const awaitSignal = signal.pipe(Effect.andThen(Effect.sync(() => void (signalled = true))), Effect.andThen(update))
+    if (probe === undefined) return yield* awaitSignal
+    const target = probeTarget("readinessProbe", probe, record.spec, ip)
+    if ("unsupported" in target) {
+      record.log?.append(`kubelet: ${target.unsupported}; the container never becomes ready`)
+      return
+    }
+    const probing = runProbe(probe, target, node.book.reach, (verdict) => {
+      passes = verdict
+      record.ready = signalled && passes
+      publish()
+    })
+    yield* Effect.all([awaitSignal, probing], { concurrency: 2, discard: true })
+  })
+
+  /** Ends when the container is to be started anew. */
+  const liveness = (record: ContainerRecord): Effect.Effect<void> => {
+    const probe = record.spec.livenessProbe
+    if (probe === undefined) return Effect.never
+    const target = probeTarget("livenessProbe", probe, record.spec, ip)
+    if ("unsupported" in target) {
+      record.log?.append(`kubelet: ${target.unsupported}; the container is never restarted for it`)
+      return Effect.never
+    }
+    return awaitDeath(probe, target, node.book.reach).pipe(
+      Effect.andThen(Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted")))
+    )
+  }
+
+  const runOnce = Effect.fnUntraced(function*(record: ContainerRecord, env: ReadonlyMap<string, string>) {
+    const program = node.images.get(imageName(record.spec.image))
+    if (program === undefined) return 1
+    const id = randomBytes(32).toString("hex")
+    const containerId = `containerd://${id}`
+    const log = new ContainerLog()
+    const began = node.now()
+    const isReady = Deferred.makeUnsafe<void>()
+    const root = files.root(record.spec)
+    record.previousLog = record.log
+    record.log = log
+    record.containerId = containerId
+    record.state = { _tag: "Running", startedAt: began }
+    const context: ContainerContext = {
+      pod,
+      containerName: record.spec.name,
+      podIp: ip,
+      env,
+      args: [...record.spec.command ?? [], ...record.spec.args ?? []].map((text) => expandVariables(text, env)),
+      root,
+      gracePeriodSeconds,
+      log: (line) => log.append(line),
+      ready: () => Deferred.doneUnsafe(isReady, Effect.void),
+      listen: (port, onConnection) => network.listen(port, onConnection),
+      target: node.target,
+      onNode: () => [...node.running.values()].map((entry) => entry.container),
+      reach: node.reach
+    }
+    node.running.set(id, {
+      container: {
+        namespace,
+        pod: nameOf(pod),
+        podUid: uidOf(pod),
+        container: record.spec.name,
+        containerId,
+        podIp: ip
+      },
+      target: {
+        env,
+        root,
+        podIp: ip,
+        resolve: (name) => node.resolve(namespace, name),
+        redirect: (port, accept) => network.redirect(port, accept)
+      }
+    })
+    publish()
+    const signal = program.signalsReady === true
+      ? Deferred.await(isReady)
+      : Effect.raceFirst(Deferred.await(isReady), oneTurn)
+    const ended = (exit: Exit.Exit<number>): void => {
+      if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) log.append(Cause.pretty(exit.cause))
+      node.running.delete(id)
+      record.ready = false
+      record.state = { _tag: "Terminated", exitCode: exitCodeOf(exit), startedAt: began, finishedAt: node.now(), containerId }
+      log.end()
+      publish()
+    }
+    return yield* Effect.scoped(Effect.gen(function*() {
+      yield* Effect.forkScoped(readiness(record, signal))
+      // In a fiber of its own, so that its end is waited for whoever ends it.
+      const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), { startImmediately: true })
+      yield* Effect.forkScoped(Effect.andThen(liveness(record), Fiber.interrupt(running)))
+      return yield* Fiber.join(running)
+    })).pipe(
+      Effect.onExit((exit) => Effect.sync(() => ended(exit))),
+      Effect.catchCause((cause) => Effect.succeed(exitCodeOf(Exit.failCause(cause))))
+    )
+  })
+
+  /** The environment, with root folder and volumes in place; waits until it can be had. */
+  const prepare = Effect.fnUntraced(function*(record: ContainerRecord) {
+    const image = imageName(record.spec.image)
+    let pullDelay = node.restartBackOff.initial
+    while (!node.images.has(image)) {
+      const known = [...node.images.keys()].toSorted().join(", ")
+      const again = record.state._tag === "Waiting" && record.state.reason === "ErrImagePull"
+      const reason = again ? "ImagePullBackOff" : "ErrImagePull"
+      wait(record, reason, `failed to pull image "${record.spec.image}": not found; images of this node: ${known || "none"}`)
+      yield* Effect.sleep(pullDelay)
+      pullDelay = Duration.min(Duration.times(pullDelay, 2), node.restartBackOff.max)
+    }
+    while (true) {
+      const mounted = yield* files.mount(record.spec)
+      const env = containerEnv(sources, record.spec, node.serviceEnv)
+      if (Result.isSuccess(mounted) && Result.isSuccess(env)) return env.success
+      if (Result.isFailure(mounted)) wait(record, "ContainerCreating", mounted.failure)
+      else if (Result.isFailure(env)) wait(record, "CreateContainerConfigError", env.failure)
+      yield* Effect.sleep(missingRetry)
+    }
+  })
+
+  const runContainer = Effect.fnUntraced(function*(record: ContainerRecord, restart: (exitCode: number) => boolean) {
+    const none = Duration.zero
+    let delay = none
+    while (true) {
+      const env = yield* prepare(record)
+      const began = node.now()
+      const exitCode = yield* runOnce(record, env)
+      if (!restart(exitCode)) return exitCode
+      if (node.now() - began >= healthyRunMs) delay = none
+      record.lastState = record.state
+      record.restartCount++
+      const seconds = Duration.toSeconds(delay)
+      wait(record, "CrashLoopBackOff", `back-off ${seconds}s restarting failed container=${record.spec.name} pod=${nameOf(pod)}`)
+      yield* Effect.sleep(delay)
+      delay = Duration.isZero(delay)
+        ? node.restartBackOff.initial
+        : Duration.min(Duration.times(delay, 2), node.restartBackOff.max)
+    }
+  })
+
+  const policy = spec.restartPolicy ?? "Always"
+  const restartRule = (exitCode: number): boolean => policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
+
+  /**
+   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace it is left
+   * behind, loudly.
+   */
+  const terminate = (fibers: ReadonlyArray<Fiber.Fiber<number>>): Effect.Effect<void> =>
+    // One second more, so that a program that kills its own process at the end of the grace is waited for.
+    within(Fiber.interruptAll(fibers), Duration.seconds(gracePeriodSeconds() + 1)).pipe(
+      Effect.flatMap((ended) =>
+        ended
+          ? Effect.void
+          : Effect.logWarning(`pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`)
+      )
+    )
+
+  const life = Effect.scoped(Effect.gen(function*() {
+    const fibers: Array<Fiber.Fiber<number>> = []
+    yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers)))
+    const start = (record: ContainerRecord, restart: (exitCode: number) => boolean) =>
+      Effect.forkDetach(runContainer(record, restart)).pipe(
+        Effect.tap((fiber) => Effect.sync(() => fibers.push(fiber))),
+        Effect.uninterruptible
+      )
+    for (const record of init) {
+      const fiber = yield* start(record, (exitCode) => exitCode !== 0 && policy !== "Never")
+      if ((yield* Fiber.join(fiber)) !== 0) return "Failed"
+      record.ready = true
+    }
+    initialized = true
+    for (const record of containers) yield* start(record, restartRule)
+    if (files.tokenSeconds !== undefined) {
+      const renew = Effect.sleep(Duration.seconds(files.tokenSeconds * 0.8)).pipe(Effect.andThen(remount), Effect.forever)
+      yield* Effect.forkScoped(renew)
+    }
+    const codes = yield* Effect.forEach(fibers.slice(init.length), Fiber.join)
+    return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
+  }))
+
+  const remount = Effect.gen(function*() {
+    for (const record of [...init, ...containers]) {
+      if (record.state._tag === "Running") yield* files.mount(record.spec)
+    }
+  })
+
+  const run = Effect.scoped(Effect.gen(function*() {
+    publish()
+    const living = yield* Effect.forkScoped(life)
+    const end = yield* Effect.raceFirst(Fiber.join(living), Deferred.await(stopped).pipe(Effect.as("stopped")))
+    if (end === "Succeeded" || end === "Failed") {
+      outcome = end
+      network.close()
+      publish()
+      yield* Deferred.await(stopped)
+    }
+    // Waits for the programs' ends, which losing a race does not.
+    yield* Fiber.interrupt(living)
+  })).pipe(
+    Effect.catchDefect((defect) =>
+      Effect.logError(`pod ${namespace}/${nameOf(pod)} failed in the kubelet`, defect).pipe(
+        Effect.andThen(Effect.sync(() => {
+          outcome = "Failed"
+          publish()
+        })),
+        Effect.andThen(Deferred.await(stopped))
+      )
+    ),
+    Effect.ensuring(Effect.promise(async () => {
+      network.close()
+      await fs.rm(directory, { recursive: true, force: true }).catch(() => undefined)
+    }))
+  )
+
+  const refresh = (kind: "ConfigMap" | "Secret", name: string): Effect.Effect<void> =>
+    files.uses(kind, name) ? remount : Effect.void
+
+  const stop = Effect.asVoid(Deferred.succeed(stopped, undefined))
+  return { pod, ip, containers: [...init, ...containers], run, stop, refresh }
+}

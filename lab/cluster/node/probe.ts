@@ -1,0 +1,110 @@
+import { Effect } from "effect"
+import * as http from "node:http"
+import * as https from "node:https"
+import * as net from "node:net"
+import type { Endpoint } from "../network/endpoint.ts"
+import { kubernetesVersion } from "../wire/kubernetes-version.ts"
+import { type ContainerSpec, portNumber, type ProbeSpec } from "./pod-spec.ts"
+
+/** How often a container that never was ready is probed: a newcomer waits for it, so faster than `periodSeconds`. */
+const startPeriodMs = 200
+
+interface ProbeTarget {
+  readonly endpoint: Endpoint
+  readonly http: { readonly secure: boolean; readonly path: string } | undefined
+}
+
+/** Why the kubelet cannot run this probe, or what to dial. */
+export const probeTarget = (
+  name: "readinessProbe" | "livenessProbe",
+  probe: ProbeSpec,
+  container: ContainerSpec,
+  podIp: string
+): ProbeTarget | { readonly unsupported: string } => {
+  const action = probe.httpGet ?? probe.tcpSocket
+  if (action === undefined) return { unsupported: `${name}: only httpGet and tcpSocket are supported here` }
+  const port = portNumber(action.port, [container])
+  if (port === undefined) return { unsupported: `${name}: the container has no port named "${action.port}"` }
+  const scheme = (probe.httpGet?.scheme ?? "HTTP").toUpperCase()
+  if (scheme !== "HTTP" && scheme !== "HTTPS") {
+    return { unsupported: `${name}.httpGet.scheme: "${scheme}" found, HTTP or HTTPS wanted` }
+  }
+  return {
+    endpoint: { ip: action.host ?? podIp, port },
+    http: probe.httpGet === undefined ? undefined : { secure: scheme === "HTTPS", path: probe.httpGet.path ?? "/" }
+  }
+}
+
+/** One attempt: a TCP connection, or an HTTP answer from 200 to 399. Certificates are not verified, as by a kubelet. */
+const probeOnce = (target: ProbeTarget, dial: Endpoint): Effect.Effect<boolean> =>
+  Effect.callback<boolean>((resume) => {
+    if (target.http === undefined) {
+      const socket = net.connect({ host: dial.ip, port: dial.port })
+      socket.once("connect", () => {
+        socket.destroy()
+        resume(Effect.succeed(true))
+      })
+      socket.on("error", () => resume(Effect.succeed(false)))
+      return Effect.sync(() => socket.destroy())
+    }
+    const request = (target.http.secure ? https : http).get({
+      host: dial.ip,
+      port: dial.port,
+      path: target.http.path,
+      agent: false,
+      rejectUnauthorized: false,
+      headers: { "user-agent": `kube-probe/${kubernetesVersion.replace(/\.\d+$/, "")}`, accept: "*/*", connection: "close" }
+    }, (response) => {
+      const status = response.statusCode ?? 0
+      response.resume()
+      resume(Effect.succeed(status >= 200 && status < 400))
+    })
+    request.on("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => request.destroy())
+  })
+
+const attemptOf = (probe: ProbeSpec, target: ProbeTarget, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<boolean> =>
+  Effect.suspend(() => probeOnce(target, reach(target.endpoint))).pipe(
+    Effect.timeoutOrElse({
+      duration: `${(probe.timeoutSeconds ?? 1) * 1000} millis`,
+      orElse: () => Effect.succeed(false)
+    })
+  )
+
+/** Probes every `periodSeconds` and ends after `failureThreshold` failures in a row. */
+export const awaitDeath = Effect.fnUntraced(function*(
+  probe: ProbeSpec,
+  target: ProbeTarget,
+  reach: (endpoint: Endpoint) => Endpoint
+) {
+  yield* Effect.sleep(`${(probe.initialDelaySeconds ?? 0) * 1000} millis`)
+  for (let failures = 0; failures < (probe.failureThreshold ?? 3);) {
+    yield* Effect.sleep(`${(probe.periodSeconds ?? 10) * 1000} millis`)
+    failures = (yield* attemptOf(probe, target, reach)) ? 0 : failures + 1
+  }
+})
+
+/** Probes for ever and reports each change of the verdict; the first is a `true`. */
+export const runProbe = Effect.fnUntraced(function*(
+  probe: ProbeSpec,
+  target: ProbeTarget,
+  reach: (endpoint: Endpoint) => Endpoint,
+  report: (passes: boolean) => void
+) {
+  const period = (probe.periodSeconds ?? 10) * 1000
+  let verdict = false
+  let everReady = false
+  let streak = 0
+  yield* Effect.sleep(`${(probe.initialDelaySeconds ?? 0) * 1000} millis`)
+  while (true) {
+    const passed = yield* attemptOf(probe, target, reach)
+    streak = passed === verdict ? 0 : streak + 1
+    if (streak >= (passed ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3))) {
+      verdict = passed
+      everReady ||= passed
+      streak = 0
+      report(verdict)
+    }
+    yield* Effect.sleep(`${everReady ? period : Math.min(period, startPeriodMs)} millis`)
+  }
+})

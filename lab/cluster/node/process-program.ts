@@ -1,0 +1,102 @@
+import { Duration, Effect } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
+import { type ContainerContext, type ContainerProgram, signalsReady } from "./container-program.ts"
+import { reapWithUs } from "./reaper.ts"
+import { within } from "../../../src/app/kernel/within.ts"
+
+export interface ProcessProgramOptions {
+  /**
+   * Executable and arguments. The process is not confined: what it shall find under `container.root` must be told
+   * so here.
+   */
+  readonly command: (container: ContainerContext) => readonly [string, ...ReadonlyArray<string>]
+  /** Variables instead of the container's own, for what a process that is not confined must be told otherwise. */
+  readonly env?: (container: ContainerContext) => Readonly<Record<string, string>>
+  /** The container is ready once a line of its output matches. Without it the pod's readinessProbe alone decides. */
+  readonly readyWhen?: (line: string) => boolean
+}
+
+/** Children of this process that run now: if it leaves without closing its scopes, they go with it. */
+const alive = new Set<ChildProcess>()
+let hooked = false
+
+/** To the whole process group, so that what the child started ends too. */
+const signal = (child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void => {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, name)
+  } catch {
+    // The group has ended already.
+  }
+}
+
+const track = (child: ChildProcess): void => {
+  alive.add(child)
+  const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
+  child.once("exit", ended)
+  child.once("close", () => alive.delete(child))
+  if (hooked) return
+  hooked = true
+  process.once("exit", () => {
+    for (const left of alive) signal(left, "SIGKILL")
+  })
+}
+
+const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
+
+const lines = (stream: Readable, each: (line: string) => void): void => {
+  createInterface({ input: stream, crlfDelay: Infinity }).on("line", each)
+}
+
+const runProcess = Effect.fnUntraced(function*(options: ProcessProgramOptions, container: ContainerContext) {
+  const [executable, ...args] = options.command(container)
+  const child = spawn(executable, args, {
+    cwd: container.root,
+    env: { ...Object.fromEntries(container.env), ...options.env?.(container) },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true
+  })
+  track(child)
+  const ended = new Promise<number>((resolve) => {
+    child.once("error", (error) => {
+      container.log(`cannot run ${executable}: ${error.message}`)
+      if (child.pid === undefined) resolve(127)
+    })
+    // What the process left running in its group must not outlive it, nor hold its output open.
+    child.once("exit", () => signal(child, "SIGKILL"))
+    child.once("close", (code, name) => resolve(code ?? 128 + (signalNumbers[name ?? ""] ?? 0)))
+  })
+  yield* Effect.addFinalizer(() =>
+    child.exitCode !== null || child.signalCode !== null || child.pid === undefined
+      ? Effect.void
+      : Effect.sync(() => signal(child, "SIGTERM")).pipe(
+        Effect.andThen(
+          within(Effect.promise(() => ended), Duration.seconds(container.gracePeriodSeconds()))
+        ),
+        Effect.andThen(Effect.sync(() => signal(child, "SIGKILL"))),
+        Effect.andThen(Effect.promise(() => ended)),
+        Effect.asVoid
+      )
+  )
+  const output = (line: string): void => {
+    container.log(line)
+    if (options.readyWhen?.(line) === true) container.ready()
+  }
+  lines(child.stdout, output)
+  lines(child.stderr, output)
+  return yield* Effect.promise(() => ended)
+})
+
+/**
+ * A container that is a process of this machine, with the container's environment and nothing else (no PATH unless
+ * the pod sets
+ * it: give an absolute executable). Its output is the log. Interruption sends SIGTERM to its process group, after
+ * the grace
+ * period SIGKILL. Exit code 127 if it cannot be started, 128 + n if signal n ended it.
+ */
+export const processProgram = (options: ProcessProgramOptions): ContainerProgram => {
+  const program = (container: ContainerContext) => runProcess(options, container)
+  return options.readyWhen === undefined ? program : signalsReady(program)
+}

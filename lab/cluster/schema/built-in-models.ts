@@ -1,0 +1,92 @@
+import { createRequire } from "node:module"
+import type { FieldType, StructField, StructType } from "./field-types.ts"
+
+/** A class that `@kubernetes/client-node` generates from the OpenAPI document of Kubernetes. */
+interface Model {
+  readonly getAttributeTypeMap: () => ReadonlyArray<{ readonly baseName: string; readonly type: string; readonly format: string }>
+}
+
+const isModel = (value: unknown): value is Model => typeof value === "function" && "getAttributeTypeMap" in value
+
+// One file each: all 750 take half a second and 30 MB, those of a Pod as it is usually written a few milliseconds.
+const load = createRequire(import.meta.url)
+
+const modelOf = (name: string): Model => {
+  const module: Record<string, unknown> = load(`@kubernetes/client-node/dist/gen/models/${name}.js`)
+  const model = module[name]
+  if (!isModel(model)) throw new Error(`@kubernetes/client-node has no model ${name}`)
+  return model
+}
+
+/** The models say `string` of a quantity, where a server also takes a number. */
+const quantities = new Set(["allocatable", "allocatedResources", "capacity", "divisor", "hard", "limits", "overhead", "requests", "sizeLimit", "used"])
+
+/** Structs without a name in JSON, as far as charts meet them (k8s.io/api/core/v1). */
+const inlined = (model: string, field: string): string | undefined => {
+  if (model === "V1Volume" && field !== "name") return "VolumeSource"
+  if (["V1Probe", "V1EphemeralContainer"].includes(model) && ["exec", "grpc", "httpGet", "tcpSocket"].includes(field)) return "ProbeHandler"
+  const isReference = /^V1(ConfigMap|Secret)(KeySelector|EnvSource|Projection)$|^V1ConfigMapVolumeSource$/.test(model)
+  return isReference && field === "name" ? "LocalObjectReference" : undefined
+}
+
+const scalar = (type: string, format: string): FieldType => {
+  switch (type) {
+    case "string":
+      return { _tag: format === "byte" ? "Bytes" : "Text" }
+    case "boolean":
+      return { _tag: "Bool" }
+    case "number":
+      return format === "double" ? { _tag: "Float" } : { _tag: "Int", bits: format === "int32" ? 32 : 64 }
+    case "Date":
+      return { _tag: "Time", micro: false }
+    case "V1MicroTime":
+      return { _tag: "Time", micro: true }
+    case "IntOrString":
+      return { _tag: "IntOrString" }
+    case "any":
+      return { _tag: "Any" }
+    default:
+      return structOf(type)
+  }
+}
+
+const typeOf = (text: string, format: string, field: string): FieldType => {
+  const list = /^Array<(.*)>$/.exec(text)?.[1]
+  if (list !== undefined) return { _tag: "List", item: typeOf(list, format, field) }
+  const map = /^\{ \[key: string\]: (.*); \}$/.exec(text)?.[1]
+  if (map !== undefined) return { _tag: "Map", item: typeOf(map, format, field) }
+  return text === "string" && quantities.has(field) ? { _tag: "Quantity" } : scalar(text, format)
+}
+
+const structs = new Map<string, StructType>()
+
+/** The struct of a model. Its file is read when a field is asked for. */
+const structOf = (model: string): StructType => {
+  const known = structs.get(model)
+  if (known !== undefined) return known
+  let fields: ReadonlyMap<string, StructField> | undefined
+  const read = (): ReadonlyMap<string, StructField> =>
+    new Map(
+      modelOf(model)
+        .getAttributeTypeMap()
+        .map(({ baseName, type, format }) => {
+          const within = inlined(model, baseName)
+          return [baseName, { type: typeOf(type, format, baseName), ...(within === undefined ? {} : { within }) }]
+        })
+    )
+  const struct: StructType = {
+    _tag: "Struct",
+    name: model.replace(/^[A-Z][a-z]*?(?=V\d)/, "").replace(/^V\d+((alpha|beta)\d+)?/, ""),
+    field: (name) => (fields ??= read()).get(name)
+  }
+  structs.set(model, struct)
+  return struct
+}
+
+export const objectMetaType: StructType = structOf("V1ObjectMeta")
+
+/** Two groups have Events. */
+const modelNames: Readonly<Record<string, string>> = { Event: "CoreV1Event" }
+
+/** What fields an object of a built-in kind has. */
+export const builtInType = ({ kind }: { readonly kind: string }): StructType => structOf(modelNames[kind] ?? `V1${kind}`)

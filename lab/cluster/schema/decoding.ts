@@ -1,0 +1,245 @@
+import type { FieldType, StructType } from "./field-types.ts"
+import { type JsonObject, isObject, setField } from "../../../src/domain/json.ts"
+import { canonicalQuantity } from "./quantity.ts"
+
+/** Why a value cannot be decoded, in a real server's words. */
+export class DecodingProblem extends Error {
+  readonly _tag = "DecodingProblem"
+}
+
+/**
+ * A server decodes in two ways whose refusals differ: JSON into structs (encoding/json), and maps that a patch was applied to
+ * (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
+ */
+export type Decoder = "json" | "unstructured"
+
+interface Decoding {
+  readonly decoder: Decoder
+  readonly unknown: Array<string>
+}
+
+interface Place {
+  /** The struct whose field this is. */
+  readonly owner: string
+  /** Go's path, without indexes. */
+  readonly steps: ReadonlyArray<string>
+  /** The path for people. */
+  readonly path: string
+}
+
+const goType = (type: FieldType): string => {
+  switch (type._tag) {
+    case "Struct":
+      return `v1.${type.name}`
+    case "List":
+      return `[]${goType(type.item)}`
+    case "Map":
+      return type.item._tag === "Quantity" ? "v1.ResourceList" : `map[string]${goType(type.item)}`
+    case "Int":
+      return `int${type.bits}`
+    case "Bool":
+      return "bool"
+    case "Float":
+      return "float64"
+    case "Bytes":
+      return "[]uint8"
+    case "IntOrString":
+      return "int32"
+    case "Text":
+    case "Time":
+    case "Quantity":
+    case "Any":
+      return "string"
+  }
+}
+
+/** A JSON value's type in the words of encoding/json. */
+export const jsonType = (value: unknown): string => (Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
+
+const unmarshalText = (type: FieldType, value: unknown, { owner, steps }: Place, decoder: Decoder): string => {
+  const number = typeof value === "number" && ["Int", "IntOrString"].includes(type._tag) ? ` ${value}` : ""
+  // What reads JSON itself does not know where it is.
+  const into = decoder === "unstructured" || steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
+  return `json: cannot unmarshal ${jsonType(value)}${number} into ${into} of type ${goType(type)}`
+}
+
+const goKind = (value: unknown): string =>
+  typeof value === "number" ? (Number.isInteger(value) ? "int64" : "float64") : typeof value === "boolean" ? "bool" : Array.isArray(value) ? "slice" : isObject(value) ? "map" : "string"
+
+const restoreText = (type: FieldType, value: unknown, place: Place): string => {
+  const kind = goKind(value)
+  switch (type._tag) {
+    case "Struct":
+      return `cannot restore struct from: ${kind}`
+    case "Map":
+      return `cannot restore map from ${kind}`
+    case "List":
+      return `cannot restore slice from ${kind}`
+    case "Time":
+    case "IntOrString":
+      return unmarshalText(type, value, place, "unstructured")
+    default:
+      return (type._tag === "Text" && kind === "int64") || (type._tag === "Int" && kind === "float64")
+        ? `cannot convert ${kind} to ${goType(type)}`
+        : `unrecognized type: ${goType(type)}`
+  }
+}
+
+const wrong = (type: FieldType, value: unknown, place: Place, { decoder }: Decoding): DecodingProblem =>
+  new DecodingProblem(decoder === "json" ? unmarshalText(type, value, place, decoder) : restoreText(type, value, place))
+
+/** Where Go's base64 decoder stops reading; `undefined` if it does not. */
+const base64Problem = (text: string): number | undefined => {
+  const data = text.replace(/[\r\n]/g, "")
+  const end = data.replace(/={1,2}$/, "").length
+  const bad = data.slice(0, end).search(/[^A-Za-z0-9+/]/)
+  if (bad >= 0) return bad
+  return data.length % 4 === 0 ? undefined : Math.floor(data.length / 4) * 4
+}
+
+const timeLayout = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+
+const decodeTime = (text: string, micro: boolean): string => {
+  const layout = `2006-01-02T15:04:05${micro ? ".000000" : ""}Z07:00`
+  const refused = (rest: string, part: string): DecodingProblem =>
+    new DecodingProblem(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(part)}`)
+  const fraction = timeLayout.exec(text)
+  if (fraction === null || Number.isNaN(Date.parse(text))) throw refused(text, "2006")
+  if (micro && fraction[1]?.length !== 7) throw refused(text.slice(19), ".000000")
+  if (micro) return text
+  return `${new Date(text).toISOString().slice(0, 19)}Z`
+}
+
+/** Go's zero value, as it is written again. */
+const zeroOf = (type: FieldType): unknown => {
+  switch (type._tag) {
+    case "Struct":
+      return {}
+    case "Text":
+    case "Bytes":
+      return ""
+    case "Int":
+    case "Float":
+    case "IntOrString":
+      return 0
+    case "Bool":
+      return false
+    case "Quantity":
+      return "0"
+    case "List":
+    case "Map":
+    case "Time":
+    case "Any":
+      return null
+  }
+}
+
+const decodeItem = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown =>
+  value === null || value === undefined ? zeroOf(type) : decodeValue(type, value, place, decoding)
+
+/** Lists that are written also when they are empty (k8s.io/api, fields without `omitempty`). */
+const keptWhenEmpty = new Set(["PolicyRule.verbs", "Role.rules", "ClusterRole.rules", "PodSpec.containers", "HTTPIngressRuleValue.paths"])
+
+/** Fields that are left out where they say nothing: those without a pointer in Go that people write out (k8s.io/api, `omitempty`). */
+const leftOutWhenZero = new Set([
+  ...["workingDir", "stdin", "stdinOnce", "tty"].map((field) => `Container.${field}`),
+  ...["hostIPC", "hostNetwork", "hostPID", "hostname", "nodeName", "priorityClassName", "serviceAccountName", "subdomain"].map((field) => `PodSpec.${field}`),
+  ...["DeploymentSpec.minReadySeconds", "DeploymentSpec.paused", "StatefulSetSpec.minReadySeconds", "StatefulSetSpec.serviceName", "DaemonSetSpec.minReadySeconds"],
+  ...["EnvVar.value", "EnvFromSource.prefix", "VolumeMount.readOnly", "VolumeMount.subPath", "EmptyDirVolumeSource.medium", "Probe.initialDelaySeconds"],
+  ...["ContainerPort.name", "ContainerPort.hostPort", "ServicePort.name", "ServicePort.nodePort", "ServiceSpec.externalName", "HTTPIngressPath.path", "IngressRule.host"]
+])
+
+const isZero = (value: unknown): boolean => value === "" || value === 0 || value === false
+
+const isEmptyCollection = (type: FieldType, value: unknown): boolean =>
+  (type._tag === "List" && Array.isArray(value) && value.length === 0) || (type._tag === "Map" && isObject(value) && Object.keys(value).length === 0)
+
+const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Place, decoding: Decoding): JsonObject => {
+  const result: JsonObject = {}
+  for (const [name, item] of Object.entries(value)) {
+    const child = path === "" ? name : `${path}.${name}`
+    const field = type.field(name)
+    if (field === undefined) {
+      decoding.unknown.push(child)
+      continue
+    }
+    if (item === null || item === undefined) continue
+    const within = field.within === undefined ? [] : [field.within]
+    const decoded = decodeValue(field.type, item, { owner: type.name, steps: [...steps, ...within, name], path: child }, decoding)
+    const declared = `${type.name}.${name}`
+    if (isEmptyCollection(field.type, decoded) && !keptWhenEmpty.has(declared)) continue
+    if (isZero(decoded) && leftOutWhenZero.has(declared)) continue
+    result[name] = decoded
+  }
+  return result
+}
+
+const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown => {
+  switch (type._tag) {
+    case "Struct":
+      if (!isObject(value)) throw wrong(type, value, place, decoding)
+      return decodeStruct(type, value, place, decoding)
+    case "List":
+      if (!Array.isArray(value)) throw wrong(type, value, place, decoding)
+      return value.map((item, index) => decodeItem(type.item, item, { ...place, path: `${place.path}[${index}]` }, decoding))
+    case "Map": {
+      if (!isObject(value)) throw wrong(type, value, place, decoding)
+      const result: JsonObject = {}
+      for (const [key, item] of Object.entries(value)) setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, decoding))
+      return result
+    }
+    case "Text":
+      if (typeof value !== "string") throw wrong(type, value, place, decoding)
+      return value
+    case "Bytes": {
+      if (typeof value !== "string") throw wrong(type, value, place, decoding)
+      const problem = base64Problem(value)
+      const prefix = decoding.decoder === "json" ? "" : "error decoding from json: "
+      if (problem !== undefined) throw new DecodingProblem(`${prefix}illegal base64 data at input byte ${problem}`)
+      return value
+    }
+    case "Time":
+      if (typeof value !== "string") throw wrong(type, value, place, decoding)
+      return decodeTime(value, type.micro)
+    case "Bool":
+      if (typeof value !== "boolean") throw wrong(type, value, place, decoding)
+      return value
+    case "Float":
+      if (typeof value !== "number") throw wrong(type, value, place, decoding)
+      return value
+    case "Int": {
+      if (typeof value !== "number" || !Number.isInteger(value)) throw wrong(type, value, place, decoding)
+      const wrapped = type.bits === 32 ? value | 0 : value
+      // The converter of maps does not look whether a number fits.
+      if (wrapped !== value && decoding.decoder === "json") throw wrong(type, value, place, decoding)
+      return wrapped
+    }
+    case "IntOrString":
+      if (typeof value === "string" || (typeof value === "number" && (value | 0) === value)) return value
+      throw wrong(type, value, place, decoding)
+    case "Quantity": {
+      const canonical = typeof value === "string" || typeof value === "number" ? canonicalQuantity(String(value)) : undefined
+      if (canonical !== undefined) return canonical
+      throw new DecodingProblem("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    }
+    case "Any":
+      return value
+  }
+}
+
+/** What was read, and the paths of fields that the type does not have and that were dropped. */
+export interface Decoded {
+  readonly value: JsonObject
+  readonly unknown: ReadonlyArray<string>
+}
+
+/**
+ * Reads an object as a server does that keeps Go structs: unknown fields are dropped, null is no value, empty lists and maps
+ * are none, quantities take their canonical form. `at`: where the object is inside of what was sent. Throws {@link DecodingProblem}.
+ */
+export const decode = (type: StructType, value: unknown, decoder: Decoder, at = ""): Decoded => {
+  const place: Place = { owner: type.name, steps: [], path: at }
+  const decoding: Decoding = { decoder, unknown: [] }
+  if (!isObject(value)) throw wrong(type, value, place, decoding)
+  return { value: decodeStruct(type, value, place, decoding), unknown: decoding.unknown }
+}

@@ -1,0 +1,73 @@
+import { isObject } from "../../../src/domain/json.ts"
+
+/** `metadata.ownerReferences[]`. */
+export interface OwnerReference {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
+
+/** `metadata.managedFields[]`. */
+export interface ManagedFieldsEntry {
+  manager: string
+  operation: "Apply" | "Update"
+  apiVersion: string
+  time?: string
+  fieldsType: "FieldsV1"
+  fieldsV1: Record<string, unknown>
+  subresource?: string
+}
+
+/** `metadata` of every object. All but the name are set by the server when it is stored. */
+export interface ObjectMeta {
+  name?: string
+  generateName?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  deletionGracePeriodSeconds?: number
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  finalizers?: Array<string>
+  ownerReferences?: Array<OwnerReference>
+  managedFields?: Array<ManagedFieldsEntry>
+}
+
+/** Any Kubernetes object. What a store returns is deeply frozen: change a `structuredClone`, or use `ObjectStore.modify`. */
+export interface KubeObject {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  [field: string]: unknown
+}
+
+/** A collection: `resource` is the plural, the core group is "". */
+export interface ResourceRef {
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+}
+
+export type StoreEvent = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubeObject }
+
+export const isKubeObject = (value: unknown): value is KubeObject =>
+  isObject(value) && typeof value["apiVersion"] === "string" && typeof value["kind"] === "string" && isObject(value["metadata"])
+
+export const apiVersionOf = (ref: { readonly group: string; readonly version: string }): string =>
+  ref.group === "" ? ref.version : `${ref.group}/${ref.version}`
+
+export const splitApiVersion = (apiVersion: string): { readonly group: string; readonly version: string } => {
+  const slash = apiVersion.indexOf("/")
+  return slash < 0
+    ? { group: "", version: apiVersion }
+    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) }
+}
+
+/** Kubernetes' `Time`: RFC 3339 in UTC with whole seconds. */
+export const kubeTime = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`

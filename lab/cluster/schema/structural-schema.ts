@@ -1,0 +1,311 @@
+import { Ajv, type ErrorObject } from "ajv"
+import { type JsonObject, asObject, asStrings, isObject, setField } from "../../../src/domain/json.ts"
+import { objectMetaType } from "./built-in-models.ts"
+import type { FieldType } from "./field-types.ts"
+import { toFieldErrors } from "./schema-errors.ts"
+import type { FieldError } from "../wire/status-error.ts"
+import { validationRules } from "./validation-rules.ts"
+
+/** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
+export interface StructuralSchema {
+  /** Removes fields that the schema does not know, in place; returns their paths. */
+  readonly prune: (object: JsonObject) => ReadonlyArray<string>
+  /** Removes illegal nulls and fills in defaults, in place. */
+  readonly applyDefaults: (object: JsonObject) => void
+  /** Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is replaced. */
+  readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
+  /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
+  readonly listType: (path: ReadonlyArray<string>) => ListType
+  /** What server-side apply checks an applied configuration against. */
+  readonly fieldType: FieldType
+}
+
+export type ListType =
+  | { readonly _tag: "Atomic" }
+  | { readonly _tag: "Set" }
+  | { readonly _tag: "Map"; readonly keys: ReadonlyArray<string> }
+
+const preserve = "x-kubernetes-preserve-unknown-fields"
+const intOrString = "x-kubernetes-int-or-string"
+const embedded = "x-kubernetes-embedded-resource"
+const objectMetaFields = ["apiVersion", "kind", "metadata"]
+
+const propertiesOf = (schema: JsonObject): JsonObject => asObject(schema["properties"])
+
+const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined)
+
+const pruneValue = (value: unknown, schema: unknown, path: string, isResource: boolean, removed: Array<string>): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) pruneValue(item, schema["items"], `${path}[${index}]`, false, removed)
+    return
+  }
+  if (!isObject(value)) return
+  const keepsMeta = isResource || schema[embedded] === true
+  for (const key of Object.keys(value)) {
+    if (keepsMeta && objectMetaFields.includes(key)) continue
+    const child = path === "" ? key : `${path}.${key}`
+    const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
+    if (isObject(property)) pruneValue(value[key], property, child, false, removed)
+    else if (property !== true && schema[preserve] !== true) {
+      delete value[key]
+      removed.push(child)
+    }
+  }
+}
+
+/** Removes `null` where it is neither legal nor replaced by a default, as a real server does before it checks types. */
+const dropNulls = (value: unknown, schema: unknown): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const item of value) dropNulls(item, schema["items"])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [key, child] of Object.entries(value)) {
+    const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
+    if (!isObject(property)) continue
+    if (child === null && property["nullable"] !== true && property["default"] === undefined) delete value[key]
+    else dropNulls(child, property)
+  }
+}
+
+const defaultValue = (value: unknown, schema: unknown): void => {
+  if (!isObject(schema)) return
+  if (Array.isArray(value)) {
+    for (const item of value) defaultValue(item, schema["items"])
+    return
+  }
+  if (!isObject(value)) return
+  for (const [key, property] of Object.entries(propertiesOf(schema))) {
+    if (!isObject(property)) continue
+    const current = own(value, key)
+    if (property["default"] !== undefined && (current === undefined || (current === null && property["nullable"] !== true))) {
+      setField(value, key, structuredClone(property["default"]))
+    }
+    defaultValue(own(value, key), property)
+  }
+  if (isObject(schema["additionalProperties"])) {
+    for (const [key, item] of Object.entries(value)) {
+      if (!Object.hasOwn(propertiesOf(schema), key)) defaultValue(item, schema["additionalProperties"])
+    }
+  }
+}
+
+const mapValues = (value: unknown, change: (item: unknown) => unknown): JsonObject =>
+  Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, change(item)]))
+
+const checkedPattern = (pattern: unknown): string => {
+  const text = String(pattern)
+  return RegExp(text) instanceof RegExp ? text : ""
+}
+
+/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on a `pattern` that is none. */
+const toJsonSchema = (schema: unknown): unknown => {
+  if (!isObject(schema)) return schema
+  const result: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "properties") result[key] = mapValues(value, toJsonSchema)
+    else if (key === "items" || key === "not" || key === "additionalProperties") result[key] = toJsonSchema(value)
+    else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) result[key] = value.map(toJsonSchema)
+    else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
+      const bound = key === "exclusiveMinimum" ? "minimum" : "maximum"
+      if (value === true) {
+        result[key] = schema[bound]
+        delete result[bound]
+      }
+    } else if (key === "minimum" || key === "maximum") {
+      if (schema[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] !== true) result[key] = value
+    } else if (
+      ["type", "enum", "required", "pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf"].includes(
+        key
+      ) ||
+      ["minProperties", "maxProperties"].includes(key)
+    ) {
+      result[key] = key === "pattern" ? checkedPattern(value) : value
+    }
+  }
+  if (schema[intOrString] === true) result["type"] = ["integer", "string"]
+  // A real server never finds null in an enum, not even when the list has it.
+  if (Array.isArray(result["enum"])) result["enum"] = result["enum"].filter((item) => item !== null)
+  return schema["nullable"] === true ? orNull(result) : result
+}
+
+/** Of null a real server checks type and enum alone. */
+const orNull = (schema: JsonObject): JsonObject => {
+  const { type, enum: values, format, ...rest } = schema
+  return {
+    // Says nothing of null, and belongs to what a type error tells.
+    ...(format === undefined ? {} : { format }),
+    ...(type === undefined ? {} : { type: [type, "null"].flat() }),
+    ...(values === undefined ? {} : { enum: values }),
+    if: { type: "null" },
+    else: rest
+  }
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+
+const makeAjv = (): Ajv => {
+  const ajv = new Ajv({ allErrors: true, strict: false, verbose: true, unicodeRegExp: false })
+  for (const format of ["int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
+    ajv.addFormat(format, true)
+  }
+  ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 })
+  ajv.addFormat("date-time", rfc3339)
+  ajv.addFormat("date", /^\d{4}-\d\d-\d\d$/)
+  return ajv
+}
+
+const once = <A>(make: () => A): (() => A) => {
+  let made: { readonly value: A } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+const metaSchema = once(makeAjv)
+
+type Check = (value: unknown) => ReadonlyArray<FieldError>
+
+/** Checks values against a schema. Of alternatives that all fail, a real server also tells what the first one lacks. */
+const compile = (schema: JsonObject): Check => {
+  const jsonSchema = asObject(toJsonSchema(schema))
+  metaSchema().validateSchema(jsonSchema, true)
+  // Most kinds of a cluster never see an object, and to compile one takes milliseconds.
+  const compiled = once(() => {
+    const ajv = makeAjv()
+    return { ajv, check: ajv.compile(jsonSchema) }
+  })
+  return (value) => {
+    const { ajv, check } = compiled()
+    if (check(value)) return []
+    const errors = (check.errors ?? []).filter(({ keyword }) => keyword !== "if")
+    const alternatives = errors.filter(({ keyword }) => ["anyOf", "oneOf", "not"].includes(keyword))
+    const isInside = (error: ErrorObject, path: string): boolean => error.schemaPath.startsWith(`${path}/`)
+    const shown = errors.filter((error) =>
+      alternatives.every(
+        ({ keyword, params, schemaPath }) =>
+          !isInside(error, schemaPath)
+          || ((keyword === "anyOf" || params["passingSchemas"] === null) && isInside(error, `${schemaPath}/0`))
+      )
+    )
+    return shown.flatMap((error) => {
+      const schemas: unknown = error.schema
+      const passing = error.keyword === "oneOf" && Array.isArray(schemas) ? schemas.filter((one: object) => ajv.validate(one, error.data)) : []
+      return toFieldErrors(error, passing.length)
+    })
+  }
+}
+
+const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
+  let current: JsonObject = schema
+  for (const step of path) {
+    const next = step === "[]" ? current["items"] : (own(propertiesOf(current), step) ?? current["additionalProperties"])
+    if (!isObject(next)) return undefined
+    current = next
+  }
+  return current
+}
+
+const text: FieldType = { _tag: "Text" }
+
+/** Fields by which server-side apply knows an object of the schema; of what the schema leaves open it knows none. */
+const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
+  if (!isObject(schema)) return { _tag: "Any" }
+  switch (schema["type"]) {
+    case "object": {
+      if (schema[preserve] === true) return { _tag: "Any" }
+      const { additionalProperties } = schema
+      if (additionalProperties !== undefined) return { _tag: "Map", item: fieldTypeOf(additionalProperties, false) }
+      const properties = propertiesOf(schema)
+      const meta = isResource || schema[embedded] === true ? { apiVersion: text, kind: text, metadata: objectMetaType } : {}
+      const field = (name: string): FieldType | undefined => {
+        const property = own(properties, name)
+        return own(meta, name) === undefined ? (property === undefined ? undefined : fieldTypeOf(property, false)) : meta[name as keyof typeof meta]
+      }
+      return {
+        _tag: "Struct",
+        name: "",
+        field: (name) => {
+          const type = field(name)
+          return type === undefined ? undefined : { type }
+        }
+      }
+    }
+    case "array":
+      return { _tag: "List", item: fieldTypeOf(schema["items"], false) }
+    case "string":
+      return text
+    case "boolean":
+      return { _tag: "Bool" }
+    case "integer":
+    case "number":
+      return { _tag: "Float" }
+    default:
+      return { _tag: "Any" }
+  }
+}
+
+/** Items that a list of type `set` or `map` has twice. */
+const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArray<FieldError> => {
+  if (!isObject(schema)) return []
+  if (Array.isArray(value)) {
+    const keys = asStrings(schema["x-kubernetes-list-map-keys"])
+    const type = schema["x-kubernetes-list-type"]
+    const identity = (item: unknown): unknown => (type === "map" ? Object.fromEntries(keys.map((key) => [key, asObject(item)[key]])) : item)
+    const inside = value.flatMap((item, index) => duplicates(item, schema["items"], `${path}[${index}]`))
+    if (type !== "map" && type !== "set") return inside
+    const seen = value.map((item) => JSON.stringify(identity(item)))
+    return [
+      ...inside,
+      ...seen.flatMap((text, index) =>
+        seen.indexOf(text) < index ? [{ reason: "FieldValueDuplicate", message: `Duplicate value: ${text}`, field: `${path}[${index}]` }] : []
+      )
+    ]
+  }
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, item]) =>
+    duplicates(item, own(propertiesOf(schema), key) ?? schema["additionalProperties"], path === "" ? key : `${path}.${key}`)
+  )
+}
+
+/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here. */
+export const structuralSchema = (schema: JsonObject): StructuralSchema => {
+  const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
+  for (const field of objectMetaFields) delete propertiesOf(root)[field]
+  const check = compile(root)
+  const checkStatus = compile(asObject(propertiesOf(root)["status"]))
+  const statusErrors: Check = (status) =>
+    (status === undefined ? [] : checkStatus(status)).map((error) => ({
+      ...error,
+      field: error.field === "<nil>" ? "status" : `status.${error.field}`
+    }))
+  const checkRules = validationRules(root)
+  return {
+    fieldType: fieldTypeOf(root, true),
+    prune: (object) => {
+      const removed: Array<string> = []
+      pruneValue(object, root, "", true, removed)
+      return removed
+    },
+    applyDefaults: (object) => {
+      dropNulls(object, root)
+      defaultValue(object, root)
+    },
+    validate: (object, before, part) => {
+      const errors = part === undefined ? check(object) : statusErrors(object["status"])
+      const found = errors.length > 0 || part !== undefined ? errors : duplicates(object, root, "")
+      return [...found, ...checkRules(object, before, found)]
+    },
+    listType: (path) => {
+      const list = schemaAt(root, path)
+      switch (list?.["x-kubernetes-list-type"]) {
+        case "map":
+          return { _tag: "Map", keys: asStrings(list["x-kubernetes-list-map-keys"]) }
+        case "set":
+          return { _tag: "Set" }
+        default:
+          return { _tag: "Atomic" }
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { type ListTypeAt, displayPath, itemStep } from "./field-sets.ts"
+import type { FieldType } from "./field-types.ts"
+import { goText } from "../wire/go-text.ts"
+import { isObject } from "../../../src/domain/json.ts"
+
+const childrenOf = (value: object, visit: (key: string, item: unknown) => ReadonlyArray<string> | undefined): ReadonlyArray<string> => {
+  const problems: Array<string> = []
+  for (const [key, item] of Object.entries(value)) {
+    const found = visit(key, item)
+    // A server looks no further in an object with a field that it does not know.
+    if (found === undefined) return [...problems, `.${key}: field not declared in schema`]
+    problems.push(...found)
+  }
+  return problems
+}
+
+const prefixed = (prefix: string, problems: ReadonlyArray<string>): ReadonlyArray<string> =>
+  problems.map((problem) => (problem.startsWith(".") || problem.startsWith("[") ? prefix + problem : `${prefix}: ${problem}`))
+
+const check = (type: FieldType, value: unknown, names: ReadonlyArray<string>, listType: ListTypeAt): ReadonlyArray<string> => {
+  if (value === null || value === undefined) return []
+  switch (type._tag) {
+    case "Struct":
+      if (!isObject(value)) return [`expected map, got &{${goText(value)}}`]
+      return childrenOf(value, (key, item) => {
+        const field = type.field(key)
+        return field === undefined ? undefined : prefixed(`.${key}`, check(field.type, item, [...names, key], listType))
+      })
+    case "Map":
+      if (!isObject(value)) return [`expected map, got &{${goText(value)}}`]
+      return childrenOf(value, (key, item) => prefixed(`.${key}`, check(type.item, item, [...names, key], listType)))
+    case "List": {
+      if (!Array.isArray(value)) return [`expected list, got &{${goText(value)}}`]
+      const list = listType(names)
+      const steps = value.map((item) => itemStep(list, item))
+      const twice = new Set(steps.filter((step, index) => step !== undefined && steps.indexOf(step) < index))
+      return [
+        ...[...twice].map((step) => `duplicate entries for key ${displayPath(step ?? "")}`),
+        ...value.flatMap((item, index) => {
+          const step = steps[index]
+          return prefixed(step === undefined ? `[${index}]` : displayPath(step), check(type.item, item, [...names, "[]"], listType))
+        })
+      ]
+    }
+    case "Text":
+    case "Bytes":
+    case "Time":
+      return typeof value === "string" ? [] : [`expected string, got &value.valueUnstructured{Value:${goText(value)}}`]
+    case "Bool":
+      return typeof value === "boolean" ? [] : [`expected boolean, got &{${goText(value)}}`]
+    case "Int":
+    case "Float":
+      return typeof value === "number" ? [] : [`expected numeric (int or float), got ${goTypes[Array.isArray(value) ? "array" : typeof value] ?? ""}`]
+    case "IntOrString":
+    case "Quantity":
+    case "Any":
+      return []
+  }
+}
+
+const goTypes: Readonly<Record<string, string>> = {
+  string: "string",
+  boolean: "bool",
+  object: "map[string]interface {}",
+  array: "[]interface {}"
+}
+
+/** What server-side apply refuses in an applied configuration before it merges, in the words of structured-merge-diff; `undefined`: nothing. */
+export const typedPatchProblem = (type: FieldType, applied: unknown, listType: ListTypeAt): string | undefined => {
+  const problems = check(type, applied, [], listType)
+  return problems.length > 1 ? `errors:\n${problems.map((problem) => `  ${problem}`).join("\n")}` : problems[0]
+}

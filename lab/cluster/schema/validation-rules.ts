@@ -1,0 +1,98 @@
+import { celExpression } from "./cel.ts"
+import { type JsonObject, asObjects, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
+import type { FieldError } from "../wire/status-error.ts"
+
+const keyword = "x-kubernetes-validations"
+
+/** A place in an object that has rules, with what is there now and what was there before. */
+type Visit = (schema: JsonObject, value: unknown, before: unknown, path: string) => void
+
+const visitAll = (visit: Visit, schema: unknown, value: unknown, before: unknown, path: string): void => {
+  if (!isObject(schema)) return
+  visit(schema, value, before, path)
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) visitAll(visit, schema["items"], item, undefined, `${path}[${index}]`)
+  } else if (isObject(value)) {
+    for (const [key, child] of Object.entries(value)) {
+      visitAll(visit, at(schema, "properties", key) ?? schema["additionalProperties"], child, at(before, key), path === "" ? key : `${path}.${key}`)
+    }
+  }
+}
+
+const schemasIn = (schema: unknown): ReadonlyArray<JsonObject> =>
+  isObject(schema)
+    ? [
+        schema,
+        ...Object.values(isObject(schema["properties"]) ? schema["properties"] : {}).flatMap(schemasIn),
+        ...schemasIn(schema["items"]),
+        ...schemasIn(schema["additionalProperties"])
+      ]
+    : []
+
+const only = ["rule", "message", "optionalOldSelf"]
+
+interface Rule {
+  /** Looks at what was there before, and so must be checked whenever something is written. */
+  readonly isTransition: boolean
+  readonly message: string
+  readonly holds: (value: unknown, before: unknown) => boolean
+}
+
+const compileRule = (rule: JsonObject): Rule => {
+  const other = Object.keys(rule).filter((key) => !only.includes(key))
+  if (other.length > 0) throw new Error(`this server cannot evaluate a rule with ${other.join(", ")}`)
+  const text = asString(rule["rule"]) ?? ""
+  const isTransition = rule["optionalOldSelf"] === true
+  const expression = celExpression(text, isTransition ? ["self", "oldSelf"] : ["self"])
+  return {
+    isTransition,
+    message: asString(rule["message"]) ?? `failed rule: ${text}`,
+    holds: (self, oldSelf) => expression({ self, oldSelf }) === true
+  }
+}
+
+/** With such an error the types that rules rely on are not sure (apiextensions-apiserver, `hasBlockingErr`). */
+const blocking = ["FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"]
+
+const unchecked: FieldError = {
+  reason: "FieldValueInvalid",
+  field: "<nil>",
+  message:
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+}
+
+type RuleCheck = (object: JsonObject, before: unknown, errors: ReadonlyArray<FieldError>) => ReadonlyArray<FieldError>
+
+/**
+ * Checks the rules in a schema's `x-kubernetes-validations`. What an update leaves as it was is not checked again, so
+ * that a rule that came later locks no old object (Kubernetes' ratcheting of custom resources). Throws at a rule that
+ * cannot be evaluated here.
+ */
+export const validationRules = (root: JsonObject): RuleCheck => {
+  const rules = new Map(
+    schemasIn(root).flatMap((schema) => {
+      const own = asObjects(schema[keyword]).map(compileRule)
+      return own.length === 0 ? [] : [[schema, own] as const]
+    })
+  )
+  if (rules.size === 0) return () => []
+  return (object, before, errors) => {
+    if (errors.some(({ reason }) => blocking.includes(reason))) return [unchecked]
+    const wrong: Array<FieldError> = []
+    visitAll(
+      (schema, value, old, path) => {
+        if (value === null) return
+        const same = old !== undefined && jsonEqual(value, old)
+        for (const { holds, isTransition, message } of rules.get(schema) ?? []) {
+          if ((same && !isTransition) || holds(value, old)) continue
+          wrong.push({ reason: "FieldValueInvalid", field: path, message: `Invalid value: ${message}` })
+        }
+      },
+      root,
+      object,
+      before,
+      ""
+    )
+    return wrong
+  }
+}

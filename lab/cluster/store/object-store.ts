@@ -1,0 +1,537 @@
+import { checkBuiltIn } from "../checks/built-in-checks.ts"
+import { applyBuiltInDefaults } from "../schema/built-in-defaults.ts"
+import { refs } from "./built-in-resources.ts"
+import { ChangeFeed, visibleEvent } from "./change-feed.ts"
+import { checkDefinition, establish } from "./custom-resources.ts"
+import { checkChange } from "../checks/immutable-fields.ts"
+import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
+import { type KubeObject, type ObjectMeta, type ResourceRef, type StoreEvent, apiVersionOf, kubeTime } from "../schema/kube-object.ts"
+import type { Change } from "./object-history.ts"
+import { checkMetadata, generatedName, randomUid } from "../checks/object-metadata.ts"
+import { ResourceCatalog } from "./resource-catalog.ts"
+import { type ResourceInfo, hasStatus, storageKey } from "../schema/resource-info.ts"
+import { objectPredicate } from "./selectors.ts"
+import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
+import * as errors from "../wire/status-error.ts"
+
+export type { KubeObject, ObjectMeta, OwnerReference, ResourceRef, StoreEvent } from "../schema/kube-object.ts"
+
+export interface ObjectStoreOptions {
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Uniform in [0, 1). Names, uids. */
+  readonly random: () => number
+  /** How many changes a watch can be behind before it is told 410. Default 10 000. */
+  readonly historyLimit?: number
+}
+
+export interface ListOptions {
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** The resourceVersion whose objects are wanted; now, unless given. */
+  readonly at?: number | undefined
+}
+
+export interface ObjectList {
+  readonly items: ReadonlyArray<KubeObject>
+  readonly resourceVersion: string
+}
+
+export interface WatchOptions {
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** Missing or "0": begins with an ADDED for each object that exists. Otherwise: changes after that version. */
+  readonly resourceVersion?: string | undefined
+}
+
+export interface DeleteOptions {
+  /** 409 if the object has another uid. */
+  readonly uid?: string | undefined
+  readonly resourceVersion?: string | undefined
+  /** `Background` unless given; `Foreground` waits for the dependents, `Orphan` keeps them. */
+  readonly propagationPolicy?: string | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+export interface WriteOptions {
+  /** Validates and answers, but keeps nothing. */
+  readonly dryRun?: boolean | undefined
+  /** A patch that changes the uid is wrong, unless only the status counts; a replacement with another uid is meant for another object. */
+  readonly patch?: boolean | undefined
+}
+
+/** Namespaces that nobody can delete. */
+const immortal = ["default", "kube-system", "kube-public"]
+
+type StatusPart = "status" | undefined
+
+const objectKey = (namespace: string | undefined, name: string): string => `${namespace ?? ""}/${name}`
+
+const keyOf = (object: KubeObject): string => objectKey(object.metadata.namespace, object.metadata.name ?? "")
+
+const foreground = "foregroundDeletion"
+
+/** An object without `metadata` may reach the store from JSON, whatever its type says. */
+const metadataOf = (object: KubeObject): ObjectMeta => (isObject(object.metadata) ? object.metadata : {}) as ObjectMeta
+
+/** What decides whether a write changed anything: all but the version, and the times of managed fields. */
+const content = ({ metadata, ...rest }: KubeObject): JsonObject => ({
+  ...rest,
+  metadata: {
+    ...omit(metadata, "resourceVersion"),
+    managedFields: metadata.managedFields?.map((entry) => omit(entry, "time"))
+  }
+})
+
+const desiredState = (object: KubeObject): JsonObject => omit(object, "metadata", "status", "apiVersion")
+
+/**
+ * The objects of one cluster, in memory: what a kube-apiserver with etcd keeps, plus those controllers without which
+ * nothing is ever really deleted (garbage collection by ownerReferences, contents of namespaces and of definitions).
+ *
+ * Synchronous. Everything returned is deeply frozen. Failures are `ApiError`s with a real server's Status. Watch callbacks
+ * run before the writing call returns, in the order of the changes; changes made inside a callback are delivered after it.
+ */
+export class ObjectStore {
+  readonly catalog = new ResourceCatalog()
+  readonly #now: () => number
+  readonly #random: () => number
+  readonly #feed: ChangeFeed
+  readonly #collections = new Map<string, Map<string, KubeObject>>()
+  readonly #byUid = new Map<string, { readonly info: ResourceInfo; readonly key: string }>()
+  #version = 1
+
+  constructor(options: ObjectStoreOptions) {
+    this.#now = options.now
+    this.#random = options.random
+    this.#feed = new ChangeFeed(options.historyLimit ?? 10_000)
+  }
+
+  get resourceVersion(): string {
+    return String(this.#version)
+  }
+
+  /** Makes every older resourceVersion too old for a watch, as a compaction of etcd does. */
+  compactHistory(): void {
+    this.#feed.compact(this.#version)
+  }
+
+  get(ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined {
+    const info = this.#info(ref)
+    const found = this.#collection(info).get(objectKey(info.namespaced ? namespace : undefined, name))
+    return found === undefined ? undefined : asVersion(found, info)
+  }
+
+  /** Sorted by namespace and name. Throws 410 if the version `at` is older than the history. */
+  list(ref: ResourceRef, options: ListOptions = {}): ObjectList {
+    const info = this.#info(ref)
+    const matches = objectPredicate(storageKey(info), options)
+    const items = [...(options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)).entries()]
+      .filter(([, object]) => matches(object))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, object]) => asVersion(object, info))
+    return { items, resourceVersion: options.at === undefined ? this.resourceVersion : String(options.at) }
+  }
+
+  #collectionAt(info: ResourceInfo, version: number): ReadonlyMap<string, KubeObject> {
+    const collection = new Map(this.#collection(info))
+    for (const { before, object } of this.#feed.since(storageKey(info), version).toReversed()) {
+      if (before === undefined) collection.delete(keyOf(object))
+      else collection.set(keyOf(before), before)
+    }
+    return collection
+  }
+
+  create(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const info = this.#info(ref)
+    const draft = structuredClone(object)
+    draft.apiVersion = apiVersionOf(info)
+    draft.kind = info.kind
+    draft.metadata = metadataOf(draft)
+    const meta = draft.metadata
+    if (!info.namespaced) delete meta.namespace
+    if (!meta.name && meta.generateName) meta.name = generatedName(meta.generateName, this.#random)
+    const name = meta.name ?? ""
+    checkMetadata(info, meta)
+    this.#checkNamespace(info, meta.namespace, name)
+    if (meta.resourceVersion) throw new errors.ApiError(500, "", "resourceVersion should not be set on objects to be created")
+    if (this.#collection(info).has(keyOf(draft))) throw errors.alreadyExists(info, name)
+    meta.uid = randomUid(this.#random)
+    meta.creationTimestamp = kubeTime(this.#now())
+    delete meta.deletionTimestamp
+    delete meta.deletionGracePeriodSeconds
+    delete meta.generation
+    if (info.generation) meta.generation = 1
+    if (!info.initialStatus.keep) {
+      if (info.initialStatus.value === undefined) delete draft["status"]
+      else draft["status"] = structuredClone(info.initialStatus.value)
+    }
+    this.#admit(info, draft)
+    if (options.dryRun === true) return deepFreeze(draft)
+    const stored = this.#put(info, draft, "ADDED", undefined)
+    this.#collectIfOrphan(info, stored)
+    return stored
+  }
+
+  /** Replaces all but the status (where the kind has a status subresource) and what the server owns in `metadata`. */
+  update(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    return this.#replace(ref, object, undefined, options)
+  }
+
+  /** Replaces the status alone. 404 if the kind has no status subresource. */
+  updateStatus(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    return this.#replace(ref, object, "status", options)
+  }
+
+  /** Read, change a copy, write: what an in-process controller needs. Never conflicts. */
+  modify(
+    ref: ResourceRef,
+    namespace: string | undefined,
+    name: string,
+    change: (draft: KubeObject) => void,
+    options: { readonly subresource?: "status" } = {}
+  ): KubeObject {
+    const current = this.get(ref, namespace, name)
+    if (current === undefined) throw errors.notFound(ref, name)
+    const draft = structuredClone(current)
+    change(draft)
+    return this.#replace(ref, draft, options.subresource, { trusted: true })
+  }
+
+  /** Returns the object as it was removed, or as it now waits for its finalizers. */
+  delete(ref: ResourceRef, namespace: string | undefined, name: string, options: DeleteOptions = {}): KubeObject {
+    const info = this.#info(ref)
+    const current = this.#collection(info).get(objectKey(info.namespaced ? namespace : undefined, name))
+    if (current === undefined) throw errors.notFound(info, name)
+    if (options.uid !== undefined && options.uid !== current.metadata.uid) {
+      throw errors.preconditionFailed(info, name, "UID", options.uid, current.metadata.uid ?? "")
+    }
+    if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
+      throw errors.preconditionFailed(info, name, "ResourceVersion", options.resourceVersion, current.metadata.resourceVersion ?? "")
+    }
+    if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name)) throw errors.forbidden(info, name, "this namespace may not be deleted")
+    if (options.dryRun === true) return asVersion(current, info)
+    if (options.propagationPolicy === "Orphan") this.#orphanDependents(current)
+    const draft = structuredClone(current)
+    // Dependents that wait in the same way already are owners of this one too: owners in a circle must not wait for each other.
+    const blocking = this.#dependentsOf(current).filter(({ object }) => !isWaitingForDependents(object))
+    if (options.propagationPolicy === "Foreground" && blocking.length > 0) {
+      draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), foreground])]
+    }
+    const waits = (draft.metadata.finalizers ?? []).length > 0 || this.#isContainer(info)
+    if (!waits) return this.#remove(info, current)
+    let marked = asVersion(current, info)
+    if (current.metadata.deletionTimestamp === undefined || !jsonEqual(draft.metadata.finalizers, current.metadata.finalizers)) {
+      draft.metadata.deletionTimestamp ??= kubeTime(this.#now())
+      draft.metadata.deletionGracePeriodSeconds ??= 0
+      if (info.generation && current.metadata.deletionTimestamp === undefined) {
+        draft.metadata.generation = (draft.metadata.generation ?? 0) + 1
+      }
+      if (storageKey(info) === storageKey(refs.namespaces)) draft["status"] = { phase: "Terminating" }
+      marked = this.#put(info, draft, "MODIFIED", current)
+      if (draft.metadata.finalizers?.includes(foreground) === true) this.#deleteDependents(current, "Foreground")
+    }
+    this.#emptyContainer(info, marked)
+    return marked
+  }
+
+  /** Calls back for every change of a collection. Throws 410 if `resourceVersion` is older than the history. */
+  watch(ref: ResourceRef, options: WatchOptions, listener: (event: StoreEvent) => void): () => void {
+    const info = this.#info(ref)
+    const matches = objectPredicate(storageKey(info), options)
+    const deliver = (change: Change): void => {
+      const event = visibleEvent(change, matches)
+      if (event !== undefined) listener({ type: event.type, object: asVersion(event.object, info) })
+    }
+    const start = options.resourceVersion
+    const fromNow = start === undefined || start === "" || start === "0"
+    const requested = Number(start)
+    if (!fromNow && !(Number.isSafeInteger(requested) && requested >= 0)) {
+      throw errors.badRequest(`Invalid value: ${JSON.stringify(start)}: strconv.ParseUint: parsing ${JSON.stringify(start)}: invalid syntax`)
+    }
+    const replay = fromNow ? [] : this.#feed.since(storageKey(info), requested)
+    const snapshot = fromNow ? this.list(ref, options).items : []
+    let active = true
+    const stop = this.#feed.listen(storageKey(info), this.#version, (change) => {
+      if (active) deliver(change)
+    })
+    for (const object of snapshot) if (active) listener({ type: "ADDED", object })
+    for (const change of replay) if (active) deliver(change)
+    return () => {
+      active = false
+      stop()
+    }
+  }
+
+  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions & { readonly trusted?: boolean }): KubeObject {
+    const info = this.#info(ref)
+    const meta = metadataOf(object)
+    const name = meta.name ?? ""
+    if (part === "status" && !hasStatus(info)) throw errors.noSuchResource()
+    const current = this.#collection(info).get(objectKey(info.namespaced ? meta.namespace : undefined, name))
+    if (current === undefined) throw errors.notFound(info, name)
+    if (!meta.resourceVersion && info.custom !== undefined) {
+      throw errors.invalid(info, name, [errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
+    }
+    if (meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
+    if (meta.uid && meta.uid !== current.metadata.uid) {
+      if (options.patch !== true) throw errors.wrongUid(info, name, meta.uid, current.metadata.uid ?? "")
+      if (part !== "status") throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", meta.uid, "field is immutable")])
+    }
+    const draft = structuredClone(part === "status" ? current : object)
+    draft.apiVersion = apiVersionOf(info)
+    draft.kind = info.kind
+    if (part === "status") {
+      draft["status"] = structuredClone(object["status"])
+      if (draft["status"] === undefined) delete draft["status"]
+      if (meta.managedFields !== undefined) draft.metadata.managedFields = structuredClone(meta.managedFields)
+    } else if (hasStatus(info)) {
+      delete draft["status"]
+      if (current["status"] !== undefined) draft["status"] = structuredClone(current["status"])
+    }
+    this.#keepServerMetadata(draft, current)
+    if (part === undefined) {
+      checkMetadata(info, draft.metadata)
+      this.#checkFinalizers(info, draft, current)
+    }
+    this.#admit(info, draft, current, part, options.trusted)
+    if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
+      draft.metadata.generation = (current.metadata.generation ?? 0) + 1
+    }
+    if (jsonEqual(content(asVersion(current, info)), content(draft))) return asVersion(current, info)
+    if (options.dryRun === true) return deepFreeze(draft)
+    const released = draft.metadata.deletionTimestamp !== undefined && (draft.metadata.finalizers ?? []).length === 0
+    if (released && !this.#isContainer(info)) return this.#remove(info, draft)
+    const stored = this.#put(info, draft, "MODIFIED", current)
+    if (released) this.#finishContainer(info, stored)
+    return stored
+  }
+
+  #keepServerMetadata(draft: KubeObject, current: KubeObject): void {
+    const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = current.metadata
+    const meta = draft.metadata
+    delete meta.deletionTimestamp
+    delete meta.deletionGracePeriodSeconds
+    delete meta.generation
+    if (uid !== undefined) meta.uid = uid
+    if (creationTimestamp !== undefined) meta.creationTimestamp = creationTimestamp
+    if (deletionTimestamp !== undefined) meta.deletionTimestamp = deletionTimestamp
+    if (deletionGracePeriodSeconds !== undefined) meta.deletionGracePeriodSeconds = deletionGracePeriodSeconds
+    if (generation !== undefined) meta.generation = generation
+    if (current.metadata.namespace !== undefined) meta.namespace = current.metadata.namespace
+    if (current.metadata.generateName !== undefined) meta.generateName = current.metadata.generateName
+    if (meta.managedFields === undefined && current.metadata.managedFields !== undefined) {
+      meta.managedFields = structuredClone(current.metadata.managedFields)
+    }
+  }
+
+  #checkFinalizers(info: ResourceInfo, draft: KubeObject, current: KubeObject): void {
+    if (current.metadata.deletionTimestamp === undefined) return
+    const added = (draft.metadata.finalizers ?? []).filter((item) => !(current.metadata.finalizers ?? []).includes(item))
+    if (added.length === 0) return
+    throw errors.invalid(info, current.metadata.name ?? "", [
+      {
+        reason: "FieldValueForbidden",
+        field: "metadata.finalizers",
+        message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+      }
+    ])
+  }
+
+  /** Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod does. */
+  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
+    const key = storageKey(info)
+    if (info.custom !== undefined) {
+      info.custom.schema.prune(draft)
+      info.custom.schema.applyDefaults(draft)
+      const wrong = info.custom.schema.validate(draft, before, part)
+      if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
+      return
+    }
+    if (part === undefined) {
+      const isService = key === storageKey(refs.services)
+      applyBuiltInDefaults(key, draft, before === undefined)
+      if (isService) prepareService(draft, before)
+      const wrong = [...checkBuiltIn(key, draft), ...(before === undefined || trusted ? [] : checkChange(key, draft, before))]
+      if (isService) wrong.push(...checkClusterIps(draft, before))
+      if (isService && wrong.length === 0) wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
+      if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
+    }
+    if (key === storageKey(refs.customResourceDefinitions)) {
+      checkDefinition(draft)
+      establish(draft, this.#now())
+    }
+  }
+
+  #checkNamespace(info: ResourceInfo, namespace: string | undefined, name: string): void {
+    if (!info.namespaced) return
+    if (!namespace) throw errors.badRequest("an empty namespace may not be set during creation")
+    const found = this.get(refs.namespaces, undefined, namespace)
+    if (found === undefined) throw errors.notFound(refs.namespaces, namespace)
+    if (found.metadata.deletionTimestamp !== undefined) {
+      throw errors.forbidden(info, name, `unable to create new content in namespace ${namespace} because it is being terminated`)
+    }
+  }
+
+  #put(info: ResourceInfo, draft: KubeObject, type: "ADDED" | "MODIFIED", before: KubeObject | undefined): KubeObject {
+    this.#version += 1
+    draft.metadata.resourceVersion = String(this.#version)
+    const stored = deepFreeze(draft)
+    const key = keyOf(stored)
+    this.#collection(info).set(key, stored)
+    this.#byUid.set(stored.metadata.uid ?? "", { info, key })
+    if (storageKey(info) === storageKey(refs.customResourceDefinitions)) this.catalog.define(stored)
+    this.#feed.publish({ resourceVersion: this.#version, key: storageKey(info), type, object: stored, before })
+    return stored
+  }
+
+  #remove(info: ResourceInfo, last: KubeObject): KubeObject {
+    const key = keyOf(last)
+    const before = this.#collection(info).get(key)
+    this.#version += 1
+    const removed = deepFreeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(this.#version) } })
+    this.#collection(info).delete(key)
+    this.#byUid.delete(last.metadata.uid ?? "")
+    if (storageKey(info) === storageKey(refs.customResourceDefinitions)) this.catalog.forget(last)
+    this.#feed.publish({ resourceVersion: this.#version, key: storageKey(info), type: "DELETED", object: removed, before })
+    this.#releaseOwners(removed)
+    this.#deleteDependents(removed, "Background")
+    this.#finishContainersOf(info, removed)
+    return removed
+  }
+
+  // ── garbage collection by ownerReferences ──
+
+  #dependentsOf(owner: KubeObject): ReadonlyArray<{ readonly info: ResourceInfo; readonly object: KubeObject }> {
+    const found: Array<{ readonly info: ResourceInfo; readonly object: KubeObject }> = []
+    for (const { info, key } of this.#byUid.values()) {
+      const object = this.#collection(info).get(key)
+      if (object?.metadata.ownerReferences?.some((reference) => reference.uid === owner.metadata.uid) === true) {
+        found.push({ info, object })
+      }
+    }
+    return found
+  }
+
+  #deleteDependents(owner: KubeObject, propagationPolicy: string): void {
+    for (const { info, object } of this.#dependentsOf(owner)) {
+      const others = (object.metadata.ownerReferences ?? []).filter(
+        (reference) => reference.uid !== owner.metadata.uid && this.#byUid.has(reference.uid)
+      )
+      const { namespace, name = "" } = object.metadata
+      if (this.get(info, namespace, name)?.metadata.uid !== object.metadata.uid) continue
+      if (others.length === 0) this.delete(info, namespace, name, { propagationPolicy })
+      else if (propagationPolicy === "Background") {
+        this.modify(info, namespace, name, (draft) => {
+          draft.metadata.ownerReferences = others
+        })
+      }
+    }
+  }
+
+  #orphanDependents(owner: KubeObject): void {
+    for (const { info, object } of this.#dependentsOf(owner)) {
+      this.modify(info, object.metadata.namespace, object.metadata.name ?? "", (draft) => {
+        const rest = (draft.metadata.ownerReferences ?? []).filter((reference) => reference.uid !== owner.metadata.uid)
+        if (rest.length === 0) delete draft.metadata.ownerReferences
+        else draft.metadata.ownerReferences = rest
+      })
+    }
+  }
+
+  /** An owner that is deleted in the foreground goes when its last dependent has gone. */
+  #releaseOwners(removed: KubeObject): void {
+    for (const reference of removed.metadata.ownerReferences ?? []) {
+      const entry = this.#byUid.get(reference.uid)
+      const owner = entry === undefined ? undefined : this.#collection(entry.info).get(entry.key)
+      if (entry === undefined || owner?.metadata.finalizers?.includes(foreground) !== true) continue
+      if (this.#dependentsOf(owner).length > 0) continue
+      this.modify(entry.info, owner.metadata.namespace, owner.metadata.name ?? "", (draft) => {
+        draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((item) => item !== foreground)
+      })
+    }
+  }
+
+  /** A dependent whose owners are all absent is garbage from its first moment. */
+  #collectIfOrphan(info: ResourceInfo, object: KubeObject): void {
+    const owners = object.metadata.ownerReferences ?? []
+    if (owners.length === 0 || owners.some((reference) => this.#byUid.has(reference.uid))) return
+    this.delete(info, object.metadata.namespace, object.metadata.name ?? "", { uid: object.metadata.uid })
+  }
+
+  // ── namespaces and definitions, which go only when they are empty ──
+
+  #isContainer(info: ResourceInfo): boolean {
+    return storageKey(info) === storageKey(refs.namespaces) || storageKey(info) === storageKey(refs.customResourceDefinitions)
+  }
+
+  #contentsOf(info: ResourceInfo, container: KubeObject): ReadonlyArray<{ readonly info: ResourceInfo; readonly object: KubeObject }> {
+    const spec = asObject(container["spec"])
+    const definition = storageKey(info) === storageKey(refs.customResourceDefinitions)
+    const instances = `${String(spec["group"])}/${String(asObject(spec["names"])["plural"])}`
+    return [...this.#byUid.values()].flatMap((entry) => {
+      const object = this.#collection(entry.info).get(entry.key)
+      if (object === undefined) return []
+      const inside = definition
+        ? storageKey(entry.info) === instances
+        : entry.info.namespaced && object.metadata.namespace === container.metadata.name
+      return inside ? [{ info: entry.info, object }] : []
+    })
+  }
+
+  #emptyContainer(info: ResourceInfo, container: KubeObject): void {
+    if (!this.#isContainer(info)) return
+    for (const { info: inner, object } of this.#contentsOf(info, container)) {
+      const { namespace, name = "", uid } = object.metadata
+      // A deletion above may have collected this one already.
+      if (this.#collection(inner).get(keyOf(object))?.metadata.uid !== uid) continue
+      if (object.metadata.deletionTimestamp === undefined) this.delete(inner, namespace, name)
+    }
+    this.#finishContainer(info, container)
+  }
+
+  #finishContainer(info: ResourceInfo, container: KubeObject): void {
+    const current = this.#collection(info).get(keyOf(container))
+    if (current?.metadata.deletionTimestamp === undefined || (current.metadata.finalizers ?? []).length > 0) return
+    if (this.#contentsOf(info, current).length === 0) this.#remove(info, current)
+  }
+
+  #finishContainersOf(info: ResourceInfo, removed: KubeObject): void {
+    const { namespace } = removed.metadata
+    if (info.namespaced && namespace !== undefined) {
+      const container = this.get(refs.namespaces, undefined, namespace)
+      if (container?.metadata.deletionTimestamp !== undefined) this.#finishContainer(this.#info(refs.namespaces), container)
+    }
+    if (info.custom === undefined) return
+    const definition = this.get(refs.customResourceDefinitions, undefined, `${info.resource}.${info.group}`)
+    if (definition?.metadata.deletionTimestamp !== undefined) {
+      this.#finishContainer(this.#info(refs.customResourceDefinitions), definition)
+    }
+  }
+
+  #info(ref: ResourceRef): ResourceInfo {
+    const info = this.catalog.find(ref)
+    if (info === undefined) throw errors.noSuchResource()
+    return info
+  }
+
+  #collection(info: ResourceInfo): Map<string, KubeObject> {
+    const key = storageKey(info)
+    const found = this.#collections.get(key)
+    if (found !== undefined) return found
+    const created = new Map<string, KubeObject>()
+    this.#collections.set(key, created)
+    return created
+  }
+}
+
+const isWaitingForDependents = (object: KubeObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined && object.metadata.finalizers?.includes(foreground) === true
+
+/** Objects are stored in the version they were written in; versions differ in `apiVersion` alone (conversion `None`). */
+const asVersion = (object: KubeObject, info: ResourceInfo): KubeObject => {
+  const apiVersion = apiVersionOf(info)
+  return object.apiVersion === apiVersion ? object : deepFreeze({ ...object, apiVersion })
+}

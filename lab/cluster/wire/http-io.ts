@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { STATUS_CODES } from "node:http"
+import { duplicateFields } from "./duplicate-fields.ts"
+import { isObject, type JsonObject } from "../../../src/domain/json.ts"
+import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
+import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
+import { parseYaml } from "./yaml-text.ts"
+
+/** etcd's limit, and so a real server's for bodies. */
+export const bodyLimit = 3 * 1024 * 1024
+
+/** Reads a body of at most 3 MiB. Fails with 413 beyond that. */
+export const readBody = async (req: IncomingMessage): Promise<Buffer> => {
+  if (Number(req.headers["content-length"] ?? 0) > bodyLimit) throw tooLarge(bodyLimit)
+  const chunks: Array<Buffer> = []
+  let size = 0
+  for await (const chunk of req) {
+    const bytes = Buffer.from(chunk)
+    size += bytes.length
+    if (size > bodyLimit) throw tooLarge(bodyLimit)
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks)
+}
+
+export const mediaType = (req: IncomingMessage): string => (req.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
+
+const bodyTypes = ["application/json", "application/yaml"]
+
+/** A parsed text, and what tells of the fields that it has twice. */
+export interface ParsedText<A = unknown> {
+  readonly value: A
+  readonly duplicates: () => ReadonlyArray<string>
+}
+
+/** Parses a JSON or YAML body; 400, which begins with `problem`, if it is neither. */
+export const parseText = (text: string, yaml: boolean, problem?: string): ParsedText => {
+  try {
+    if (!yaml) return { value: JSON.parse(text), duplicates: () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
+    const { value, duplicates } = parseYaml(text)
+    return { value, duplicates: () => duplicates }
+  } catch (cause) {
+    const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
+    throw badRequest(`${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`)
+  }
+}
+
+/** An object body in JSON or YAML, or in protobuf as far as `kubectl` sends that. Empty: `undefined`. */
+export const readText = async (req: IncomingMessage): Promise<ParsedText<JsonObject> | undefined> => {
+  const body = await readBody(req)
+  const type = mediaType(req)
+  if (body.length === 0) return undefined
+  if (type === protobufType) return { value: decodeProtobuf(body), duplicates: () => [] }
+  if (type !== "" && !bodyTypes.includes(type)) throw unsupportedMediaType(type, bodyTypes)
+  const { value, duplicates } = parseText(body.toString("utf8"), type === "application/yaml")
+  if (!isObject(value)) throw badRequest("couldn't get version/kind; json parse error: the body must be an object")
+  return { value, duplicates }
+}
+
+/** As {@link readText}, where fields that come twice do not matter. */
+export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => (await readText(req))?.value
+
+export type Representation = "object" | "table" | "metadata"
+
+/** What the client wants to see of objects: whole, as a Table, or their metadata. 406 if it wants something else only. */
+export const negotiate = (accept: string | undefined): Representation => {
+  if (accept === undefined || accept.trim() === "") return "object"
+  for (const item of accept.split(",")) {
+    const [type = "", ...parameters] = item.split(";").map((part) => part.trim())
+    const as = parameters.find((parameter) => parameter.startsWith("as="))?.slice(3)
+    if (type === "*/*" || type === "application/*") return "object"
+    if (type !== "application/json") continue
+    if (as === undefined) return "object"
+    if (!parameters.includes("g=meta.k8s.io") || !parameters.includes("v=v1")) continue
+    if (as === "Table") return "table"
+    if (as === "PartialObjectMetadata" || as === "PartialObjectMetadataList") return "metadata"
+  }
+  throw notAcceptable(["application/json"])
+}
+
+export const sendJson = (res: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}): void => {
+  const text = JSON.stringify(body)
+  res.writeHead(code, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), ...headers })
+  res.end(text)
+}
+
+export const sendText = (res: ServerResponse, code: number, text: string): void => {
+  res.writeHead(code, { "Content-Type": "text/plain; charset=utf-8", "Content-Length": Buffer.byteLength(text) })
+  res.end(text)
+}
+
+export const sendError = (res: ServerResponse, error: ApiError): void => {
+  // The rest of a refused body is not read: the connection is of no further use.
+  sendJson(res, error.code, error.status, error.code === 413 ? { Connection: "close" } : {})
+}
+
+const endUpgrade = (socket: Duplex, code: number, type: string, body: string): void => {
+  socket.end(
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ""}\r\nContent-Type: ${type}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  )
+}
+
+/** Answers an upgrade request with a Status instead of 101. */
+export const refuseUpgrade = (socket: Duplex, error: ApiError): void =>
+  endUpgrade(socket, error.code, "application/json", JSON.stringify(error.status))
+
+/** As {@link sendText}, to an upgrade request. */
+export const refuseUpgradeWithText = (socket: Duplex, code: number, text: string): void =>
+  endUpgrade(socket, code, "text/plain; charset=utf-8", text)

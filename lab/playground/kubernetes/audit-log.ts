@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs"
+import { asNumber, asObject, asString, asStrings } from "../../../src/domain/json.ts"
+import type { Caller } from "../../cluster/embedded-cluster.ts"
+
+const methods: Readonly<Record<string, string>> = {
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE"
+}
+
+const parsed = (line: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    return asObject(JSON.parse(line))
+  } catch {
+    // The line that the server is just writing.
+    return undefined
+  }
+}
+
+/**
+ * What a kube-apiserver's audit log says of who asked for what, oldest first. A request counts once, as soon as its answer has begun: an
+ * upgrade or a watch may not end for hours. Other verbs than those that write are GET.
+ */
+export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
+  const seen = new Set<unknown>()
+  return text.split("\n").flatMap((line) => {
+    const event = line === "" ? undefined : parsed(line)
+    if (event === undefined || seen.has(event["auditID"])) return []
+    seen.add(event["auditID"])
+    const user = asObject(event["user"])
+    const caller: Caller = {
+      at: Date.parse(asString(event["requestReceivedTimestamp"]) ?? ""),
+      user: asString(user["username"]) ?? "",
+      groups: asStrings(user["groups"]),
+      method: methods[asString(event["verb"]) ?? ""] ?? "GET",
+      path: asString(event["requestURI"]) ?? "",
+      status: asNumber(asObject(event["responseStatus"])["code"]) ?? 0,
+      userAgent: asString(event["userAgent"]) ?? ""
+    }
+    return [caller]
+  })
+}
+
+/** The same of a file that need not be there yet. */
+export const readAuditLog = (path: string): ReadonlyArray<Caller> => {
+  try {
+    return parseAuditLog(readFileSync(path, "utf8"))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { asObjects, asString, at } from "../../../src/domain/json.ts"
+import type { ContainerContext, ContainerProgram } from "../../cluster/node/container-program.ts"
+import { serviceAccountPath, underRoot } from "../../cluster/node/container-volumes.ts"
+import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
+import { processProgram } from "../../cluster/node/process-program.ts"
+
+const braid = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
+const preload = new URL("../../cluster/node/pod-network-preload.ts", import.meta.url)
+/** Several operators share one machine here: without it each young generation alone may take tens of MB. */
+const smallHeap = "--max-semi-space-size=2"
+
+/** Folders of the container that are mounted, the longest first. */
+const mountPaths = ({ containerName, pod }: ContainerContext): ReadonlyArray<string> => {
+  const containers = [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
+  const own = containers.find(({ name }) => name === containerName)
+  return asObjects(own?.["volumeMounts"])
+    .flatMap(({ mountPath }) => asString(mountPath) ?? [])
+    .toSorted((a, b) => b.length - a.length)
+}
+
+/**
+ * What a pod's program takes from its service account by itself in a container: the same as a file, since the folder is somewhere else for
+ * a process that is not confined. The token is read anew when the kubelet has renewed it.
+ */
+const kubeconfig = ({ env, root }: ContainerContext): string => {
+  const folder = underRoot(root, serviceAccountPath)
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      {
+        name: "in-cluster",
+        cluster: {
+          server: `https://${env.get("KUBERNETES_SERVICE_HOST") ?? ""}:${env.get("KUBERNETES_SERVICE_PORT") ?? ""}`,
+          "certificate-authority": join(folder, "ca.crt")
+        }
+      }
+    ],
+    users: [{ name: "in-cluster", user: { "auth-provider": { name: "tokenFile", config: { tokenFile: join(folder, "token") } } } }],
+    contexts: [{ name: "in-cluster", context: { cluster: "in-cluster", user: "in-cluster" } }],
+    "current-context": "in-cluster"
+  })
+}
+
+/** The container's variables, but for paths: a process that is not confined finds a mounted file below the container's root. */
+const environment = (container: ContainerContext): Readonly<Record<string, string>> => {
+  const { env, root } = container
+  const file = join(root, "etc", "kubeconfig")
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, kubeconfig(container), { mode: 0o600 })
+  const mounted = mountPaths(container)
+  const moved = [...env].flatMap(([name, value]) => {
+    const mount = mounted.find((path) => value === path || value.startsWith(`${path}/`))
+    return mount === undefined ? [] : [[name, underRoot(root, value)] as const]
+  })
+  return { ...Object.fromEntries(moved), ...(env.has("KUBECONFIG") ? {} : { KUBECONFIG: file }), TMPDIR: underRoot(root, "/tmp") }
+}
+
+/**
+ * Our image as a process of this machine: entrypoint `braid`, the container's arguments, its files, the identity of its service
+ * account and the pod's own address. What it runs in is all that differs: neither the program nor the chart knows.
+ *
+ * @param subnet of the node that runs it
+ */
+export const braidImage = (subnet: number): ContainerProgram =>
+  processProgram({
+    command: ({ args, podIp }) => {
+      const network = pathToFileURL(fileURLToPath(preload))
+      network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
+      network.searchParams.set("subnet", String(subnet))
+      return [process.execPath, smallHeap, `--import=${network.href}`, braid, ...args]
+    },
+    env: environment
+  })

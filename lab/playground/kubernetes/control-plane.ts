@@ -1,0 +1,313 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { createWriteStream } from "node:fs"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { request } from "node:https"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { setTimeout as delay } from "node:timers/promises"
+import { generateKeyPairSync, randomInt } from "node:crypto"
+import { kubeconfigYaml } from "../../cluster/http/kubeconfig.ts"
+import { reapWithUs } from "../../cluster/node/reaper.ts"
+import { type CertificateAuthority, createAuthority } from "../../cluster/http/pki.ts"
+import type { Programs } from "./programs.ts"
+
+/** Who a cluster's service account tokens say that they are from, and for. */
+export const tokenIssuer = "https://kubernetes.default.svc"
+/** Files of a control plane's directory that its programs read. */
+export const files = { accountKey: "service-accounts.key", frontProxyCa: "front-proxy-ca.crt", frontProxyClient: "front-proxy-client" } as const
+
+/** A client certificate. */
+export interface ClientCertificate {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A real etcd, kube-apiserver and kube-controller-manager on this machine. Nothing runs pods. */
+export interface ControlPlane {
+  /** `https://127.0.0.1:<port>`, the same over restarts. */
+  readonly server: string
+  readonly caPem: string
+  /** Certificate and kubeconfig of `kubernetes-admin` in `system:masters`. */
+  readonly admin: ClientCertificate
+  readonly kubeconfigPath: string
+  readonly directory: string
+  readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<ClientCertificate>
+  readonly etcdUrl: string
+  /** Where each request of a person or of a pod is written, one JSON line; with `audit`. */
+  readonly auditLog: string
+  /** Stops the API server as by SIGKILL; its etcd goes on. */
+  readonly stop: () => Promise<void>
+  /** Starts the API server again and waits until it is ready. */
+  readonly restart: () => Promise<void>
+  /** `kubectl apply` of many YAML documents; definitions among them are served afterwards. */
+  readonly apply: (yaml: string) => Promise<void>
+  readonly tokenOf: (namespace: string, serviceAccount: string) => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+export interface ControlPlaneOptions {
+  readonly name: string
+  readonly programs: Programs
+  /** Of a cluster's Services; each cluster whose Services are served needs its own. */
+  readonly serviceRange?: string
+  /** Pods get a token of their service account, which must be there before them. */
+  readonly serviceAccounts?: boolean
+  readonly audit?: boolean
+}
+
+/** Below the ports that outgoing connections take, which nobody can hold free between two starts. */
+const firstPort = 20_000
+const lastPort = 32_000
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+  })
+
+/** Ports that are free now, each another one. Somebody else may draw the same ones: see `attempts`. */
+const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = randomInt(firstPort, lastPort)
+    if (!ports.has(port) && (await isFree(port))) ports.add(port)
+  }
+  return [...ports]
+}
+
+/** How often a control plane is started with other ports, when a program finds one taken. */
+const attempts = 5
+
+const isPortTaken = (error: unknown): boolean => error instanceof Error && error.message.includes("address already in use")
+
+/** One program of the control plane. Its output goes to a file; it dies with this process at the latest. */
+class Program {
+  readonly #name: string
+  readonly #file: string
+  readonly #args: ReadonlyArray<string>
+  readonly log: string
+  #child: ChildProcess | undefined
+
+  constructor(name: "etcd" | "kube-apiserver" | "kube-controller-manager", programs: Programs, directory: string, args: ReadonlyArray<string>) {
+    this.#name = name
+    this.#file = programs[name]
+    this.#args = args
+    this.log = join(directory, `${name}.log`)
+  }
+
+  start(): void {
+    const output = createWriteStream(this.log, { flags: "a" })
+    // In a group of its own: Ctrl-C is for us, who end it when its time has come.
+    const child = spawn(this.#file, this.#args, { stdio: ["ignore", "pipe", "pipe"], detached: true })
+    const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
+    child.on("error", (error) => output.write(`${this.#file} cannot be started: ${error.message}\n`))
+    for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false })
+    child.on("exit", () => {
+      ended()
+      if (this.#child === child) this.#child = undefined
+      output.end()
+    })
+    this.#child = child
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined
+  }
+
+  /** Resolves when the process has really ended: until then its ports are taken. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    const ended = new Promise((resolve) => child.once("exit", resolve))
+    child.kill("SIGKILL")
+    await ended
+  }
+
+  async failure(what: string): Promise<Error> {
+    const lines = (await readFile(this.log, "utf8").catch(() => "")).trimEnd().split("\n")
+    return new Error(`${this.#name} ${what}; the end of ${this.log}:\n${lines.slice(-20).join("\n")}`)
+  }
+
+  /** Waits until a look says yes, however long a loaded machine takes. Fails when the program ends before. */
+  async until(look: () => Promise<boolean>): Promise<void> {
+    while (!(await look().catch(() => false))) {
+      if (!this.isRunning) throw await this.failure("ended at its start")
+      await delay(100)
+    }
+  }
+}
+
+/** The answer of an API server to somebody with a certificate. */
+const ask = (server: string, caPem: string, { cert, key }: ClientCertificate, path: string): Promise<{ readonly code: number; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const asked = request(new URL(path, server), { ca: caPem, cert, key, agent: false, headers: { accept: "application/json" } }, (answer) => {
+      let text = ""
+      answer.setEncoding("utf8").on("data", (part: string) => {
+        text += part
+      })
+      answer.on("end", () => resolve({ code: answer.statusCode ?? 0, text })).on("error", reject)
+    })
+    asked.setTimeout(30_000, () => asked.destroy(new Error(`no answer to ${path}`)))
+    asked.on("error", reject).end()
+  })
+
+interface DefinitionList {
+  readonly items: ReadonlyArray<{ readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> } }>
+}
+
+/** Whether each definition of a list is served. `kubectl wait` asks for one after the other, five in a second. */
+const areEstablished = (list: string): boolean =>
+  (JSON.parse(list) as DefinitionList).items.every(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"))
+
+/** Who the cluster's own programs are: their requests are not written down. */
+const ownUsers = ["kubernetes-admin", "system:apiserver", "system:kube-controller-manager"]
+
+const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "None", users: ownUsers }, { level: "None", userGroups: ["system:serviceaccounts:kube-system"] }, { level: "Metadata" }]
+}
+
+/** Starts one and waits until it is ready, default service accounts included. */
+export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(options)
+    } catch (error) {
+      if (attempt === attempts || !isPortTaken(error)) throw error
+    }
+  }
+}
+
+const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
+  const { audit = false, name, programs, serviceAccounts = false, serviceRange = "127.96.0.0/16" } = options
+  const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
+  const now = (): number => Date.now()
+  const [authority, frontProxy] = await Promise.all([createAuthority("kubernetes", now), createAuthority("front-proxy", now)])
+  const [port = 0, etcdPort = 0, etcdPeerPort = 0, managerPort = 0] = await freePorts(4)
+  const write = async (file: string, content: string): Promise<string> => {
+    const path = join(directory, file)
+    await writeFile(path, content, { mode: 0o600 })
+    return path
+  }
+  const pair = async (file: string, of: CertificateAuthority, request: Parameters<CertificateAuthority["issue"]>[0]) => {
+    const { certPem, keyPem } = await of.issue(request)
+    return { certPem, keyPem, cert: await write(`${file}.crt`, certPem), key: await write(`${file}.key`, keyPem) }
+  }
+  const ca = await write("ca.crt", authority.caPem)
+  const frontProxyCa = await write(files.frontProxyCa, frontProxy.caPem)
+  const serving = await pair("apiserver", authority, {
+    commonName: "kube-apiserver",
+    sans: [
+      { type: "ip", value: "127.0.0.1" },
+      ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map((value) => ({ type: "dns", value }) as const)
+    ]
+  })
+  const proxy = await pair(files.frontProxyClient, frontProxy, { commonName: "front-proxy-client" })
+  const adminPair = await pair("admin", authority, { commonName: "kubernetes-admin", organizations: ["system:masters"] })
+  const accountKeys = generateKeyPairSync("rsa", { modulusLength: 2048, publicKeyEncoding: { type: "spki", format: "pem" }, privateKeyEncoding: { type: "pkcs8", format: "pem" } })
+  const accountKey = await write(files.accountKey, accountKeys.privateKey)
+  const accountPublicKey = await write("service-accounts.pub", accountKeys.publicKey)
+  const server = `https://127.0.0.1:${port}`
+  const kubeconfigPath = await write("admin.kubeconfig", kubeconfigYaml({ cluster: name, server, caPem: authority.caPem, user: "kubernetes-admin", credentials: adminPair }))
+  const admin: ClientCertificate = { cert: adminPair.certPem, key: adminPair.keyPem }
+  const askServer = (path: string) => ask(server, authority.caPem, admin, path)
+  const auditLog = join(directory, "audit.log")
+  const policy = await write("audit-policy.yaml", JSON.stringify(auditPolicy))
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`
+
+  const etcd = new Program("etcd", programs, directory, [
+    `--data-dir=${join(directory, "etcd")}`,
+    `--listen-client-urls=${etcdUrl}`,
+    `--advertise-client-urls=${etcdUrl}`,
+    `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
+    "--unsafe-no-fsync"
+  ])
+  const apiServer = new Program("kube-apiserver", programs, directory, [
+    `--etcd-servers=${etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--tls-cert-file=${serving.cert}`,
+    `--tls-private-key-file=${serving.key}`,
+    `--client-ca-file=${ca}`,
+    "--authorization-mode=RBAC",
+    "--allow-privileged",
+    // Without it pods may come before their namespace's service account, as on the embedded cluster.
+    ...(serviceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+    ...(audit ? [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] : []),
+    `--service-cluster-ip-range=${serviceRange}`,
+    `--service-account-issuer=${tokenIssuer}`,
+    `--service-account-key-file=${accountPublicKey}`,
+    `--service-account-signing-key-file=${accountKey}`,
+    `--requestheader-client-ca-file=${frontProxyCa}`,
+    "--requestheader-allowed-names=front-proxy-client",
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-uid-headers=X-Remote-Uid",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    `--proxy-client-cert-file=${proxy.cert}`,
+    `--proxy-client-key-file=${proxy.key}`
+  ])
+  const manager = new Program("kube-controller-manager", programs, directory, [
+    `--kubeconfig=${kubeconfigPath}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${managerPort}`,
+    "--leader-elect=false",
+    // The stand-in kubelet does not say every few seconds that it lives; what a stalled machine would make of that is not our concern.
+    "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
+    `--root-ca-file=${ca}`,
+    `--service-account-private-key-file=${accountKey}`
+  ])
+
+  const close = async (): Promise<void> => {
+    await Promise.all([manager.stop(), apiServer.stop(), etcd.stop()])
+    await rm(directory, { recursive: true, force: true })
+  }
+  const startApiServer = async (): Promise<void> => {
+    apiServer.start()
+    await apiServer.until(async () => (await askServer("/readyz")).text === "ok")
+  }
+  try {
+    etcd.start()
+    await etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
+    await startApiServer()
+    manager.start()
+    await manager.until(async () => (await askServer("/api/v1/namespaces/default/serviceaccounts/default")).code === 200)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const kubectl = async (args: ReadonlyArray<string>, input = ""): Promise<string> => {
+    const running = promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args])
+    running.child.stdin?.end(input)
+    return (await running).stdout
+  }
+  const restart = async (): Promise<void> => {
+    await apiServer.stop()
+    await startApiServer()
+  }
+  return {
+    server,
+    caPem: authority.caPem,
+    admin,
+    kubeconfigPath,
+    directory,
+    etcdUrl,
+    auditLog,
+    credentialsFor: async (commonName, organizations) => {
+      const { certPem, keyPem } = await authority.issue({ commonName, organizations })
+      return { cert: certPem, key: keyPem }
+    },
+    stop: () => apiServer.stop(),
+    restart,
+    apply: async (yaml) => {
+      await kubectl(["apply", "--server-side", "-f", "-"], yaml)
+      await apiServer.until(async () => areEstablished((await askServer("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).text))
+    },
+    tokenOf: async (namespace, account) => (await kubectl(["create", "token", account, "--namespace", namespace])).trim(),
+    close
+  }
+}

@@ -1,0 +1,160 @@
+import { Clock, Effect, Redacted, type Scope } from "effect"
+import type { ContainerProgram, ImageRegistry } from "../../cluster/node/container-program.ts"
+import { demoApp } from "../../cluster/node/demo-app.ts"
+import type { KubeletError } from "../../cluster/node/kubelet.ts"
+import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
+import { createAuthority } from "../../cluster/http/pki.ts"
+import { agentProgram } from "../../agent/agent-command.ts"
+import type { Playground } from "../local-cluster.ts"
+import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
+import { openEntries } from "../open-entries.ts"
+import { PlaygroundError, waitForClusters } from "../readiness.ts"
+import type { PlaygroundCluster, Topology } from "../topology.ts"
+import { braidImage } from "./braid-image.ts"
+import { installChart } from "./helm-release.ts"
+import type { Programs } from "./programs.ts"
+import { type RealCluster, startRealCluster } from "./real-cluster.ts"
+
+/** The chart's default. */
+export const operatorImage = "ghcr.io/braid-operator/braid"
+/** One that any user may listen on; the chart's own is 443. */
+const operatorPort = 8443
+const tokenLifetimeSecs = 30 * 24 * 3600
+
+export interface KubernetesPlaygroundOptions {
+  readonly topology: Topology
+  readonly programs: Programs
+  readonly directory: string
+  readonly sessionTtlSecs: number
+  readonly remoteSessionTimeoutSecs: number
+  /** Replicas of the primary's operator; one unless given. */
+  readonly primaryReplicas?: number
+  /** What runs as the agent; the reference agent unless given. */
+  readonly agent?: ContainerProgram
+  /** Told about each step. */
+  readonly progress: (step: string) => Effect.Effect<void>
+}
+
+interface Started {
+  readonly description: PlaygroundCluster
+  readonly cluster: RealCluster
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
+/** The images of a node. */
+export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
+  new Map([
+    [operatorImage, braidImage(subnet)],
+    [images.agent, agent],
+    [images.demo, demoApp]
+  ])
+
+/** Of every cluster. A role of the workload's namespace lets developers be tried who may use nothing else. */
+const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
+
+/** Who the primary is in a member that knows it by a certificate. */
+export const primaryUser = "primary.mirrord.example"
+/** One member knows the primary by a certificate, others by a token. */
+const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
+
+const memberValues = (member: PlaygroundCluster): object => ({
+  ...values,
+  operator: { port: operatorPort, multiClusterMember: true },
+  ...(knowsByCertificate(member) ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } } : {})
+})
+
+/** By which the primary reaches a member. */
+const credentialValues = ({ cluster, description }: Started): Effect.Effect<object, { readonly message: string }> =>
+  knowsByCertificate(description)
+    ? Effect.tryPromise({ try: () => cluster.plane.credentialsFor(primaryUser, []), catch: (cause) => ({ message: String(cause) }) }).pipe(
+        Effect.map(({ cert, key }) => ({ authType: "mtls", tlsCrt: cert, tlsKey: key }))
+      )
+    : cluster
+        .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
+        .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
+
+/** A serving certificate of the operator's own, which the API server checks. */
+const tlsValues = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const authority = await createAuthority("operators", () => now)
+      const host = `mirrord-operator.${operatorNamespace}.svc`
+      const { certPem, keyPem } = await authority.issue({ commonName: host, sans: [{ type: "dns", value: host }] })
+      return { data: { "tls.crt": certPem, "tls.key": keyPem }, apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) } }
+    },
+    catch: (cause) => new PlaygroundError({ detail: `the operator's certificate cannot be made: ${String(cause)}` })
+  })
+})
+
+/** Values of the primary; its members must be installed, since it gets their tokens. */
+const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
+  Effect.gen(function* () {
+    const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
+    const clusters = yield* Effect.forEach(members, (member) =>
+      Effect.map(credentialValues(member), (credentials) => [
+        member.description.name,
+        { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
+      ] as const)
+    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })))
+    return {
+      ...values,
+      tls: yield* tlsValues,
+      operator: {
+        port: operatorPort,
+        replicas: options.primaryReplicas ?? 1,
+        multiCluster: {
+          enabled: true,
+          clusterName: primary.description.name,
+          defaultCluster: topology.clusters.find(({ isDefault }) => isDefault)?.name ?? "",
+          managementOnly: topology.managementOnly,
+          remoteSessionTimeoutSecs,
+          sessionTtlSecs,
+          clusters: Object.fromEntries(clusters)
+        }
+      }
+    }
+  })
+
+/**
+ * The playground on real control planes: each with a node and a service proxy of ours, the operators installed by `helm` from the chart as it
+ * is, so that each has the rights that the chart gives it. Lives as long as the scope. The topology's subnets are the nodes'; the Services'
+ * follow them.
+ */
+export const startKubernetesPlayground = (
+  options: KubernetesPlaygroundOptions
+): Effect.Effect<Playground<RealCluster>, PlaygroundError | KubeletError | ServiceEntryError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { directory, progress, programs, topology } = options
+    const started = yield* Effect.forEach(
+      topology.clusters,
+      (description) =>
+        startRealCluster({
+          name: description.name,
+          programs,
+          directory,
+          subnet: description.subnet,
+          serviceSubnet: description.subnet + topology.clusters.length,
+          images: imagesOf(description.subnet, options.agent)
+        }).pipe(Effect.map((running) => ({ description, ...running }))),
+      { concurrency: "unbounded" }
+    )
+    yield* progress("clusters")
+
+    const workloads = started.filter(({ description }) => description.hasWorkload)
+    yield* Effect.forEach(workloads, ({ cluster, description }) =>
+      Effect.tryPromise({
+        try: () => cluster.plane.apply(workloadManifests(description)),
+        catch: (cause) => new PlaygroundError({ detail: `the demo workload cannot be applied in ${description.name}: ${String(cause)}` })
+      })
+    )
+    const members = started.filter(({ description }) => !description.isPrimary)
+    yield* Effect.forEach(members, ({ cluster, description }) => installChart(programs, cluster, memberValues(description)), { concurrency: "unbounded" })
+    const primary = started.find(({ description }) => description.isPrimary)
+    if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
+    yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
+
+    yield* waitForClusters(started, primary.cluster, progress)
+    return yield* openEntries(started)
+  })

@@ -1,0 +1,177 @@
+import { Effect, Schedule, type Scope } from "effect"
+import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
+import { apiVersionOf, type KubeObject, type ResourceRef, type StoreEvent } from "../../cluster/schema/kube-object.ts"
+import type { NodeStore } from "../../cluster/store/node-store.ts"
+import {
+  configMaps,
+  deployments,
+  endpointSlices,
+  jobs,
+  nodes,
+  pods,
+  secrets,
+  services
+} from "../../cluster/store/resources.ts"
+import { nameOf, namespaceOf, uidOf } from "../../cluster/store/store-access.ts"
+import { parseLabelSelector } from "../../cluster/store/selectors.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type * as port from "../../../src/ports/kube-api.ts"
+import { makeReflector, type Reflector } from "../../../src/app/kernel/reflector.ts"
+import { isWorthAnotherTry, makeStatusWriter } from "./status-writer.ts"
+
+interface Kind {
+  readonly kind: string
+  readonly ref: ResourceRef
+  readonly scope: "Cluster" | "Namespaced"
+}
+
+const kind = (name: string, ref: ResourceRef, scope: Kind["scope"] = "Namespaced"): Kind => ({ kind: name, ref, scope })
+const custom = (descriptor: { readonly group: string; readonly version: string; readonly plural: string; readonly kind: string; readonly scope: Kind["scope"] }): Kind =>
+  kind(descriptor.kind, { group: descriptor.group, version: descriptor.version, resource: descriptor.plural }, descriptor.scope)
+
+/** What every API server serves, and the node and the proxy must have seen before they begin. */
+const builtIn: ReadonlyArray<Kind> = [
+  kind("Pod", pods),
+  kind("Service", services),
+  kind("EndpointSlice", endpointSlices),
+  kind("ConfigMap", configMaps),
+  kind("Secret", secrets),
+  kind("Job", jobs),
+  kind("Deployment", deployments),
+  kind("Node", nodes, "Cluster"),
+  kind("Lease", { group: "coordination.k8s.io", version: "v1", resource: "leases" }),
+  kind("APIService", { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }, "Cluster")
+]
+/** What comes with an installation. */
+const installed: ReadonlyArray<Kind> = [custom(mirrordClusterSessions), custom(mirrordMultiClusterSessions)]
+
+const again = Schedule.spaced("500 millis")
+
+const keyOf = ({ group, resource }: ResourceRef): string => `${group}/${resource}`
+const portRef = ({ ref, scope }: Kind, subresource = ""): port.ResourceRef => ({
+  group: ref.group,
+  version: ref.version,
+  plural: `${ref.resource}${subresource}`,
+  scope
+})
+
+/** One collection, with those who listen to it. */
+class Collection {
+  readonly kind: Kind
+  reflector: Reflector | undefined
+  readonly listeners = new Set<(event: StoreEvent) => void>()
+
+  constructor(of: Kind) {
+    this.kind = of
+  }
+
+  /** Items of a list come without kind and version. */
+  readonly complete = (object: port.KubeObject): KubeObject =>
+    ({ ...object, apiVersion: apiVersionOf(this.kind.ref), kind: this.kind.kind }) as KubeObject
+
+  get all(): ReadonlyArray<KubeObject> {
+    return (this.reflector?.all() ?? []).map(this.complete)
+  }
+}
+
+/**
+ * The objects of a real cluster that a node, its proxy and the playground look at, kept by list and watch, and what a kubelet writes.
+ * Lags behind the server: who looks for something waits until it is there.
+ */
+export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const collections = new Map([...builtIn, ...installed].map((one) => [keyOf(one.ref), new Collection(one)]))
+    const collection = (ref: ResourceRef): Collection => {
+      const found = collections.get(keyOf(ref))
+      if (found === undefined) throw new Error(`${keyOf(ref)} is not mirrored here`)
+      return found
+    }
+    for (const one of collections.values()) {
+      const changed = (object: port.KubeObject, deleted: boolean, before: port.KubeObject | undefined): void => {
+        const type = deleted ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED"
+        for (const listener of one.listeners) listener({ type, object: one.complete(object) })
+      }
+      one.reflector = yield* makeReflector(api, portRef(one.kind), changed)
+    }
+    for (const { ref } of builtIn) yield* collection(ref).reflector?.awaitSynced ?? Effect.void
+
+    const get = (ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined => {
+      const of = collection(ref)
+      const found = of.reflector?.get(name, of.kind.scope === "Namespaced" ? namespace : undefined)
+      return found === undefined ? undefined : of.complete(found)
+    }
+    const writer = yield* makeStatusWriter(api, (ref, uid) => {
+      const of = collection({ group: ref.group, version: ref.version, resource: ref.plural })
+      return of.reflector?.all().some(({ metadata }) => metadata.uid === uid) === true
+    })
+    const target = (ref: ResourceRef, object: KubeObject) => {
+      const of = collection(ref).kind
+      const namespace = of.scope === "Namespaced" ? namespaceOf(object) : undefined
+      return { ref: portRef(of), name: nameOf(object), namespace, uid: uidOf(object) }
+    }
+    /** The status that an object was last given: what the mirror shows may be older. */
+    const given = new Map<string, Readonly<Record<string, unknown>>>()
+    const podKind = collection(pods).kind
+    collection(pods).listeners.add(({ object, type }) => {
+      if (type === "DELETED") given.delete(uidOf(object))
+    })
+
+    return {
+      get,
+      list: (ref, options = {}) => {
+        const matches = parseLabelSelector(options.labelSelector)
+        const items = collection(ref).all.filter(({ metadata }) =>
+          (options.namespace === undefined || metadata.namespace === options.namespace) && matches(metadata.labels ?? {})
+        )
+        const path = (object: KubeObject): string => `${object.metadata.namespace ?? ""}/${nameOf(object)}`
+        return { items: items.toSorted((a, b) => (path(a) < path(b) ? -1 : 1)) }
+      },
+      watch: (ref, _options, listener) => {
+        const { all, listeners } = collection(ref)
+        listeners.add(listener)
+        for (const object of all) listener({ type: "ADDED", object })
+        return () => void listeners.delete(listener)
+      },
+      register: (node) => {
+        const isSeen = Effect.sync(() => get(nodes, undefined, nameOf(node)) !== undefined)
+        return api.create(portRef(collection(nodes).kind), node).pipe(
+          Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
+          Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+          Effect.orDie,
+          Effect.andThen(Effect.repeat(isSeen, { until: (seen) => seen, schedule: Schedule.spaced("50 millis") })),
+          Effect.asVoid
+        )
+      },
+      bind: (pod, nodeName) => {
+        const bound: KubeObject = { ...pod, spec: { ...asObject(pod["spec"]), nodeName } }
+        if (at(pod, "spec", "nodeName") === nodeName) return Effect.succeed(bound)
+        const binding = {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
+          target: { apiVersion: "v1", kind: "Node", name: nodeName }
+        }
+        return api.create(portRef({ ...podKind, ref: { ...pods, resource: `pods/${nameOf(pod)}` } }, "/binding"), binding, namespaceOf(pod)).pipe(
+          Effect.as(bound),
+          Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+          // Gone, or given away before; the watch tells which.
+          Effect.catch(() => Effect.succeed(undefined))
+        )
+      },
+      setStatus: (ref, of, status) => {
+        const current = get(ref, of.metadata.namespace, nameOf(of))
+        if (current === undefined || uidOf(current) !== uidOf(of)) return
+        const before = given.get(uidOf(of)) ?? asObject(current["status"])
+        const after = { ...before, ...status }
+        if (jsonEqual(before, after)) return
+        given.set(uidOf(of), after)
+        writer.setStatus(target(ref, of), status)
+      },
+      release: (pod) => {
+        const current = get(pods, namespaceOf(pod), nameOf(pod))
+        if (current?.metadata.deletionTimestamp === undefined || uidOf(current) !== uidOf(pod)) return
+        writer.release(target(pods, pod))
+      }
+    }
+  })

@@ -1,0 +1,45 @@
+import type { Effect } from "effect"
+import type { Caller, EmbeddedCluster } from "../cluster/embedded-cluster.ts"
+import type { Kubelet } from "../cluster/node/kubelet.ts"
+import type { ObjectReader } from "../cluster/store/object-reader.ts"
+import type { PlaygroundCluster } from "./topology.ts"
+
+/** A cluster on this machine, embedded or real, as the playground, its story and the tests with the real client use it. */
+export interface LocalCluster {
+  readonly name: string
+  /** `https://127.0.0.1:<port>`, the same after a restart. */
+  readonly server: string
+  /** Of `kubernetes-admin` in `system:masters`. */
+  readonly kubeconfigPath: string
+  readonly caPem: string
+  /** Of a real cluster it shows a moment ago. */
+  readonly store: ObjectReader
+  /** Requests so far, oldest first; of a real cluster those of people and pods. */
+  readonly callers: () => ReadonlyArray<Caller>
+  /** Writes another kubeconfig with its own client certificate. */
+  readonly userKubeconfig: (options: {
+    readonly user: string
+    readonly groups?: ReadonlyArray<string>
+    readonly path: string
+  }) => Effect.Effect<void, { readonly message: string }>
+  /** The API server is gone with all connections; the objects stay. */
+  readonly stop: () => Effect.Effect<void>
+  readonly restart: () => Effect.Effect<void, { readonly message: string }>
+}
+
+export interface RunningCluster<Cluster extends LocalCluster = EmbeddedCluster> {
+  readonly description: PlaygroundCluster
+  readonly cluster: Cluster
+  readonly kubelet: Kubelet
+  /** URL at which requests enter the demo workload; absent where it does not run. */
+  readonly entry: string | undefined
+}
+
+export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
+  readonly clusters: ReadonlyArray<RunningCluster<Cluster>>
+  readonly primary: RunningCluster<Cluster>
+}
+
+/** A playground on any kind of cluster. */
+export type AnyPlayground = Playground<LocalCluster>
+export type AnyRunningCluster = RunningCluster<LocalCluster>

@@ -1,0 +1,242 @@
+import { stringify } from "yaml"
+import { eventNamespace } from "../../src/domain/events/event-object.ts"
+import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
+import type { PlaygroundCluster } from "./topology.ts"
+
+/** Where the operator lives in each cluster, and where the demo workload lives. */
+export const operatorNamespace = "mirrord"
+export const workloadNamespace = "default"
+export const workloadTarget = "deployment/myapp"
+/** Images that the playground's kubelets know. */
+export const images = { operator: "braid", agent: "braid-agent", demo: "braid-demo" } as const
+
+const operatorPort = 3000
+/** To kubectl, which reads YAML 1.1, `yes` is no text. */
+const kubectlYaml = { version: "1.1" } as const
+const documents = (objects: ReadonlyArray<object>): string => objects.map((object) => stringify(object, kubectlYaml)).join("---\n")
+
+const role = (kind: "Role" | "ClusterRole", name: string, rules: ReadonlyArray<object>, namespace?: string): object => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind,
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  rules
+})
+
+const binding = (kind: "RoleBinding" | "ClusterRoleBinding", name: string, account: string, namespace?: string): object => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind,
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  subjects: [{ kind: "ServiceAccount", name: account, namespace: operatorNamespace }],
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: kind === "RoleBinding" ? "Role" : "ClusterRole", name }
+})
+
+const rule = (apiGroups: string, resources: ReadonlyArray<string>, verbs: ReadonlyArray<string>): object => ({
+  apiGroups: [apiGroups],
+  resources,
+  verbs
+})
+
+const sessions = "mirrordclustersessions"
+const parents = "mirrordmulticlustersessions"
+
+/** What a primary's identity may do on a member (helm-chart §4.4), as far as it is used. */
+const envoyRules = [
+  rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
+  rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
+  rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
+  rule("operator.metalbear.co", ["mirrordoperators"], ["get"])
+]
+
+const operatorRules = (primary: boolean): ReadonlyArray<object> => [
+  rule("", ["pods"], ["get", "list", "watch"]),
+  rule("", ["services", "nodes"], ["get"]),
+  rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
+  rule("batch", ["jobs"], ["get"]),
+  rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
+  rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
+  rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+  ...(primary
+    ? [
+        rule("operator.metalbear.co", [parents], ["create", "get", "list", "watch", "delete", "patch"]),
+        rule("operator.metalbear.co", [`${parents}/status`], ["patch"]),
+        // A primary that runs workloads reaches itself like any other member.
+        ...envoyRules
+      ]
+    : [])
+]
+
+/** The operator's environment beside what the pod itself gives (names of the published chart). */
+export interface OperatorEnvironment {
+  readonly kubeconfig: string
+  readonly multiClusterFile: string | undefined
+  readonly clustersFile: string | undefined
+  /** One unless given; one of them leads. */
+  readonly replicas?: number
+}
+
+/** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
+export const operatorManifests = (cluster: PlaygroundCluster, environment: OperatorEnvironment): string => {
+  const labels = { app: "mirrord-operator" }
+  const env: ReadonlyArray<object> = [
+    { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+    { name: "OPERATOR_ADDR", value: `$(POD_IP):${operatorPort}` },
+    { name: "OPERATOR_POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+    { name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    { name: "MIRRORD_OPERATOR_NAMESPACE", value: operatorNamespace },
+    { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
+    { name: "KUBECONFIG", value: environment.kubeconfig },
+    ...(environment.multiClusterFile === undefined ? [] : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),
+    ...(environment.clustersFile === undefined ? [] : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
+  ]
+  return documents([
+    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary)),
+    binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
+    role(
+      "Role",
+      "mirrord-operator",
+      [
+        rule("", ["secrets"], ["get", "list", "watch", "create"]),
+        rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
+        rule("batch", ["jobs"], ["create", "delete", "patch"]),
+        rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
+        rule("", ["pods"], ["patch"])
+      ],
+      operatorNamespace
+    ),
+    binding("RoleBinding", "mirrord-operator", "mirrord-operator", operatorNamespace),
+    role(
+      "Role",
+      "mirrord-operator-front-proxy",
+      [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["extension-apiserver-authentication"], verbs: ["list", "watch"] }],
+      "kube-system"
+    ),
+    binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
+    // Events about objects of the whole cluster are all in this namespace.
+    role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
+    binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
+    role("ClusterRole", "mirrord-operator-envoy", envoyRules),
+    binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy"),
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "mirrord-operator", namespace: operatorNamespace },
+      spec: { selector: { ...labels, [leaderLabel]: "true" }, ports: [{ name: "https", port: 443, targetPort: operatorPort }] }
+    },
+    {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: "v1.operator.metalbear.co" },
+      spec: {
+        group: "operator.metalbear.co",
+        version: "v1",
+        groupPriorityMinimum: 1000,
+        versionPriority: 15,
+        insecureSkipTLSVerify: true,
+        service: { name: "mirrord-operator", namespace: operatorNamespace, port: 443 }
+      }
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "mirrord-operator", namespace: operatorNamespace, labels },
+      spec: {
+        replicas: environment.replicas ?? 1,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            terminationGracePeriodSeconds: 10,
+            containers: [
+              {
+                name: "mirrord-operator",
+                image: images.operator,
+                env,
+                ports: [{ name: "https", containerPort: operatorPort }],
+                readinessProbe: { httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" }, periodSeconds: 1 }
+              }
+            ]
+          }
+        }
+      }
+    }
+  ])
+}
+
+/** Namespace and accounts, which must be there before the operator's kubeconfig can be written. */
+export const accountManifests = (): string =>
+  documents([
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "mirrord-operator", namespace: operatorNamespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "mirrord-operator-envoy", namespace: operatorNamespace } }
+  ])
+
+/** The credentials by which a primary reaches a member (helm-chart §2.3). */
+export const credentialsManifest = (secretName: string, token: string): string =>
+  documents([
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "Opaque",
+      metadata: {
+        name: secretName,
+        namespace: operatorNamespace,
+        labels: { "operator.metalbear.co/remote-cluster-credentials": "true" }
+      },
+      stringData: { bearerToken: token }
+    }
+  ])
+
+/** The demo workload: the same in every cluster but for its environment and the content of one file. */
+export const workloadManifests = (cluster: PlaygroundCluster): string => {
+  const labels = { app: "myapp" }
+  return documents([
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "myapp", namespace: workloadNamespace },
+      data: { "settings.txt": `settings of ${cluster.name}\n` }
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "myapp", namespace: workloadNamespace },
+      spec: {
+        selector: labels,
+        ports: [
+          { name: "http", port: 80, targetPort: 80 },
+          { name: "tcp", port: 7000, targetPort: 7000 }
+        ]
+      }
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "myapp", namespace: workloadNamespace, labels },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            containers: [
+              {
+                name: "myapp",
+                image: images.demo,
+                env: [
+                  { name: "CLUSTER", value: cluster.name },
+                  { name: "DB_HOST", value: `db.${cluster.name}.example` },
+                  { name: `ONLY_IN_${cluster.name.toUpperCase().replaceAll("-", "_")}`, value: "yes" },
+                  { name: "PORT", value: "80" },
+                  { name: "TCP_PORT", value: "7000" }
+                ],
+                ports: [{ containerPort: 80 }, { containerPort: 7000 }],
+                volumeMounts: [{ name: "settings", mountPath: "/etc/myapp" }]
+              }
+            ],
+            volumes: [{ name: "settings", configMap: { name: "myapp" } }]
+          }
+        }
+      }
+    }
+  ])
+}

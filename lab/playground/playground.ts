@@ -1,0 +1,163 @@
+import { Effect, FileSystem, type Scope } from "effect"
+import { readFileSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { stringify } from "yaml"
+import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
+import type { ContainerProgram, ImageRegistry } from "../cluster/node/container-program.ts"
+import { demoApp } from "../cluster/node/demo-app.ts"
+import { type KubeletError, startKubelet } from "../cluster/node/kubelet.ts"
+import { localNodeStore } from "../cluster/store/node-store.ts"
+import { processProgram } from "../cluster/node/process-program.ts"
+import type { ServiceEntryError } from "../cluster/network/service-entry.ts"
+import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
+import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { agentProgram } from "../agent/agent-command.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import type { Playground } from "./local-cluster.ts"
+import {
+  accountManifests,
+  credentialsManifest,
+  images,
+  operatorManifests,
+  operatorNamespace,
+  workloadManifests
+} from "./manifests.ts"
+import { openEntries } from "./open-entries.ts"
+import { PlaygroundError, waitForClusters } from "./readiness.ts"
+import type { PlaygroundCluster, Topology } from "./topology.ts"
+
+const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))
+const crds = fileURLToPath(new URL("../../crds/", import.meta.url))
+/** Several operators share one machine here: without it each young generation alone may take tens of MB. */
+const smallHeap = ["--max-semi-space-size=2"]
+const tokenLifetimeSecs = 30 * 24 * 3600
+
+export interface PlaygroundOptions {
+  readonly topology: Topology
+  /** Everything that is written goes below; removed by whoever made it. */
+  readonly directory: string
+  /** Seconds; small ones make tests short. */
+  readonly sessionTtlSecs: number
+  readonly remoteSessionTimeoutSecs: number
+  /** Replicas of the primary's operator; one unless given. */
+  readonly primaryReplicas?: number
+  /** What runs as the agent; the reference agent unless given. */
+  readonly agent?: ContainerProgram
+  /** Told about each step. */
+  readonly progress: (step: string) => Effect.Effect<void>
+}
+
+const registry = (agent: ContainerProgram): ImageRegistry =>
+  new Map([
+    [images.operator, processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })],
+    [images.agent, agent],
+    [images.demo, demoApp]
+  ])
+
+const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster) =>
+  Effect.gen(function* () {
+    const { directory } = options
+    const cluster = yield* startEmbeddedCluster({ name: description.name, directory })
+    const kubelet = yield* startKubelet({
+      store: localNodeStore(cluster.store),
+      nodeName: `${description.name}-node`,
+      directory: join(directory, description.name),
+      subnet: description.subnet,
+      images: registry(options.agent ?? agentProgram),
+      apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
+    })
+    yield* startWorkloadControllers(cluster.store)
+    cluster.setPodLogs((namespace, pod, container, logs) => {
+      const answer = kubelet.podLogs(namespace, pod, container, logs)
+      return answer._tag === "Lines" ? answer.lines : undefined
+    })
+    for (const file of readdirSync(crds).filter((name) => name.endsWith(".yaml"))) {
+      cluster.apply(readFileSync(join(crds, file), "utf8"))
+    }
+    cluster.apply(accountManifests())
+    return { description, cluster, kubelet }
+  })
+
+/** A kubeconfig for a service account; JSON is YAML. */
+const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      {
+        name: cluster.name,
+        cluster: { server: cluster.server, "certificate-authority-data": Buffer.from(cluster.caPem).toString("base64") }
+      }
+    ],
+    users: [{ name: account, user: { token: cluster.serviceAccountToken(operatorNamespace, account, tokenLifetimeSecs) } }],
+    contexts: [{ name: cluster.name, context: { cluster: cluster.name, user: account, namespace: operatorNamespace } }],
+    "current-context": cluster.name
+  })
+
+/** The two files of a primary, in the published format (helm-chart §2.1). */
+const fleetFiles = (options: PlaygroundOptions, started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>) => {
+  const { sessionTtlSecs, remoteSessionTimeoutSecs, topology } = options
+  const primary = started.find(({ description }) => description.isPrimary)
+  const defaultCluster = started.find(({ description }) => description.isDefault)
+  return {
+    multiCluster: stringify({
+      clusterName: primary?.description.name,
+      defaultCluster: defaultCluster?.description.name,
+      managementOnly: topology.managementOnly,
+      remoteSessionTimeoutSecs,
+      sessionTtlSecs
+    }),
+    clusters: stringify({
+      clusters: started
+        .filter(({ description }) => !description.isPrimary)
+        .map(({ cluster, description }) => ({
+          name: description.name,
+          server: cluster.server,
+          caData: Buffer.from(cluster.caPem).toString("base64"),
+          authType: "bearerToken"
+        }))
+    })
+  }
+}
+
+/** Starts the clusters, installs an operator in each of them and the demo workload where it belongs. Lives as long as the scope. */
+export const startPlayground = (
+  options: PlaygroundOptions
+): Effect.Effect<Playground, PlaygroundError | EmbeddedClusterError | KubeletError | ServiceEntryError, FileSystem.FileSystem | Scope.Scope> =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const { directory, progress, topology } = options
+    const write = (name: string, text: string) =>
+      files.writeFileString(join(directory, name), text, { mode: 0o600 }).pipe(
+        Effect.as(join(directory, name)),
+        Effect.mapError((error) => new PlaygroundError({ detail: `${name} cannot be written: ${error.message}` }))
+      )
+
+    const started = yield* Effect.forEach(topology.clusters, (description) => startCluster(options, description), { concurrency: "unbounded" })
+    yield* progress("clusters")
+
+    const fleet = fleetFiles(options, started)
+    const multiClusterFile = yield* write("multicluster-config.yaml", fleet.multiCluster)
+    const clustersFile = yield* write("clusters-config.yaml", fleet.clusters)
+    const primary = started.find(({ description }) => description.isPrimary)
+    if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
+    for (const { cluster, description } of started) {
+      if (!description.isPrimary) {
+        const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
+        primary.cluster.apply(credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token))
+      }
+      const kubeconfig = yield* write(`${description.name}-operator.kubeconfig`, accountKubeconfig(cluster, "mirrord-operator"))
+      cluster.apply(
+        operatorManifests(description, {
+          kubeconfig,
+          replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
+          multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
+          clustersFile: description.isPrimary ? clustersFile : undefined
+        })
+      )
+      if (description.hasWorkload) cluster.apply(workloadManifests(description))
+    }
+    yield* waitForClusters(started, primary.cluster, progress)
+    return yield* openEntries(started)
+  })

@@ -1,0 +1,280 @@
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Fiber, Random, type Scope } from "effect"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import type { ClientEvent } from "../client/client-output.ts"
+import { protocolVersion } from "../../src/domain/protocol/version.ts"
+import { parentName } from "../../src/domain/session/names.ts"
+import { sessionId, type SessionId } from "../../src/domain/session/session-id.ts"
+import { sessions } from "../../src/domain/resources/session.ts"
+import { ClientFailed } from "../client/client-failed.ts"
+import { openSessionClient, type SessionClient } from "../client/session-client.ts"
+import { requestUserCertificate } from "../client/user-credentials.ts"
+import { operatorNamespace, workloadNamespace } from "./manifests.ts"
+import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
+import type { Reporter, StepDetails } from "./reporter.ts"
+
+/** The one session of the story, seen from its client. */
+interface Story {
+  readonly playground: AnyPlayground
+  readonly client: SessionClient
+  readonly id: SessionId
+  readonly defaultCluster: string
+  readonly workloads: ReadonlyArray<AnyRunningCluster>
+}
+
+const target = "deployment.myapp"
+const settingsFile = "/etc/myapp/settings.txt"
+const tcpPort = 7000
+const httpPort = 80
+const utf8 = new TextEncoder()
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+const failed = (detail: string): ClientFailed => new ClientFailed({ detail })
+const demand = (holds: boolean, otherwise: string): Effect.Effect<void, ClientFailed> =>
+  holds ? Effect.void : Effect.fail(failed(otherwise))
+
+/** Real clients ping every 30 s. The interval is also what a client allows for the answer, which a machine at its limits may need. */
+const clientOptions = (kind: "cli" | "intproxy") => ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
+
+/** Waits for something that no event announces. */
+const eventually = <A extends object | string>(what: string, look: Effect.Effect<A | undefined>): Effect.Effect<A, ClientFailed> =>
+  Effect.gen(function* () {
+    for (;;) {
+      const found = yield* look
+      if (found !== undefined) return found
+      yield* Effect.sleep("100 millis")
+    }
+  }).pipe(Effect.timeoutOrElse({ duration: "5 minutes", orElse: () => Effect.fail(failed(`${what} did not happen within 5 minutes`)) }))
+
+const request = (url: string, headers: Readonly<Record<string, string>> = {}): Effect.Effect<string, ClientFailed> =>
+  Effect.tryPromise({
+    try: async (signal) => (await fetch(url, { signal, headers: { ...headers, connection: "close" } })).text(),
+    catch: (cause) => failed(`the request to ${url} failed: ${String(cause)}`)
+  }).pipe(Effect.timeoutOrElse({ duration: "1 minute", orElse: () => Effect.fail(failed(`the request to ${url} was not answered within a minute`)) }))
+
+/** The environment as the command line fetches it, on a short connection of its own. */
+const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate: string) =>
+  Effect.gen(function* () {
+    const cli = yield* openSessionClient({
+      kubeconfigPath: playground.primary.cluster.kubeconfigPath,
+      namespace: workloadNamespace,
+      target,
+      sessionId: id,
+      certificate,
+      client: clientOptions("cli")
+    })
+    const env = yield* cli.expect("the environment", (event) => (event._tag === "Env" ? event.result : undefined))
+    if (env._tag === "Err") return yield* failed(`the environment is an error: ${env.error._tag}`)
+    const cluster = env.value.get("CLUSTER")
+    yield* demand(cluster === defaultCluster, `CLUSTER is ${cluster}, wanted ${defaultCluster}`)
+    const foreign = [...env.value.keys()].filter((name) => name.startsWith("ONLY_IN_"))
+    const own = `ONLY_IN_${defaultCluster.toUpperCase().replaceAll("-", "_")}`
+    yield* demand(foreign.length === 1 && foreign[0] === own, `variables of other clusters leaked: ${foreign.join(", ")}`)
+    return { CLUSTER: cluster }
+  }).pipe(Effect.scoped)
+
+const readFile = ({ client, defaultCluster }: Story) =>
+  Effect.gen(function* () {
+    const openOptions = { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
+    const opened = yield* client.ask(
+      { _tag: "File", request: { _tag: "Open", value: { path: settingsFile, openOptions } } },
+      (event) => (event._tag === "FileAnswered" && event.response._tag === "Open" ? event.response.value : undefined)
+    )
+    if (opened._tag === "Err") return yield* failed(`${settingsFile} cannot be opened: ${opened.error._tag}`)
+    const { fd } = opened.value
+    const read = yield* client.ask(
+      { _tag: "File", request: { _tag: "Read", value: { remoteFd: fd, bufferSize: 4096n } } },
+      (event) => (event._tag === "FileAnswered" && event.response._tag === "Read" ? event.response.value : undefined)
+    )
+    if (read._tag === "Err") return yield* failed(`${settingsFile} cannot be read: ${read.error._tag}`)
+    client.tell({ _tag: "File", request: { _tag: "Close", value: { fd } } })
+    const content = text(read.value.bytes)
+    yield* demand(content.includes(defaultCluster), `${settingsFile} says ${JSON.stringify(content)}`)
+    return { content: content.trim() }
+  })
+
+const connectOut = ({ client, defaultCluster }: Story) =>
+  Effect.gen(function* () {
+    const resolved = yield* client.ask({ _tag: "Resolve", node: "myapp" }, (event) => (event._tag === "Resolved" ? event.result : undefined))
+    if (resolved._tag === "Err") return yield* failed(`myapp cannot be resolved: ${resolved.error._tag}`)
+    const ip = resolved.value[0]?.ip
+    if (ip === undefined) return yield* failed("myapp resolves to nothing")
+    const uid = BigInt(yield* Random.nextIntBetween(1, 2 ** 31))
+    const greeting = yield* Effect.forkChild(
+      client.expect("the service's greeting", (event) => (event._tag === "OutgoingData" ? text(event.bytes) : undefined)),
+      { startImmediately: true }
+    )
+    const connected = yield* client.ask(
+      { _tag: "Connect", transport: "Tcp", uid, remoteAddress: { _tag: "Ip", value: { ip, port: tcpPort } } },
+      (event) => (event._tag === "Connected" && event.uid === uid ? event.result : undefined)
+    )
+    if (connected._tag === "Err") return yield* failed(`${ip}:${tcpPort} cannot be connected: ${connected.error._tag}`)
+    const greeted = yield* Fiber.join(greeting)
+    client.tell({ _tag: "CloseOutgoing", transport: "Tcp", connectionId: connected.value.connectionId })
+    yield* demand(greeted.includes(defaultCluster), `the service says ${JSON.stringify(greeted)}`)
+    return { peer: `${ip}:${tcpPort}`, greeting: greeted.trim() }
+  })
+
+/** The local process: answers every stolen request. */
+const answerRequests = (client: SessionClient): Effect.Effect<void, never, Scope.Scope> =>
+  client.listen((event: ClientEvent) => {
+    if (event._tag !== "HttpRequest") return
+    const body = utf8.encode(`local process: ${event.method} ${event.uri}\n`)
+    client.tell({
+      _tag: "Respond",
+      connectionId: event.connectionId,
+      requestId: event.requestId,
+      status: 200,
+      headers: [
+        ["content-type", utf8.encode("text/plain")],
+        ["content-length", utf8.encode(String(body.length))]
+      ],
+      frames: [{ _tag: "Data", value: body }],
+      isLast: true
+    })
+  })
+
+const isLocal = (answer: string): boolean => answer.startsWith("local process:")
+
+const enterEverywhere = ({ workloads }: Story) =>
+  Effect.gen(function* () {
+    const answers = yield* Effect.forEach(
+      workloads,
+      ({ description, entry = "" }) => Effect.map(request(`${entry}/from-${description.name}`), (answer) => [description.name, answer.trim()] as const),
+      { concurrency: "unbounded" }
+    )
+    const missed = answers.find(([, answer]) => !isLocal(answer))
+    yield* demand(missed === undefined, `the request that entered at ${missed?.[0]} was answered by ${JSON.stringify(missed?.[1])}`)
+    return { answers: Object.fromEntries(answers) }
+  })
+
+const steal = (story: Story) =>
+  Effect.gen(function* () {
+    const subscribed = yield* story.client.ask(
+      { _tag: "Steal", type: { _tag: "All", value: httpPort } },
+      (event) => (event._tag === "Subscribed" && event.port === httpPort ? event.result : undefined)
+    )
+    yield* demand(subscribed._tag === "Ok", `port ${httpPort} cannot be stolen`)
+    return yield* enterEverywhere(story)
+  })
+
+const pings = ({ client }: Story) =>
+  Effect.gen(function* () {
+    let pongs = 0
+    yield* client.listen((event) => {
+      if (event._tag === "Pong") pongs++
+    })
+    for (let round = 0; round < 3; round++) {
+      yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
+    }
+    // The strict client dies of a surplus Pong; that it lives is the proof that there was none.
+    const { failure } = client
+    yield* demand(failure() === undefined, failure() ?? "")
+    return { pongs }
+  }).pipe(Effect.scoped)
+
+const loseMember = (story: Story, member: AnyRunningCluster) =>
+  Effect.gen(function* () {
+    const warned = yield* Effect.forkChild(
+      story.client.expect(`a warning about ${member.description.name}`, (event) =>
+        event._tag === "Log" && event.message.includes(member.description.name) ? event.message : undefined
+      ),
+      { startImmediately: true }
+    )
+    yield* member.cluster.stop()
+    const warning = yield* Fiber.join(warned)
+    const others = { ...story, workloads: story.workloads.filter((one) => one !== member) }
+    return { warning, ...(yield* enterEverywhere(others)) }
+  })
+
+const regainMember = (member: AnyRunningCluster) =>
+  Effect.gen(function* () {
+    yield* member.cluster.restart().pipe(Effect.mapError((error) => failed(error.message)))
+    const answer = yield* eventually(
+      `the return of ${member.description.name}`,
+      request(`${member.entry ?? ""}/back`).pipe(
+        Effect.map((said) => (isLocal(said) ? said : undefined)),
+        Effect.catch(() => Effect.succeed(undefined))
+      )
+    )
+    return { answer: answer.trim() }
+  })
+
+/** What of the session is left in a cluster, by name. */
+const leftovers = ({ cluster, description }: AnyRunningCluster): ReadonlyArray<string> => {
+  const named = (group: string, version: string, resource: string, namespace?: string) =>
+    cluster.store
+      .list({ group, version, resource }, namespace === undefined ? {} : { namespace })
+      .items.map(({ metadata }) => `${description.name}: ${resource} ${metadata.name ?? ""}`)
+  const agents = (resource: string, group: string) =>
+    named(group, "v1", resource, operatorNamespace).filter((line) => line.includes("mirrord-agent-"))
+  return [
+    ...named("operator.metalbear.co", "v1alpha", "mirrordmulticlustersessions"),
+    ...named("mirrord.metalbear.co", "v1alpha", "mirrordclustersessions"),
+    ...agents("jobs", "batch"),
+    ...agents("pods", "")
+  ]
+}
+
+const endSession = ({ id, playground }: Story) =>
+  Effect.gen(function* () {
+    const config = new KubeConfig()
+    config.loadFromFile(playground.primary.cluster.kubeconfigPath)
+    const api = yield* makeKubeApi(config, playground.primary.description.name)
+    yield* api
+      .delete({ ...sessions, scope: "Cluster" }, id.toString())
+      .pipe(Effect.mapError((error) => failed(error.message)))
+    let left: ReadonlyArray<string> = []
+    yield* eventually(
+      "the end of everything that the session made",
+      Effect.sync(() => {
+        left = playground.clusters.flatMap(leftovers)
+        return left.length === 0 ? left : undefined
+      })
+    ).pipe(Effect.mapError((error) => failed(`${error.message}; left: ${left.join(", ")}`)))
+    return { session: parentName(id) }
+  }).pipe(Effect.scoped)
+
+/** Plays one session from its start to its end through our own client, one reported step after the other. */
+export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    /** Reports a step; a failed one ends the story, as the following ones would only echo it. */
+    const step = <A extends StepDetails, R>(name: string, run: Effect.Effect<A, ClientFailed, R>) =>
+      run.pipe(
+        Effect.tap((details) => reporter.step(name, true, details)),
+        Effect.tapError((error) => reporter.step(name, false, { problem: error.message }))
+      )
+    const workloads = playground.clusters.filter(({ entry }) => entry !== undefined)
+    const member = workloads.find(({ description }) => !description.isDefault)
+    const defaultCluster = workloads.find(({ description }) => description.isDefault)?.description.name ?? ""
+    const id = sessionId((BigInt(yield* Random.nextIntBetween(0, 2 ** 32)) << 32n) | BigInt(yield* Random.nextIntBetween(0, 2 ** 32)))
+
+    const config = new KubeConfig()
+    config.loadFromFile(playground.primary.cluster.kubeconfigPath)
+    const api = yield* makeKubeApi(config, playground.primary.description.name)
+    const { certificate, client } = yield* Effect.gen(function* () {
+      const issued = yield* requestUserCertificate(api, "playground")
+      const opened = yield* openSessionClient({
+        kubeconfigPath: playground.primary.cluster.kubeconfigPath,
+        namespace: workloadNamespace,
+        target,
+        sessionId: id,
+        certificate: issued,
+        client: clientOptions("intproxy")
+      })
+      return { certificate: issued, client: opened }
+    }).pipe(Effect.tapError((error) => reporter.step("session", false, { problem: error.message })))
+    yield* reporter.step("session", true, { session: parentName(id) })
+    const story: Story = { playground, client, id, defaultCluster, workloads }
+    yield* step("env", readEnvironment(story, certificate))
+    yield* step("file", readFile(story))
+    yield* step("outgoing", connectOut(story))
+    yield* answerRequests(story.client)
+    yield* step("incoming", steal(story))
+    yield* step("ping", pings(story))
+    if (member !== undefined) {
+      yield* step("member-lost", loseMember(story, member))
+      yield* step("member-returned", regainMember(member))
+    }
+    yield* step("ended", endSession(story))
+  }).pipe(Effect.scoped, Effect.ignore)

@@ -1,0 +1,23 @@
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import { operatorNamespace } from "../world/operator-replica.ts"
+import type { World } from "../world/world.ts"
+
+export const ledgerName = "mirrord-operator-debts"
+
+/** The cluster of each child that the primary owes. */
+export const debtsOf = (world: World): ReadonlyMap<string, string> => {
+  const ledger = world.primary.server.objects.peek(configMaps, ledgerName, operatorNamespace)
+  const data = (ledger?.["data"] ?? {}) as Readonly<Record<string, string>>
+  return new Map(
+    Object.entries(data).map(([key, text]) => {
+      const { cluster, parentUid } = JSON.parse(text) as { readonly cluster: string; readonly parentUid: string }
+      return [key.endsWith(`.${parentUid}`) ? key.slice(0, -parentUid.length - 1) : key, cluster]
+    })
+  )
+}
+
+/** Whether nothing can be done in a cluster, as far as anybody can tell. */
+export const isAway = (world: World, cluster: string): boolean => {
+  const known = world.clusters.get(cluster)
+  return known === undefined || known.host.isGone || known.server.isDown
+}

@@ -1,0 +1,71 @@
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentName } from "../../../src/domain/session/names.ts"
+import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import type { World } from "../world/world.ts"
+import type { TimedEvent } from "../world/world-event.ts"
+import type { Invariant } from "./invariant.ts"
+import { isLeaving, parentStatus } from "./session-objects.ts"
+
+/** Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what was heard. */
+const legitimateEnds: ReadonlySet<string> = new Set([
+  // The first connect was refused.
+  "operator-api §1.8.6",
+  // The connection was lost and this kind of client has no second one, or never got one.
+  "§6.6",
+  "operator-api §5.5 attempts",
+  "operator-api §5.5 stop early",
+  // No Pong, or no version answer, for so long.
+  "operator-api §5.4",
+  "§5.3"
+])
+
+/** What the real client survives, but that no message of its own on the other way explains, as one does a stray close. */
+const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
+
+/** What a client says when it drops the connection because of a frame. */
+const badFrame = /(^|: )a (message (of \d+ bytes|that)|text frame|ping frame|pong frame|close frame)/
+
+const fault = (event: TimedEvent): string | undefined => {
+  switch (event._tag) {
+    case "ClientEnded": {
+      const { message, rule } = event
+      if (rule === undefined) return undefined
+      if (badFrame.test(message)) return message
+      // These kinds do without older agents.
+      if (/^the version [\d.]+ is below [\d.]+$/.test(message)) return undefined
+      // An agent without a target has no traffic to give, and some clients do not live without.
+      if (message.startsWith("a subscription failed with ")) return undefined
+      if (legitimateEnds.has(rule) || message.startsWith("the session was closed: ")) return undefined
+      return `${rule}: ${message}`
+    }
+    case "ClientEvent": {
+      const { event: what } = event
+      if (what._tag === "Lost" && badFrame.test(what.reason)) return what.reason
+      if (what._tag !== "Ignored") return undefined
+      return neverCrossing.has(what.what) ? `${what.what} in ${what.message}` : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+const isOver = ({ primary }: World, sessionId: bigint): boolean => {
+  const parent = primary.server.objects.peek(mirrordMultiClusterSessions, parentName(sessionId as SessionId))
+  return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
+}
+
+/** Failures.md classes 29 to 32: surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
+export const strictClient: Invariant = {
+  id: "N1",
+  sentence: "The strict client never finds fault with what it hears.",
+  begin: (world) => ({
+    on: (event) => {
+      const found = fault(event)
+      if (found === undefined || !("client" in event)) return undefined
+      // A session that is ended while its client shakes hands can be ended with nothing but a Close.
+      const client = world().clients.get(event.client)
+      if (/: Close where /.test(found) && client !== undefined && isOver(world(), client.sessionId)) return undefined
+      return `${event.client}: ${found}.`
+    }
+  })
+}

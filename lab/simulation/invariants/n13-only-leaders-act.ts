@@ -1,0 +1,33 @@
+import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
+import { leases, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { PortCall } from "../world/world-event.ts"
+import type { Invariant } from "./invariant.ts"
+
+const acts: ReadonlySet<PortCall["verb"]> = new Set(["create", "patch", "delete", "link", "dial"])
+
+/** A leader that steps down takes its own label off, as it can. */
+const isStepDown = ({ body, resource, verb }: PortCall): boolean => {
+  const { metadata } = (body ?? {}) as { readonly metadata?: { readonly labels?: Readonly<Record<string, unknown>> } }
+  return verb === "patch" && resource === pods.plural && metadata?.labels?.[leaderLabel] === null
+}
+
+/**
+ * Failures.md no. 47. Whose epoch it is says the Lease of the operator's cluster at that very moment: a replica that acts while another holds it
+ * carries an older one. Between two replicas nothing else is asked: the Lease itself is everybody's to read and to try.
+ */
+export const onlyLeadersAct: Invariant = {
+  id: "N13",
+  sentence: "Nothing is written, linked or dialled by a replica that another has taken over from.",
+  begin: (world) => ({
+    on: (event) => {
+      if (event._tag !== "Called") return undefined
+      const { call, process } = event
+      if (!acts.has(call.verb) || call.resource === leases.plural) return undefined
+      const host = world().clusters.get(call.operator)?.host
+      const replica = host?.replicas.find((one) => one.process?.name === process)
+      if (host?.isElected !== true || replica === undefined || replica.holdsLease || isStepDown(call)) return undefined
+      const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
+      return `${process} calls ${what} in ${call.to}, but the Lease of ${call.operator} is held by ${host.leader?.pod?.name ?? "somebody else"}.`
+    }
+  })
+}

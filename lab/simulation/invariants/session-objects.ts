@@ -1,0 +1,55 @@
+import type { Commit } from "../../memory/memory-objects.ts"
+import type { Condition } from "../../../src/domain/resources/condition.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import {
+  type ClusterSessionStatus,
+  mirrordMultiClusterSessions,
+  type SessionPhase
+} from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../../../src/domain/resources/object-meta.ts"
+import { childAnnotations } from "../../../src/domain/session/names.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { World } from "../world/world.ts"
+
+/** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
+
+export interface ParentStatus {
+  readonly phase?: SessionPhase
+  readonly clusterSessions?: Readonly<Record<string, ClusterSessionStatus>>
+  readonly connectedTimestamp?: string
+  readonly conditions?: ReadonlyArray<Condition>
+}
+
+export const parentStatus = (parent: KubeObject): ParentStatus => (parent["status"] ?? {}) as ParentStatus
+
+/** What `status.clusterSessions` names, by cluster. */
+export const recordedChildren = (parent: KubeObject): ReadonlyArray<readonly [string, ClusterSessionStatus]> =>
+  Object.entries(parentStatus(parent).clusterSessions ?? {})
+
+export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
+  (object["status"] as { readonly conditions?: ReadonlyArray<Condition> | null } | null | undefined)?.conditions ?? []
+
+export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
+export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
+
+export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
+
+/** Name of the parent that a child belongs to; nothing for a session of its own. */
+export const parentNameOf = (child: KubeObject): string | undefined =>
+  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ?? undefined
+
+export const parentUidOf = (child: KubeObject): string | undefined => child.metadata.annotations?.[childAnnotations.parentUid]
+
+/** Whether a session goes on without the child for now, and says why. */
+export const isLeftOut = ({ primary }: World, child: string): boolean =>
+  primary.server.objects
+    .peekAll(mirrordMultiClusterSessions)
+    .some((parent) => recordedChildren(parent).some(([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"))
+
+/** An object without what changes with each write and each heartbeat. */
+export const withoutHeartbeat = (object: KubeObject): string => {
+  const { metadata, status, ...rest } = object
+  const { resourceVersion: _version, ...meta } = metadata
+  const { connectedTimestamp: _heartbeat, ...other } = (status ?? {}) as { readonly connectedTimestamp?: unknown }
+  return JSON.stringify([rest, meta, other])
+}

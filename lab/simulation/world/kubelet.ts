@@ -1,0 +1,348 @@
+import type { Commit } from "../../memory/memory-objects.ts"
+import { deployments, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
+import type { Cancel, Kernel } from "../kernel/kernel.ts"
+import { SimProcess } from "../kernel/sim-process.ts"
+import type { RandomStream } from "../kernel/random-stream.ts"
+import type { ApiServer } from "./sim-api-server.ts"
+import { operatorNamespace } from "./operator-replica.ts"
+import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
+import type { WorldEvent } from "./world-event.ts"
+
+export const workloadNamespace = "default"
+/** ms from a Job to a running agent, least and most. */
+const agentStart: readonly [number, number] = [300, 1_500]
+/** An agent without a first client ends, ms (agent-and-targets §3.5). */
+const firstClientTimeout = 30_000
+const idleTtl = 60_000
+/** ms until an object whose owners do not exist is collected. */
+const collectAfter = 2_000
+/** ms between two attempts to pull an image. */
+const pullRetry = 5_000
+/** As `ttlSecondsAfterFinished` of agents' Jobs says, ms. */
+const finishedJobStays = 60_000
+
+/** ms that an agent thinks before an answer, least and most. */
+const usualAgentDelay: readonly [number, number] = [0, 2]
+
+export interface KubeletOptions {
+  readonly kernel: Kernel
+  readonly server: ApiServer
+  readonly emit: (event: WorldEvent) => void
+}
+
+interface RunningAgent {
+  readonly name: string
+  readonly ip: string
+  readonly agent: SimAgent
+  readonly process: SimProcess
+  /** Container that it works on, if any. */
+  readonly containerId: string | undefined
+}
+
+interface WorkloadPod {
+  readonly name: string
+  readonly containerId: string
+}
+
+/**
+ * The nodes of one cluster: pods of workloads, and agents' Jobs, whose pods become processes. Everything is an object in the API
+ * server, and what happens to the objects happens to the processes.
+ */
+export class Kubelet {
+  readonly #options: KubeletOptions
+  readonly #random: RandomStream
+  readonly #agents = new Map<string, RunningAgent>()
+  readonly #starting = new Map<string, Cancel>()
+  /** Pods that wait for the next attempt to pull their image: until then they say that it cannot be pulled. */
+  readonly #unpulled = new Set<string>()
+  #counter = 0
+  /** What new agents speak. */
+  agentVersion = "1.29.0"
+  /** ms that every agent thinks before an answer, least and most. */
+  agentDelay = usualAgentDelay
+  /** New agents' images cannot be pulled while this says why. */
+  pullProblem: string | undefined
+
+  constructor(options: KubeletOptions) {
+    this.#options = options
+    this.#random = options.kernel.random.split(`kubelet ${options.server.place}`)
+  }
+
+  /** Images can be pulled, pods are ready, agents think fast and run. */
+  heal(): void {
+    this.pullProblem = undefined
+    this.agentDelay = usualAgentDelay
+    this.setReady("myapp", true)
+    for (const { process } of this.agents) process.resume()
+  }
+
+  /** Whether images can be and are pulled, pods are ready, agents think fast and run. That there are no pods may be somebody's wish. */
+  get isWell(): boolean {
+    const isReady = this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined).length === this.podsOf("myapp").length
+    const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
+    return isPulled && this.agentDelay === usualAgentDelay && isReady && this.agents.every(({ process }) => process.state === "running")
+  }
+
+  get agents(): ReadonlyArray<RunningAgent> {
+    return [...this.#agents.values()]
+  }
+
+  /** Follows what happens to the API server's objects. */
+  committed({ after, before, ref }: Commit): void {
+    if (before === undefined && after !== undefined) this.#collectIfOrphan(ref, after)
+    if (ref.plural === jobs.plural && before === undefined && after !== undefined) this.#jobMade(after)
+    if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
+  }
+
+  /** As the garbage collector does with what was made for an owner that is gone already. */
+  #collectIfOrphan(ref: ResourceRef, { metadata }: KubeObject): void {
+    const { objects } = this.#options.server
+    const isOrphan = ({ ownerReferences = [] }: KubeObject["metadata"]): boolean => ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => objects.has(uid))
+    if (!isOrphan(metadata)) return
+    this.#options.kernel.after(collectAfter, () => {
+      // Somebody else may have become an owner meanwhile, or an owner may have been made.
+      const now = objects.peek(ref, metadata.name, metadata.namespace)?.metadata
+      if (now !== undefined && now.uid === metadata.uid && isOrphan(now)) objects.erase(ref, metadata.name, metadata.namespace)
+    })
+  }
+
+  // Workloads
+
+  /** A Deployment and its pods. */
+  deploy(name: string, replicas: number): void {
+    const labels = { app: name }
+    const { objects } = this.#options.server
+    const spec = { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "app" }] } } }
+    objects.write(deployments, name, { spec }, workloadNamespace, this.#options.kernel.now)
+    for (let i = 0; i < replicas; i++) this.#startPod(name)
+  }
+
+  #startPod(workload: string): void {
+    const name = `${workload}-${++this.#counter}`
+    this.#writePod(name, { app: workload })
+  }
+
+  #writePod(name: string, labels: Readonly<Record<string, string>>): void {
+    const { kernel, server } = this.#options
+    const ip = `10.1.0.${++this.#counter}`
+    const containerID = `containerd://${name}-${this.#counter}`
+    server.objects.write(
+      pods,
+      name,
+      {
+        metadata: { labels },
+        spec: { nodeName: "node", containers: [{ name: "app" }] },
+        status: { phase: "Running", podIP: ip, podIPs: [{ ip }], containerStatuses: [{ name: "app", ready: true, containerID, state: { running: {} } }] }
+      },
+      workloadNamespace,
+      kernel.now
+    )
+  }
+
+  /** Pods of a workload that are ready. */
+  podsOf(workload: string): ReadonlyArray<WorkloadPod> {
+    return this.#options.server.objects.peekAll(pods).flatMap((pod) => {
+      const id = containerIdOf(pod)
+      const isReady = statusOf(pod).containerStatuses?.[0]?.ready === true
+      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady ? [{ name: pod.metadata.name, containerId: id }] : []
+    })
+  }
+
+  /** Deletes a pod of the workload, and starts another one under a new name. */
+  reschedule(workload: string): void {
+    const pod = this.#random.pick(this.podsOf(workload))
+    if (pod === undefined) return
+    this.#options.server.objects.erase(pods, pod.name, workloadNamespace)
+    this.#startPod(workload)
+  }
+
+  /** As a StatefulSet does: another pod takes the name of one that was deleted. */
+  replaceUnderSameName(workload: string): void {
+    const pod = this.#random.pick(this.podsOf(workload))
+    if (pod === undefined) return
+    this.#options.server.objects.erase(pods, pod.name, workloadNamespace)
+    this.#writePod(pod.name, { app: workload })
+  }
+
+  /** Starts or deletes pods until there are so many. */
+  scale(workload: string, replicas: number): void {
+    const { objects } = this.#options.server
+    if (objects.peek(deployments, workload, workloadNamespace) === undefined) return this.deploy(workload, replicas)
+    objects.write(deployments, workload, { spec: { replicas } }, workloadNamespace)
+    const running = objects.peekAll(pods).filter((pod) => pod.metadata.labels?.["app"] === workload)
+    for (const pod of running.slice(replicas)) objects.erase(pods, pod.metadata.name, workloadNamespace)
+    for (let i = running.length; i < replicas; i++) this.#startPod(workload)
+  }
+
+  setReady(workload: string, ready: boolean): void {
+    const { objects } = this.#options.server
+    for (const pod of objects.peekAll(pods)) {
+      if (pod.metadata.labels?.["app"] !== workload) continue
+      const containerStatuses = (statusOf(pod).containerStatuses ?? []).map((status) => ({ ...status, ready }))
+      objects.write(pods, pod.metadata.name, { status: { containerStatuses } }, workloadNamespace)
+    }
+  }
+
+  /** A request from outside enters one ready pod. Gives the pod's name, or nothing if there is none. */
+  request(workload: string, request: PodRequest, answered: (answer: Answered | undefined) => void): string | undefined {
+    const pod = this.#random.pick(this.podsOf(workload))
+    if (pod === undefined) return undefined
+    const running = this.agents.find(({ containerId, process }) => containerId === pod.containerId && process.state !== "dead")
+    if (running === undefined) {
+      const body = `hello from ${this.#options.server.place}: ${request.method} ${request.path}`
+      this.#options.kernel.after(1, () => answered({ by: "workload", status: 200, body }))
+    } else {
+      let isOver = false
+      const once = (answer: Answered | undefined): void => {
+        if (isOver) return
+        isOver = true
+        forget()
+        // Even the fastest answer comes after the request.
+        this.#options.kernel.soon(() => answered(answer))
+      }
+      const forget = running.process.whenDead(() => once(undefined))
+      running.agent.request(request, once)
+    }
+    return pod.name
+  }
+
+  // Agents
+
+  /** The agent that listens at an address. */
+  agentAt(ip: string): RunningAgent | undefined {
+    return this.agents.find((agent) => agent.ip === ip)
+  }
+
+  /** Kills an agent as by SIGKILL; its pod and Job fail. */
+  crashAgent(name: string): void {
+    const agent = this.#agents.get(name)
+    if (agent === undefined) return
+    agent.process.kill()
+    this.#ended(name, "Failed")
+  }
+
+  #jobMade(job: KubeObject): void {
+    const { kernel, server } = this.#options
+    const { name, uid } = job.metadata
+    const [least, most] = agentStart
+    const podName = `${name}-${++this.#counter}`
+    const owner = { apiVersion: "batch/v1", kind: "Job", name, uid: uid ?? "" }
+    kernel.soon(() => {
+      // The Job may be gone again already.
+      if (server.objects.peek(jobs, name, operatorNamespace)?.metadata.uid !== uid) return
+      server.objects.write(
+        pods,
+        podName,
+        { metadata: { labels: { "job-name": name }, ownerReferences: [owner] }, status: { phase: "Pending" } },
+        operatorNamespace,
+        kernel.now
+      )
+      const cancel = kernel.after(this.#random.int(least, most), () => {
+        this.#starting.delete(podName)
+        this.#run(job, podName)
+      })
+      this.#starting.set(podName, cancel)
+    })
+  }
+
+  #run(job: KubeObject, podName: string): void {
+    const { emit, kernel, server } = this.#options
+    if (this.pullProblem !== undefined) {
+      const containerStatuses = [{ name: "mirrord-agent", ready: false, state: { waiting: { reason: "ErrImagePull", message: this.pullProblem } } }]
+      server.objects.write(pods, podName, { status: { containerStatuses } }, operatorNamespace)
+      this.#unpulled.add(podName)
+      this.#starting.set(podName, kernel.after(pullRetry, () => {
+        this.#starting.delete(podName)
+        this.#unpulled.delete(podName)
+        this.#run(job, podName)
+      }))
+      return
+    }
+    const { args = [] } = (job as AgentJob).spec?.template?.spec?.containers?.[0] ?? {}
+    const containerId = args.includes("--container-id") ? args[args.indexOf("--container-id") + 1] : undefined
+    const pod = this.#podOfContainer(containerId)
+    if (containerId !== undefined && pod === undefined) return this.#ended(podName, "Failed")
+    const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) => emit({ _tag: "Log", process: podName, line }))
+    const ip = `10.2.0.${++this.#counter}`
+    const agent = new SimAgent({
+      cluster: server.place,
+      pod: pod ?? "",
+      version: this.agentVersion,
+      process,
+      delay: () => {
+        const [least, most] = this.agentDelay
+        return least === most ? least : this.#random.int(least, most)
+      },
+      firstClientTimeout,
+      idleTtl,
+      exited: () => this.#ended(podName, "Succeeded")
+    })
+    this.#agents.set(podName, { name: podName, ip, agent, process, containerId })
+    emit({ _tag: "AgentStarted", cluster: server.place, agent: podName, pod: pod ?? "" })
+    const containerStatuses = [{ name: "mirrord-agent", ready: true, state: { running: {} } }]
+    server.objects.write(pods, podName, { status: { phase: "Running", podIP: ip, containerStatuses } }, operatorNamespace)
+  }
+
+  #podOfContainer(containerId: string | undefined): string | undefined {
+    if (containerId === undefined) return undefined
+    return this.#options.server.objects.peekAll(pods).find((pod) => containerIdOf(pod) === containerId)?.metadata.name
+  }
+
+  #podGone(pod: KubeObject): void {
+    const { name } = pod.metadata
+    this.#starting.get(name)?.()
+    this.#starting.delete(name)
+    this.#unpulled.delete(name)
+    const agent = this.#agents.get(name)
+    if (agent !== undefined) {
+      this.#agents.delete(name)
+      agent.process.kill()
+      this.#options.emit({ _tag: "AgentEnded", cluster: this.#options.server.place, agent: name, pod: "" })
+    }
+    // Without back-off, a Job whose pod is deleted has failed.
+    const job = pod.metadata.labels?.["job-name"]
+    if (job !== undefined) return this.#finish(job, "Failed")
+    // An agent lives in its target's namespaces: without the container it ends.
+    const id = containerIdOf(pod)
+    for (const { containerId, name: agentName, process } of this.agents) {
+      if (id === undefined || containerId !== id) continue
+      process.kill()
+      this.#ended(agentName, "Failed")
+    }
+  }
+
+  /** An agent's process ended while its pod is still there. */
+  #ended(podName: string, phase: "Succeeded" | "Failed"): void {
+    const { emit, server } = this.#options
+    // One whose target is gone ends before it begins.
+    if (this.#agents.delete(podName)) emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
+    const pod = server.objects.peek(pods, podName, operatorNamespace)
+    const jobName = pod?.metadata.labels?.["job-name"]
+    if (pod === undefined || jobName === undefined) return
+    server.objects.write(pods, podName, { status: { phase } }, operatorNamespace)
+    this.#finish(jobName, phase)
+  }
+
+  #finish(jobName: string, phase: "Succeeded" | "Failed"): void {
+    const { kernel, server } = this.#options
+    const job = server.objects.peek(jobs, jobName, operatorNamespace)
+    if (job === undefined) return
+    server.objects.write(jobs, jobName, { status: phase === "Failed" ? { failed: 1 } : { succeeded: 1 } }, operatorNamespace)
+    kernel.after(finishedJobStays, () => {
+      const now = server.objects.peek(jobs, jobName, operatorNamespace)
+      if (now?.metadata.uid === job.metadata.uid) server.objects.erase(jobs, jobName, operatorNamespace)
+    })
+  }
+}
+
+interface PodStatus {
+  readonly phase?: string
+  readonly containerStatuses?: ReadonlyArray<{ readonly ready?: boolean; readonly containerID?: string }>
+}
+interface AgentJob {
+  readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: ReadonlyArray<{ readonly args?: ReadonlyArray<string> }> } } }
+}
+
+const statusOf = (pod: KubeObject): PodStatus => (pod["status"] ?? {}) as PodStatus
+const containerIdOf = (pod: KubeObject): string | undefined => statusOf(pod).containerStatuses?.[0]?.containerID?.replace("containerd://", "")

@@ -1,0 +1,267 @@
+import { Effect, Exit, Result } from "effect"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Answer, Commit } from "../../memory/memory-objects.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { acceptConnection } from "../../../src/app/api/accept-connection.ts"
+import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
+import type { RandomStream } from "../kernel/random-stream.ts"
+import type { Place } from "./network.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import type { ConnectOutcome, OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
+import { OperatorReplica } from "./operator-replica.ts"
+import { makePipe, type PipeEnd } from "./pipe.ts"
+
+/** ms from the start of a pod until its Deployment takes it for ready. */
+const readyAfter = 3_000
+
+/** Where the operator of one cluster runs: its replicas, and the Service that hands requests to the leader. */
+export class OperatorHost implements ReplicaHost {
+  readonly place: Place
+  readonly #options: OperatorHostOptions
+  readonly #random: RandomStream
+  #replicas: ReadonlyArray<OperatorReplica> = []
+  /** Of all replicas that there ever were. */
+  #made = 0
+  #calls = 0
+  #isGone = false
+  #isRollingOut = false
+
+  constructor(options: OperatorHostOptions) {
+    this.#options = options
+    this.place = options.server.place
+    this.#random = options.kernel.random.split(`service ${this.place}`)
+    for (let i = 0; i < (options.replicas ?? 1); i++) this.#makeReplica()
+  }
+
+  get replicas(): ReadonlyArray<OperatorReplica> {
+    return this.#replicas
+  }
+
+  /** Whether its replicas elect a leader. */
+  get isElected(): boolean {
+    return this.#options.replicas !== undefined
+  }
+
+  /** The replica that leads, for all that its cluster knows. */
+  get leader(): OperatorReplica | undefined {
+    return this.replicas.find(({ holdsLease, process }) => holdsLease && process !== undefined)
+  }
+
+  /** The processes that run now. */
+  get processes(): ReadonlyArray<SimProcess> {
+    return this.replicas.flatMap(({ process }) => process ?? [])
+  }
+
+  /** Whether it serves requests. */
+  get serves(): boolean {
+    return this.replicas.some(({ facade, isSelected, process }) => isSelected && facade !== undefined && process?.state === "running")
+  }
+
+  /** Whether it serves, with a right clock; one that is gone for ever is somebody's wish. */
+  get isWell(): boolean {
+    return this.isGone || (this.serves && this.replicas.every(({ skew }) => skew === 0))
+  }
+
+  /** Whether nobody starts it again. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** Whether its replicas are being replaced. */
+  get isRollingOut(): boolean {
+    return this.#isRollingOut
+  }
+
+  /** Calls that left this operator so far, over all its processes, but those about its Lease. */
+  get calls(): number {
+    return this.#calls
+  }
+
+  countCall(): void {
+    this.#calls++
+  }
+
+  start(): void {
+    for (const replica of this.replicas) replica.start()
+  }
+
+  /** Kills the leader, or who is there, as by SIGKILL; it is started again after a moment. */
+  crash(detail: string): void {
+    const victim = this.leader ?? this.replicas.find(({ process }) => process !== undefined)
+    victim?.crash(detail)
+  }
+
+  /** Kills it, and nobody starts it again. */
+  leaveForEver(): void {
+    this.#isGone = true
+    for (const replica of this.replicas) replica.leaveForEver()
+  }
+
+  /** Starts it, and again after each crash. */
+  comeBack(): void {
+    this.#isGone = false
+    for (const replica of this.replicas) replica.comeBack()
+  }
+
+  /**
+   * Replaces all replicas as their Deployment does, with a surge of one: a new pod stands by before an old one is told to end. One
+   * after the other.
+   */
+  rollOut(): void {
+    const replaceNext = ([old, ...others]: ReadonlyArray<OperatorReplica>): void => {
+      this.#isRollingOut = old !== undefined
+      if (old === undefined) return
+      const made = this.#makeReplica()
+      this.#options.kernel.after(0, () => { if (!this.isGone) made.start() })
+      this.#options.kernel.after(readyAfter, () =>
+        old.retire(() => {
+          this.#replicas = this.#replicas.filter((one) => one !== old)
+          replaceNext(others)
+        })
+      )
+    }
+    replaceNext(this.#replicas)
+  }
+
+  /** All replicas, as by SIGSTOP. */
+  pause(): void {
+    for (const replica of this.replicas) replica.pause()
+  }
+
+  resume(): void {
+    for (const replica of this.replicas) replica.resume()
+  }
+
+  /** Of all replicas, each of which may be wrong by a time of its own. */
+  setSkew(ms: number): void {
+    for (const [index, replica] of this.replicas.entries()) replica.setSkew(index % 2 === 0 ? ms : -ms)
+  }
+
+  /** How far the clock of a process is ahead, ms. */
+  skewOf(process: string): number {
+    return this.processes.find(({ name }) => name === process)?.skew ?? 0
+  }
+
+  /** Follows what happens to its pods. */
+  committed({ after, before, ref }: Commit): void {
+    if (ref.plural !== pods.plural || after !== undefined || before === undefined) return
+    for (const replica of this.replicas) replica.podDeleted(before.metadata.uid)
+  }
+
+  /** Lost nodes are replaced. */
+  heal(): void {
+    this.setSkew(0)
+    this.resume()
+    for (const replica of this.replicas) replica.replace()
+  }
+
+  #makeReplica(): OperatorReplica {
+    const made = new OperatorReplica(this, this.#options, this.#made++)
+    this.#replicas = [...this.#replicas, made]
+    return made
+  }
+
+  /** Where the Service leads: among several pods with the leader's label it picks any. */
+  #endpoint(): Pick<OperatorReplica, "facade" | "process"> {
+    const selected = this.replicas.filter(({ isSelected }) => isSelected)
+    return (selected.length > 1 ? this.#random.pick(selected) : selected[0]) ?? { facade: undefined, process: undefined }
+  }
+
+  /** The operator's description of itself, asked by its API server. */
+  describe(answer: (result: Answer<KubeObject>) => void): void {
+    const { facade, process } = this.#endpoint()
+    const unavailable = (detail: string) => answer(Result.fail(this.#options.server.objects.error("get operator", "Other", detail, 503)))
+    if (process === undefined || facade === undefined) return unavailable("no endpoints available for service mirrord-operator")
+    const cancel = process.whenDead(() => unavailable("error trying to reach service: connection reset"))
+    const describe = (): void => {
+      process.run(facade.describe, (exit) => {
+        cancel()
+        if (Exit.isSuccess(exit)) answer(Result.succeed({ ...exit.value, metadata: { name: "operator" } }))
+        else unavailable(String(exit.cause))
+      })
+    }
+    if (process.state === "running") describe()
+    else process.hold(describe)
+  }
+
+  /** Calls the operator's API in its process; nothing happens if it does not serve. */
+  ask<A>(use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>, answer: (result: Result.Result<A, string>) => void): void {
+    const { facade, process } = this.#endpoint()
+    if (process === undefined || facade === undefined || process.state !== "running") return answer(Result.fail("503: the operator does not serve"))
+    process.run(use(facade), (exit) => answer(Exit.isSuccess(exit) ? Result.succeed(exit.value) : Result.fail(String(exit.cause))))
+  }
+
+  /**
+   * A connect request that came through this cluster's API server, as the aggregation layer passes it on. Gives the way to abandon it.
+   */
+  connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, pulse?: number): () => void {
+    const { kernel, network, server } = this.#options
+    let isOver = false
+    let left = (): void => {}
+    const over = (): void => {
+      isOver = true
+      forgetCaller()
+    }
+    const refuse = (code: number | undefined, reason: string, message: string): void =>
+      network.send(this.place, from.place, () => {
+        if (isOver) return
+        over()
+        outcome.refused(code, reason, message)
+      }, from.process)
+    network.send(from.place, this.place, () => {
+      if (isOver) return
+      if (server.isDown) return refuse(undefined, "", "connection refused")
+      const { facade, process } = this.#endpoint()
+      if (process === undefined || facade === undefined) return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
+      let upgraded = false
+      const mourning = process.whenDead(() => { if (!upgraded) refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset") })
+      const gone = Effect.callback<never, ApiError>((resume) => {
+        const tell = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        left = () => { if (process.state === "running") tell(); else process.hold(tell) }
+        if (isOver) left()
+      })
+      const upgrade = Effect.sync(() => {
+        upgraded = true
+        mourning()
+        const [theirs, ours] = makePipe(kernel, network, {
+          what: `session ${request.sessionId ?? ""}`,
+          left: from,
+          right: { place: this.place, process },
+          ...(pulse === undefined ? {} : { pulse })
+        })
+        network.send(this.place, from.place, () => {
+          // Who gave up meanwhile never takes the channel.
+          if (isOver) return theirs.close()
+          over()
+          outcome.opened(theirs)
+        }, from.process)
+        return ours
+      })
+      const serve = (): void => {
+        process.run(acceptConnection(facade, request, gone, upgrade), (exit) => {
+          mourning()
+          if (upgraded || Exit.isSuccess(exit)) return
+          const failure = firstFailure(exit)
+          if (failure === undefined) refuse(500, "InternalError", String(exit.cause))
+          else refuse(failure.code, failure.reason, failure.message)
+        })
+      }
+      if (process.state === "running") serve()
+      else process.hold(serve)
+    })
+    const abandon = (): void => {
+      if (isOver) return
+      over()
+      network.send(from.place, this.place, () => left())
+    }
+    const forgetCaller = from.process.whenDead(abandon)
+    return abandon
+  }
+}
+
+const firstFailure = (exit: Exit.Exit<unknown, ApiError>): ApiError | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  for (const reason of exit.cause.reasons) if (reason._tag === "Fail") return reason.error
+  return undefined
+}

@@ -1,0 +1,304 @@
+import { Effect, Exit, Fiber } from "effect"
+import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
+import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
+import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { leases, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { AgentUnreachable } from "../../../src/ports/agents.ts"
+import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
+import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
+import { runReplica } from "../../../src/app/operator/run-replica.ts"
+import { patientApi } from "../../../src/app/kernel/retrying-api.ts"
+import { SimProcess } from "../kernel/sim-process.ts"
+import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
+import { linkedConnectRequest } from "./linked-connect-request.ts"
+import type { Place } from "./network.ts"
+import type { OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
+import type { PortCall } from "./world-event.ts"
+
+export const operatorNamespace = "mirrord"
+/** ms between a crash and the next start of an operator, as a kubelet restarts it. */
+const restartAfter = 3_000
+/** ms that a process gets to end after SIGTERM. */
+const terminationGrace = 10_000
+/** ms until a pod whose node was lost is made anew elsewhere. */
+const replacedAfter = 60_000
+/** ms between two WebSocket pings on a member link (docs/member-link.md). */
+const linkPulse = 30_000
+
+export const agentSettings = {
+  image: "agent:1",
+  imagePullPolicy: "IfNotPresent",
+  namespace: operatorNamespace,
+  port: undefined,
+  idleTtlSecs: 60,
+  startupTimeoutSecs: 60,
+  logLevel: "info"
+} as const
+
+/** The user that the operator of a primary is in its members. */
+export const envoy = "system:serviceaccount:mirrord:mirrord-operator-envoy"
+
+/** One replica of a cluster's operator: its pod, and the process in it, started again after a crash. */
+export class OperatorReplica {
+  /** Where its calls to its own API server come from; another place than the cluster where replicas are elected, so that it can be cut off. */
+  readonly node: Place
+  readonly #host: ReplicaHost
+  readonly #options: OperatorHostOptions
+  readonly #index: number
+  readonly #name: string
+  #pod: OperatorPod | undefined
+  #pods = 0
+  #process: SimProcess | undefined
+  #facade: OperatorFacade["Service"] | undefined
+  #holdings = new Holdings()
+  #starts = 0
+  #restarts = true
+  /** Its node is gone: nobody knows yet that its container does not run. */
+  #isLost = false
+  #isTerminating = false
+  #terminate = (): void => {}
+  /** Called when it has ended for good; missing where another pod takes its pod's place. */
+  #retired: (() => void) | undefined
+  readonly #which: { readonly replica?: number }
+  /** How far the host's clock is ahead, ms; kept over restarts. */
+  skew = 0
+
+  constructor(host: ReplicaHost, options: OperatorHostOptions, index: number) {
+    this.#host = host
+    this.#options = options
+    this.#index = index
+    const { kernel, network, replicas, server } = options
+    const isElected = replicas !== undefined
+    this.#which = isElected ? { replica: index } : {}
+    this.#name = isElected ? `operator-${server.place}-r${index}` : `operator-${server.place}`
+    this.node = isElected ? `${server.place}/${index}` : server.place
+    if (!isElected) return
+    for (const [from, to] of [[this.node, server.place], [server.place, this.node]] as const) network.setLatency(from, to, 1, 1)
+    kernel.after(0, () => this.#makePod())
+  }
+
+  get process(): SimProcess | undefined {
+    return this.#process
+  }
+
+  get facade(): OperatorFacade["Service"] | undefined {
+    return this.#facade
+  }
+
+  /** Missing where no leader is elected. */
+  get pod(): OperatorPod | undefined {
+    return this.#pod
+  }
+
+  get holdings(): ReadonlyMap<string, number> {
+    return this.#holdings.now()
+  }
+
+  /** Whether the Service leads here: its pod has the leader's label, and nobody knows that it does not run. */
+  get isSelected(): boolean {
+    if (this.#pod === undefined) return this.#options.replicas === undefined
+    const { objects } = this.#options.server
+    const isLabelled = objects.peek(pods, this.#pod.name, operatorNamespace)?.metadata.labels?.[leaderLabel] === "true"
+    return isLabelled && (this.#process !== undefined || this.#isLost)
+  }
+
+  /** Whether the cluster's Lease says that it leads. */
+  get holdsLease(): boolean {
+    if (this.#pod === undefined) return this.#options.replicas === undefined
+    const lease = this.#options.server.objects.peek(leases, "mirrord-operator", operatorNamespace)
+    const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { readonly holderIdentity?: string }
+    return holderIdentity.startsWith(`${this.#pod.name}_${this.#pod.uid}_`)
+  }
+
+  start(): void {
+    const { emit, fleet, kernel, replicas, server } = this.#options
+    const isThere = replicas === undefined || this.#pod !== undefined
+    if (!isThere || this.#process !== undefined || this.#isTerminating) return
+    const name = `${this.#name}-${++this.#starts}`
+    const holdings = new Holdings()
+    this.#holdings = holdings
+    const process = new SimProcess(kernel, name, (line) => emit({ _tag: "Log", process: name, line }))
+    process.skew = this.skew
+    this.#process = process
+    emit({ _tag: "Operator", cluster: server.place, process: name, ...this.#which, change: "started" })
+    process.whenDead(() => this.#died(process))
+    const elected = makeElectedFacade()
+    this.#facade = elected.facade
+    const operator = runReplica({
+      operator: { namespace: operatorNamespace, version: "simulated", fleet },
+      connector: {
+        local: this.#access(process, server),
+        member: ({ name: cluster }) =>
+          Effect.sync(() => {
+            const member = this.#options.member(cluster)
+            if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
+            return this.#access(process, member.server)
+          })
+      },
+      agents: (api) => podAgents(patientApi(api), agentSettings, (host, port) => this.#dial(process, host, port)),
+      candidacy: replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
+      elected
+    }).pipe(Effect.provideService(CurrentHoldings, holdings))
+    const fiber = process.run(operator, (exit) => {
+      if (this.#isTerminating) return this.crash("stopped")
+      // As in production: an operator that cannot start ends, and its pod is started again.
+      emit({ _tag: "Operator", cluster: server.place, process: name, ...this.#which, change: "ended", detail: Exit.isFailure(exit) ? String(exit.cause) : "" })
+      process.kill()
+    })
+    this.#terminate = () => void process.run(Fiber.interrupt(fiber))
+  }
+
+  /** Somebody deleted its pod: it is stopped, in order if it can, and another pod takes its place. */
+  podDeleted(uid: string | undefined): void {
+    if (this.#pod === undefined || this.#pod.uid !== uid) return
+    const { kernel } = this.#options
+    const process = this.#process
+    this.#pod = undefined
+    this.#isTerminating = true
+    this.#terminate()
+    kernel.after(terminationGrace, () => {
+      if (this.#process === process) this.crash("killed after its grace")
+      this.#isTerminating = false
+      if (this.#retired !== undefined) return this.#retired()
+      this.#makePod()
+      if (this.#restarts && !this.#isLost) this.start()
+    })
+  }
+
+  /** Its Deployment wants it no more: its pod is deleted, and no other one takes its place. `gone` is called when it has ended. */
+  retire(gone: () => void): void {
+    this.#retired = gone
+    if (this.#isLost) return gone()
+    // One that is on its way out already needs no more.
+    if (this.#pod !== undefined) this.#options.server.objects.erase(pods, this.#pod.name, operatorNamespace)
+  }
+
+  /** Kills it as by SIGKILL; it is started again after a moment unless it is gone for ever. */
+  crash(detail: string): void {
+    const process = this.#process
+    if (process === undefined) return
+    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "crashed", detail })
+    process.kill()
+  }
+
+  /** Kills it together with its node. Its pod stays as it was, label and all, also when another one has taken its place: nobody deletes it. */
+  loseNode(): void {
+    this.#isLost = true
+    this.crash("with its node")
+    this.#options.kernel.after(replacedAfter, () => this.replace())
+  }
+
+  /** After the loss of its node: another pod takes the place of the lost one. */
+  replace(): void {
+    if (!this.#isLost || this.#retired !== undefined) return
+    this.#isLost = false
+    this.#makePod()
+    if (this.#restarts) this.start()
+  }
+
+  /** Kills it, and nobody starts it again. */
+  leaveForEver(): void {
+    this.#restarts = false
+    this.crash("for ever")
+  }
+
+  /** Starts it, and again after each crash. */
+  comeBack(): void {
+    this.#restarts = true
+    if (!this.#isLost) this.start()
+  }
+
+  /** As by SIGSTOP. */
+  pause(): void {
+    const process = this.#process
+    if (process?.state !== "running") return
+    process.pause()
+    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "paused" })
+  }
+
+  resume(): void {
+    const process = this.#process
+    if (process?.state !== "paused") return
+    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "resumed" })
+    process.resume()
+  }
+
+  setSkew(ms: number): void {
+    this.skew = ms
+    if (this.#process !== undefined) this.#process.skew = ms
+  }
+
+  #makePod(): void {
+    const { kernel, server } = this.#options
+    const name = `mirrord-operator-${this.#index}-${++this.#pods}`
+    const { metadata } = server.objects.write(
+      pods,
+      name,
+      { metadata: { labels: { app: "mirrord-operator" } }, spec: { nodeName: this.node, containers: [{ name: "mirrord-operator" }] }, status: { phase: "Running" } },
+      operatorNamespace,
+      kernel.now
+    )
+    this.#pod = { name, uid: metadata.uid ?? "" }
+  }
+
+  #died(process: SimProcess): void {
+    if (this.#process !== process) return
+    this.#process = undefined
+    this.#facade = undefined
+    if (this.#restarts) this.#options.kernel.after(restartAfter, () => { if (this.#restarts && !this.#isLost && !this.#isTerminating) this.start() })
+  }
+
+  #access(process: SimProcess, server: ApiServer): ClusterAccess {
+    const own = this.#options.server.place
+    const caller: ApiCaller = { process, place: server.place === own ? this.node : own, call: (call) => this.#call(process, call), crash: (detail) => this.crash(detail) }
+    return {
+      api: server.access(caller),
+      link: (request) =>
+        Effect.callback<FrameChannel, LinkRefused>((resume) => {
+          const refused = (code: number | undefined, reason: string, detail: string): void =>
+            resume(Effect.fail(new LinkRefused({ cluster: request.cluster, reason, detail, ...(code === undefined ? {} : { code }) })))
+          const { fault } = this.#call(process, { to: server.place, verb: "link", group: "", resource: "", namespace: request.namespace, name: request.sessionId.toString(), subresource: undefined, body: undefined })
+          if (process.state === "dead") return
+          if (fault?._tag === "Fail") return refused(fault.code, fault.reason, `injected ${fault.reason}`)
+          const host = server.place === own ? this.#host : this.#options.member(server.place)?.host
+          if (host === undefined) return refused(undefined, "", "no such cluster")
+          const abandon = host.connect(
+            { place: own, process },
+            linkedConnectRequest({ user: envoy, groups: [], extra: {} }, request),
+            { opened: (channel) => resume(Effect.succeed(channel)), refused },
+            linkPulse
+          )
+          return Effect.sync(abandon)
+        })
+    }
+  }
+
+  #dial(process: SimProcess, host: string, port: number): Effect.Effect<FrameChannel, AgentUnreachable> {
+    return Effect.suspend(() => {
+      const { fault } = this.#call(process, { to: this.#options.server.place, verb: "dial", group: "", resource: "", namespace: undefined, name: `${host}:${port}`, subresource: undefined, body: undefined })
+      if (process.state === "dead") return Effect.never
+      const channel = fault?._tag === "Fail" ? undefined : this.#options.dialAgent({ place: this.#options.server.place, process }, host, port)
+      return channel === undefined
+        ? Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: "connection refused" }))
+        : Effect.as(Effect.sleep(1), channel)
+    })
+  }
+
+  #call(process: SimProcess, call: Omit<PortCall, "index" | "operator">) {
+    // Leases are renewed all the time: what a story says of an operator's n-th call does not mean that.
+    const isCounted = call.resource !== leases.plural
+    const numbered: PortCall = { ...call, operator: this.#options.server.place, index: isCounted ? this.#host.calls : -1 }
+    // What was being done at the moment of death still reaches this line, but nothing leaves a dead process.
+    if (process.state === "dead") return { call: numbered, fault: undefined }
+    if (isCounted) this.#host.countCall()
+    this.#options.emit({ _tag: "Called", call: numbered, process: process.name })
+    const fault = this.#options.faults()(numbered)
+    if (fault?._tag === "Crash" && (fault.when === "before" || call.verb === "link" || call.verb === "dial")) this.crash(`at call ${numbered.index}`)
+    return { call: numbered, fault }
+  }
+}

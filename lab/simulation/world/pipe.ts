@@ -1,0 +1,211 @@
+import type { FrameChannel, FrameHandlers } from "../../../src/ports/frame-channel.ts"
+import type { Kernel } from "../kernel/kernel.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
+
+/** How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's server: 15 s, 9 times). */
+const probeEvery = 15_000
+const keepAlive = 150_000
+/** After how long without a ping a member gives up a link that was pinged, ms (docs/member-link.md). */
+const pingsAwaited = 105_000
+
+/** Bytes that the network takes off a sender's hands before it counts as queued. */
+const socketBuffer = 256 * 1024
+
+export interface PipeEnd {
+  readonly place: Place
+  readonly process: SimProcess
+}
+
+export interface PipeOptions {
+  readonly what: string
+  readonly left: PipeEnd
+  readonly right: PipeEnd
+  /** ms between two WebSocket pings from the left end, of which two unanswered ones end the pipe for it (docs/member-link.md). */
+  readonly pulse?: number
+}
+
+class End implements FrameChannel {
+  readonly process: SimProcess
+  readonly flow: Flow
+  other: End | undefined
+  #handlers: FrameHandlers | undefined
+  readonly #inbox: Array<Uint8Array> = []
+  #paused = false
+  #over = false
+  #endedEarly: string | undefined
+  /** Bytes sent from here and not yet taken by the other end. */
+  #unread = 0
+  #wasFull = false
+  readonly #closed: () => void
+
+  constructor(process: SimProcess, flow: Flow, closed: () => void) {
+    this.process = process
+    this.flow = flow
+    this.#closed = closed
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  readonly send = (bytes: Uint8Array): void => {
+    const { other } = this
+    if (this.#over || other === undefined || this.process.state === "dead") return
+    this.#unread += bytes.length
+    if (this.#unread > socketBuffer) this.#wasFull = true
+    this.flow.send(bytes.length, () => other.arrived(bytes))
+  }
+
+  readonly queuedBytes = (): number => Math.max(0, this.#unread - socketBuffer)
+
+  readonly pause = (): void => {
+    this.#paused = true
+  }
+
+  readonly resume = (): void => {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#deliver()
+  }
+
+  readonly close = (): void => {
+    if (this.#over || this.process.state === "dead") return
+    this.#over = true
+    this.flow.send(0, () => this.other?.end("closed by the other side"))
+    this.#closed()
+  }
+
+  readonly open = (handlers: FrameHandlers): void => {
+    this.#handlers = handlers
+    this.#deliver()
+    if (this.#endedEarly !== undefined && this.#inbox.length === 0) handlers.ended(this.#endedEarly)
+  }
+
+  /** This end takes the connection for dead; the other end learns it if anything gets through to it. */
+  giveUp(reason: string): void {
+    if (this.#over) return
+    this.flow.send(0, () => this.other?.end("connection reset"))
+    this.end(reason)
+  }
+
+  /** The other side is gone, as this end learns it. */
+  end(reason: string): void {
+    if (this.#over) return
+    this.#over = true
+    this.#closed()
+    if (this.#handlers === undefined || this.#inbox.length > 0) this.#endedEarly = reason
+    else this.#handlers.ended(reason)
+  }
+
+  /** Its process is dead: nothing of it is left on this side. */
+  abandon(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#closed()
+  }
+
+  arrived(bytes: Uint8Array): void {
+    if (this.#over) return
+    if (this.#handlers === undefined || this.#paused || this.#inbox.length > 0) this.#inbox.push(bytes)
+    else {
+      this.other?.taken(bytes.length)
+      this.#handlers.message(bytes)
+    }
+  }
+
+  #deliver(): void {
+    while (this.#handlers !== undefined && !this.#paused) {
+      const bytes = this.#inbox.shift()
+      if (bytes === undefined) break
+      this.other?.taken(bytes.length)
+      this.#handlers.message(bytes)
+    }
+    if (this.#endedEarly === undefined || this.#inbox.length > 0 || this.#handlers === undefined) return
+    const reason = this.#endedEarly
+    this.#endedEarly = undefined
+    this.#handlers.ended(reason)
+  }
+
+  taken(bytes: number): void {
+    this.#unread -= bytes
+    if (!this.#wasFull || this.#unread > socketBuffer) return
+    this.#wasFull = false
+    // The sender's process learns it from its own kernel.
+    this.process.after(0, () => { if (!this.#over) this.#handlers?.drained() })
+  }
+}
+
+/** A connection between two processes: two {@link FrameChannel}s over the network. */
+export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions): readonly [FrameChannel, FrameChannel] => {
+  const { left, right } = options
+  const there = new Flow(kernel, network, left.place, right.place, right.process)
+  const back = new Flow(kernel, network, right.place, left.place, left.process)
+  let isSilent = false
+  let open = 2
+  const closed = (): void => {
+    open--
+    if (open === 0) forget()
+  }
+  const a = new End(left.process, there, closed)
+  const b = new End(right.process, back, closed)
+  a.other = b
+  b.other = a
+
+  const connection: NetworkConnection = {
+    what: options.what,
+    places: [left.place, right.place],
+    reset: () => {
+      there.stop()
+      back.stop()
+      left.process.after(0, () => a.end("connection reset"))
+      right.process.after(0, () => b.end("connection reset"))
+    },
+    goSilent: () => {
+      isSilent = true
+      there.stop()
+      back.stop()
+    },
+    isSilent: () => isSilent
+  }
+  const unregister = network.register(connection)
+  // The kernel of a machine whose process died resets its connections.
+  const mourning = [
+    left.process.whenDead(() => {
+      there.send(0, () => b.end("connection reset"))
+      a.abandon()
+    }),
+    right.process.whenDead(() => {
+      back.send(0, () => a.end("connection reset"))
+      b.abandon()
+    })
+  ]
+  const forget = (): void => {
+    unregister()
+    for (const cancel of mourning) cancel()
+  }
+
+  const isAlive = (): boolean => !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
+  const { pulse } = options
+  if (pulse !== undefined) {
+    let unanswered = 0
+    const beat = (): void => {
+      if (a.over) return
+      if (isAlive() && right.process.state === "running") unanswered = 0
+      else if (unanswered >= 2) return a.giveUp("two pings were not answered")
+      else unanswered++
+      left.process.after(pulse, beat)
+    }
+    left.process.after(pulse, beat)
+  }
+  // What is on the right came through an API server, whose keep-alive finds out in the end that nobody is there any more.
+  let deadFor = 0
+  const probe = (): void => {
+    if (b.over) return
+    deadFor = isAlive() ? 0 : deadFor + probeEvery
+    if (deadFor >= (pulse === undefined ? keepAlive : pingsAwaited)) return b.giveUp("connection timed out")
+    right.process.after(probeEvery, probe)
+  }
+  if (left.place !== right.place) right.process.after(probeEvery, probe)
+  return [a, b]
+}

@@ -1,0 +1,337 @@
+import type { ClientOutput } from "../../agent/client-output.ts"
+import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
+import { AgentOutgoing } from "../../agent/outgoing/outgoing.ts"
+import { visibleEnvironment } from "../../agent/environment.ts"
+import {
+  canMirrorRequests,
+  type RequestForm,
+  stolenRequestForm
+} from "../../agent/incoming/incoming-messages.ts"
+import { agentError } from "../../agent/io-errors.ts"
+import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
+import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
+import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
+import { clientPath, clientTable, filterSince } from "../../../src/domain/routing/table.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
+
+/** What a client's connection needs of its agent. */
+export interface ClientSurroundings {
+  readonly cluster: string
+  readonly version: string
+  readonly process: SimProcess
+  readonly delay: () => number
+  readonly env: ReadonlyMap<string, string>
+  readonly targetless: boolean
+  readonly mirror: (client: SimAgentClient, message: LayerTcp) => void
+  readonly steal: (client: SimAgentClient, message: LayerTcpSteal) => void
+  /** The client and all it had are gone; `incoming` is still to be told. */
+  readonly left: (client: SimAgentClient) => void
+}
+
+/** As `AgentClientConnection` words them. */
+const noMirroring =
+  "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel " +
+  "version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
+const noStealing = "incoming traffic stealing is not available in the targetless mode"
+
+/** What the socket takes before the agent waits for it, bytes. */
+const highWater = 64 * 1024
+
+/** The message that comes most often is known by its bytes. */
+const [ping] = clientMessage.encode({ _tag: "Ping" })
+const pong = daemonMessage.encode({ _tag: "Pong" })
+
+interface Thought {
+  ready: boolean
+  readonly run: () => void
+}
+
+/** One source of messages: each takes its own time, none overtakes another (wire-protocol §7.5). */
+class Lane {
+  readonly #client: SimAgentClient
+  readonly #process: SimProcess
+  readonly #delay: () => number
+  readonly #thoughts: Array<Thought> = []
+
+  constructor(client: SimAgentClient, process: SimProcess, delay: () => number) {
+    this.#client = client
+    this.#process = process
+    this.#delay = delay
+  }
+
+  readonly think = (run: () => void): void => {
+    const thought: Thought = { ready: false, run }
+    this.#thoughts.push(thought)
+    this.#process.after(this.#delay(), () => {
+      thought.ready = true
+      this.#say()
+    })
+  }
+
+  #say(): void {
+    while (this.#thoughts[0]?.ready === true) {
+      const thought = this.#thoughts.shift()
+      if (!this.#client.over) thought?.run()
+    }
+  }
+}
+
+/**
+ * Whether an agent of this version fails to decode the message (wire-protocol §5.2, §5.5). Each knows the version
+ * switch: without it nothing could be agreed on.
+ */
+const tooNew = (message: ClientMessage, version: string): boolean => {
+  if (message._tag === "SwitchProtocolVersion") return false
+  const { since } = clientTable[clientPath(message)]
+  if (since !== undefined && !atLeast(version, since)) return true
+  const filter = filterOf(message)
+  return filter !== undefined && filterTooNew(filter, version)
+}
+
+const filterOf = (message: ClientMessage): HttpFilter | undefined => {
+  if (message._tag === "Tcp" && message.value._tag === "PortSubscribeFilteredHttp") return message.value.filter
+  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return undefined
+  const type = message.value.value
+  return type._tag === "FilteredHttpEx" ? type.filter : undefined
+}
+
+const filterTooNew = (filter: HttpFilter, version: string): boolean => {
+  const since = filterSince[filter._tag]
+  if (since !== undefined && !atLeast(version, since)) return true
+  return filter._tag === "Composite" && filter.filters.some((inner) => filterTooNew(inner, version))
+}
+
+/**
+ * One client connection of a simulated agent: state and counters of its own, which end with it. Nothing is said before
+ * the client speaks. The channel's callbacks must come as the agent's process; answers are timers of it.
+ */
+export class SimAgentClient implements ClientOutput {
+  readonly id: number
+  readonly incoming: IncomingClient
+  readonly #channel: FrameChannel
+  readonly #agent: ClientSurroundings
+  readonly #files: SimAgentFiles
+  readonly #tcp: AgentOutgoing
+  readonly #udp: AgentOutgoing
+  readonly #inline: Lane
+  readonly #mirror: Lane
+  readonly #steal: Lane
+  readonly #seqpacket: Lane
+  readonly #dns: Lane
+  readonly #reverse: Lane
+  /** It can decode whatever the codec can. */
+  readonly #current: boolean
+  readonly #waiting: Array<() => void> = []
+  #holds = 0
+  #full = false
+  #wantsLogs = false
+  #version = unannouncedVersion
+  #forms: Array<RequestForm | "None"> = []
+  #mirrors = false
+  /** It will not read any further. */
+  #deaf = false
+  #over = false
+
+  constructor(id: number, channel: FrameChannel, agent: ClientSurroundings) {
+    this.id = id
+    this.#channel = channel
+    this.#agent = agent
+    this.#current = atLeast(agent.version, protocolVersion)
+    this.incoming = new IncomingClient(id, this)
+    this.#files = new SimAgentFiles(agent.cluster)
+    const lane = (): Lane => new Lane(this, agent.process, agent.delay)
+    const [tcp, udp] = [lane(), lane()]
+    this.#inline = lane()
+    this.#mirror = lane()
+    this.#steal = lane()
+    this.#seqpacket = lane()
+    this.#dns = lane()
+    this.#reverse = lane()
+    const after = (ms: number, run: () => void) => agent.process.after(ms, run)
+    // Connects with a uid are answered in the order in which they complete: each takes a time of its own.
+    const connecting = (run: () => void): void => void agent.process.after(agent.delay(), run)
+    this.#tcp = new AgentOutgoing("TcpOutgoing", this, dialEcho(agent.cluster, connecting, tcp.think), after)
+    this.#udp = new AgentOutgoing("UdpOutgoing", this, dialEcho(agent.cluster, connecting, udp.think), after)
+  }
+
+  /** Starts to read. */
+  open(): void {
+    this.#channel.open({
+      message: (bytes) => this.#hear(bytes),
+      ended: () => this.#leave(),
+      drained: () => this.#drained(),
+      // A raw socket has nothing that is not a part of a message.
+      ignored: () => this.close()
+    })
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** Ends the connection, after what was already said has been sent. */
+  close(): void {
+    if (this.#over) return
+    this.#channel.close()
+    this.#leave()
+  }
+
+  #leave(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#waiting.length = 0
+    this.#tcp.close()
+    this.#udp.close()
+    this.#agent.left(this)
+  }
+
+  send(message: DaemonMessage): boolean {
+    return this.#write(daemonMessage.encode(message))
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    if (this.#over) return true
+    this.#channel.send(bytes)
+    if (!this.#full && this.#channel.queuedBytes() > highWater) {
+      this.#full = true
+      this.#channel.pause()
+    }
+    return !this.#full
+  }
+
+  #drained(): void {
+    if (!this.#full || this.#over) return
+    this.#full = false
+    this.#resume()
+    for (const resume of this.#waiting.splice(0)) resume()
+  }
+
+  log(level: "Warn" | "Error", message: string): void {
+    if (this.#wantsLogs) this.send({ _tag: "LogMessage", value: { message, level: { _tag: level } } })
+  }
+
+  drained(resume: () => void): void {
+    if (!this.#over) this.#waiting.push(resume)
+  }
+
+  version(): string {
+    return this.#version
+  }
+
+  hold(): () => void {
+    this.#holds++
+    this.#channel.pause()
+    return () => {
+      this.#holds--
+      this.#resume()
+    }
+  }
+
+  #resume(): void {
+    if (!this.#full && this.#holds === 0 && !this.#over) this.#channel.resume()
+  }
+
+  /** How a stolen request is sent to it; `undefined`: it has to be passed through. */
+  requestForm(filtered: boolean, upgrade: boolean): RequestForm | undefined {
+    const key = (filtered ? 2 : 0) + (upgrade ? 1 : 0)
+    const form = (this.#forms[key] ??= stolenRequestForm(this.#version, filtered, upgrade) ?? "None")
+    return form === "None" ? undefined : form
+  }
+
+  get takesMirroredRequests(): boolean {
+    return this.#mirrors
+  }
+
+  readonly #pong = (): void => void this.#write(pong)
+
+  #hear(bytes: Uint8Array): void {
+    if (this.#deaf || this.#over) return
+    if (bytes.length === 1 && bytes[0] === ping) return this.#inline.think(this.#pong)
+    const decoded = clientMessage.decode(bytes)
+    if (decoded._tag !== "Decoded" || decoded.used !== bytes.length) return this.#goDeaf()
+    if (!this.#current && tooNew(decoded.value, this.#agent.version)) return this.#goDeaf()
+    this.#handle(decoded.value)
+  }
+
+  /** What was read before is still answered. */
+  #goDeaf(): void {
+    this.#deaf = true
+    this.#inline.think(() => this.close())
+  }
+
+  #answer(message: DaemonMessage): void {
+    this.#inline.think(() => void this.send(message))
+  }
+
+  #endWith(reason: string): void {
+    this.send({ _tag: "Close", value: reason })
+    this.close()
+  }
+
+  #handle(message: ClientMessage): void {
+    const { cluster, targetless } = this.#agent
+    switch (message._tag) {
+      case "Close":
+        return this.#goDeaf()
+      case "Tcp":
+        if (targetless) return this.#answer({ _tag: "Close", value: noMirroring })
+        return this.#mirror.think(() => this.#agent.mirror(this, message.value))
+      case "TcpSteal":
+        if (targetless) return this.#answer({ _tag: "Close", value: noStealing })
+        return this.#steal.think(() => this.#agent.steal(this, message.value))
+      case "TcpOutgoing":
+        return this.#tcp.handle(message.value)
+      case "UdpOutgoing":
+        return this.#udp.handle(message.value)
+      case "SeqpacketOutgoing": {
+        if (message.value._tag !== "ConnectV2") return
+        const { uid } = message.value.value
+        const connect = { _tag: "Err", error: agentError("Unsupported") } as const
+        return this.#seqpacket.think(() => {
+          this.send({ _tag: "SeqpacketOutgoing", value: { _tag: "ConnectV2", value: { uid, connect } } })
+        })
+      }
+      case "FileRequest":
+        return this.#inline.think(() => {
+          const answer = this.#files.handle(message.value)
+          if (answer._tag === "Answer") this.send({ _tag: "File", value: answer.response })
+          else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
+        })
+      case "GetEnvVarsRequest": {
+        const { envVarsFilter, envVarsSelect } = message.value
+        const value = visibleEnvironment(this.#agent.env, envVarsFilter, envVarsSelect)
+        return this.#answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+      }
+      case "Ping":
+        return this.#inline.think(this.#pong)
+      case "GetAddrInfoRequest":
+        return this.#dns.think(() => void this.send(lookUp(cluster, message.value.node, "Any")))
+      case "GetAddrInfoRequestV2":
+        return this.#dns.think(() => void this.send(lookUp(cluster, message.value.node, message.value.family._tag)))
+      case "ReverseDnsLookup":
+        return this.#reverse.think(() => void this.send(lookUpAddress(cluster, message.value.ipAddress)))
+      case "PauseTargetRequest":
+        return this.#answer({ _tag: "Close", value: "Pause isn't supported anymore." })
+      case "Vpn":
+        return this.#answer({ _tag: "Close", value: "VPN is not supported" })
+      case "SwitchProtocolVersion": {
+        // What the client said decides, as far as this agent knows the forms (wire-protocol §5.3).
+        const agreed = minVersion(this.#agent.version, message.value)
+        this.#version = agreed
+        this.#forms = []
+        this.#mirrors = canMirrorRequests(agreed)
+        return this.#answer({ _tag: "SwitchProtocolVersionResponse", value: agreed })
+      }
+      case "ReadyForLogs":
+        this.#wantsLogs = true
+        return
+      case "OperatorPong":
+      case "ShareLink":
+        return
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import { type Cause, Effect, Queue, Result, Stream } from "effect"
+import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
+import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
+import { type KubeApi, KubeError, type KubeObject, type ResourceRef, type WatchEvent } from "../../../src/ports/kube-api.ts"
+import type { Kernel } from "../kernel/kernel.ts"
+import type { RandomStream } from "../kernel/random-stream.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import { Flow, type Network, type Place } from "./network.ts"
+import type { CallFault } from "./port-calls.ts"
+import type { PortCall, WorldEvent } from "./world-event.ts"
+
+/** As the HTTP adapter waits: for a connection, for an answer, for a word on a watch. Ms. */
+const connectTimeout = 10_000
+const answerTimeout = 30_000
+const watchSilence = 300_000
+/** When the server ends a watch by itself, and how often it sends a bookmark, ms. */
+const watchEnds = 290_000
+const bookmarkEvery = 60_000
+
+/** Who calls: a process of an operator, where it runs. */
+export interface ApiCaller {
+  readonly process: SimProcess
+  readonly place: Place
+  /** Numbers a call and says what goes wrong with it; nothing is answered if the caller dies of it. */
+  readonly call: (call: Omit<PortCall, "index" | "operator">) => { readonly call: PortCall; readonly fault: CallFault | undefined }
+  /** The caller dies of a fault. */
+  readonly crash: (detail: string) => void
+}
+
+export interface ApiServerOptions {
+  readonly kernel: Kernel
+  readonly network: Network
+  readonly cluster: string
+  readonly emit: (event: WorldEvent) => void
+  /** The operator behind the aggregation layer: its `MirrordOperator`, asked in its own process. */
+  readonly describeOperator: (answer: (result: Answer<KubeObject>) => void) => void
+  /** Users that may create `MirrordClusterSession`s, as a SubjectAccessReview says. */
+  readonly primaries: ReadonlySet<string>
+}
+
+type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
+
+/** An API server on the network: objects, watches, and whatever goes wrong with requests on their way. */
+export class ApiServer {
+  readonly objects: MemoryObjects
+  readonly place: Place
+  readonly #options: ApiServerOptions
+  #down = false
+  #watchDelay: { readonly ms: number; readonly reordered: boolean } = { ms: 0, reordered: false }
+  /** By uid, where each object's events are late by a time of their own, ms. */
+  readonly #delays = new Map<string, number>()
+  /** By uid, when its last event arrives that was late, and when the last of all does, epoch ms. */
+  readonly #due = new Map<string, number>()
+  #lastDue = -Infinity
+  /** When the last call is answered that was to be slow, epoch ms. */
+  #slowUntil = -Infinity
+  readonly #random: RandomStream
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options
+    this.place = options.cluster
+    this.objects = new MemoryObjects(options.cluster)
+    this.#random = options.kernel.random.split(`api server ${options.cluster}`)
+    this.objects.committed = (commit) => options.emit({ _tag: "Committed", cluster: options.cluster, commit })
+    this.#bookmarks()
+  }
+
+  get isDown(): boolean {
+    return this.#down
+  }
+
+  /** Whether it answers, its watches tell everything at once, and everything has been told and answered that was late. */
+  get isWell(): boolean {
+    return !this.#down && !this.objects.isMuted && this.#watchDelay.ms === 0 && this.#options.kernel.now > Math.max(this.#lastDue, this.#slowUntil)
+  }
+
+  /** Stops it: connections are refused; watches, and sessions' connections to the operator behind it, break. */
+  stop(): void {
+    this.#down = true
+    this.objects.endWatches(this.#unreachable("watch", "connection reset"))
+    for (const { places: [, served], reset, what } of this.#options.network.connections) {
+      if (served === this.place && what.startsWith("session ")) reset()
+    }
+  }
+
+  /** Starts it again. A new process knows no older versions to watch from. */
+  start(): void {
+    this.#down = false
+    this.objects.forgetHistory()
+  }
+
+  /** The API as one caller sees it from where it runs. */
+  access(caller: ApiCaller): KubeApi {
+    const { cluster, emit, kernel, network } = this.#options
+    const request = <A>(call: Omit<PortCall, "index" | "operator" | "to">, serve: Serve<A>): Effect.Effect<A, KubeError> =>
+      Effect.callback<A, KubeError>((resume) => {
+        const { call: numbered, fault } = caller.call({ ...call, to: cluster })
+        if (caller.process.state === "dead") return
+        if (fault?._tag === "Slow") this.#thinks(fault.ms)
+        let isOver = false
+        const finish = (result: Answer<A>): void => {
+          if (isOver) return
+          isOver = true
+          cancelTimer()
+          emit({ _tag: "Answered", call: numbered, ...outcomeOf(result) })
+          resume(Effect.fromResult(result))
+        }
+        const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
+        const cancelTimer = caller.process.after(timeout, () => finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`))))
+        const back = (result: Answer<A>): void => {
+          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
+          flow.send(0, () => finish(result))
+        }
+        network.send(caller.place, this.place, () => {
+          // Whoever gave up before the packet got through has closed the connection.
+          if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
+          this.#serve(call.verb, fault, serve, back, () => caller.crash(`after call ${numbered.index}`))
+        })
+        return Effect.sync(() => {
+          isOver = true
+          cancelTimer()
+        })
+      })
+
+    const { objects } = this
+    const plain = (verb: PortCall["verb"], ref: ResourceRef, place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {}, body?: object, subresource?: "status") =>
+      ({ verb, group: ref.group, resource: ref.plural, namespace: place.namespace, name: place.name ?? "", body, subresource }) as const
+    return {
+      cluster,
+      get: (ref, name, namespace) =>
+        request(plain("get", ref, { name, namespace }), (answer) => {
+          if (ref.plural === mirrordOperators.plural) this.#options.describeOperator(answer)
+          else answer(objects.get(ref, name, namespace))
+        }),
+      list: (ref, selection) =>
+        request(plain("list", ref, selection), (answer, staleBy) => answer(Result.succeed(objects.list(ref, selection, staleBy)))),
+      create: (ref, object, namespace) =>
+        request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
+          if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
+          else answer(objects.create(ref, object, namespace, kernel.now))
+        }),
+      mergePatch: (ref, name, patch, options) =>
+        request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
+      delete: (ref, name, options) =>
+        request(plain("delete", ref, { ...options, name }, options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
+      watch: (ref, resourceVersion, selection) => {
+        const opened = Effect.gen({ self: this }, function* () {
+          const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
+          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
+          const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => failQueue(queue, error))
+          const stop = yield* request<() => void>(plain("watch", ref, selection), (answer) => {
+            const started = objects.watch(ref, resourceVersion, selection, {
+              event: (event) =>
+                this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
+                  flow.send(0, () => {
+                    heard()
+                    Queue.offerUnsafe(queue, event)
+                  })
+                ),
+              ended: (error) =>
+                this.#late(undefined, () => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error))))
+            })
+            if (Result.isSuccess(started)) {
+              // Whoever gave up, or died, before the answer came, stops nothing.
+              if (caller.process.state === "dead") started.success()
+              else kernel.after(watchEnds, started.success)
+            }
+            answer(started)
+          })
+          heard()
+          const ends = kernel.after(watchEnds, () => {
+            stop()
+            flow.send(0, () => void Queue.endUnsafe(queue))
+          })
+          const over = (): void => {
+            stopWaiting()
+            ends()
+            stop()
+            flow.stop()
+          }
+          const mourning = caller.process.whenDead(over)
+          yield* Effect.addFinalizer(() =>
+            Effect.sync(() => {
+              mourning()
+              over()
+            })
+          )
+          return Stream.fromQueue(queue)
+        })
+        return Stream.unwrap(opened)
+      }
+    }
+  }
+
+  /** Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened before. */
+  #late(uid: string | undefined, send: () => void): void {
+    const { kernel } = this.#options
+    const { ms, reordered } = this.#watchDelay
+    const delay = reordered && uid !== undefined ? (this.#delays.get(uid) ?? this.#random.int(0, ms)) : ms
+    if (uid !== undefined) this.#delays.set(uid, delay)
+    // What was late before the lag became less is not overtaken.
+    const before = (uid === undefined ? this.#lastDue : this.#due.get(uid)) ?? -Infinity
+    const due = Math.max(kernel.now + delay, before)
+    if (due <= kernel.now && before < kernel.now) return send()
+    if (uid !== undefined) this.#due.set(uid, due)
+    this.#lastDue = Math.max(this.#lastDue, due)
+    kernel.after(due - kernel.now, send)
+  }
+
+  /** From now on watches lag by `ms`, and with `reordered` each object's events by a time of their own up to that. */
+  delayWatches(ms: number, reordered: boolean): void {
+    this.#watchDelay = { ms, reordered }
+    this.#delays.clear()
+  }
+
+  #serve<A>(verb: string, fault: CallFault | undefined, serve: Serve<A>, back: (result: Answer<A>) => void, crash: () => void): void {
+    if (this.#down) return back(Result.fail(this.#unreachable(verb, "connection refused")))
+    switch (fault?._tag) {
+      case undefined:
+        return serve(back, 0)
+      case "Slow":
+        this.#thinks(fault.ms)
+        return void this.#options.kernel.after(fault.ms, () => serve(back, 0))
+      case "Stale":
+        return serve(back, verb === "list" ? fault.by : 0)
+      case "Crash":
+        // The answer finds nobody.
+        return serve(crash, 0)
+      case "Fail": {
+        const { _tag, when, ...given } = fault
+        const error = new KubeError({ cluster: this.place, operation: verb, detail: `injected ${fault.reason}`, ...given })
+        if (when === "before") return back(Result.fail(error))
+        return serve(() => back(Result.fail(error)), 0)
+      }
+    }
+  }
+
+  /** A call takes so many ms from now on. */
+  #thinks(ms: number): void {
+    this.#slowUntil = Math.max(this.#slowUntil, this.#options.kernel.now + ms)
+  }
+
+  /** What a watch's client does about a server that says nothing for too long. */
+  #silence(process: SimProcess, fail: (error: KubeError) => void) {
+    let last = process.now()
+    let cancel = (): void => {}
+    const check = (): void => {
+      const left = last + watchSilence - process.now()
+      if (left <= 0) return fail(this.#unreachable("watch", "no word for too long"))
+      cancel = process.after(left, check)
+    }
+    cancel = process.after(watchSilence, check)
+    return {
+      heard: () => {
+        last = process.now()
+      },
+      stop: () => cancel()
+    }
+  }
+
+  #bookmarks(): void {
+    this.#options.kernel.after(bookmarkEvery, () => {
+      this.objects.bookmark()
+      this.#bookmarks()
+    })
+  }
+
+  #review(object: object): KubeObject {
+    const { spec } = object as { readonly spec: { readonly user: string } }
+    return { metadata: { name: "" }, status: { allowed: this.#options.primaries.has(spec.user) } }
+  }
+
+  #unreachable(operation: string, detail: string): KubeError {
+    return this.objects.error(operation, "Unreachable", detail)
+  }
+}
+
+const outcomeOf = (result: Answer<unknown>): Pick<Extract<WorldEvent, { readonly _tag: "Answered" }>, "outcome" | "retryAfterMs"> => {
+  if (Result.isSuccess(result)) return { outcome: "ok" }
+  const { reason, retryAfterMs } = result.failure
+  return { outcome: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+}
+
+const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void => void Effect.runSync(Queue.fail(queue, error))

@@ -1,0 +1,343 @@
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
+import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { type Cancel, Kernel } from "../kernel/kernel.ts"
+import { ApiServer } from "./sim-api-server.ts"
+import { userAuthority, worldStart } from "./credentials.ts"
+import { Kubelet } from "./kubelet.ts"
+import { Network } from "./network.ts"
+import { OperatorHost } from "./operator-host.ts"
+import { envoy, operatorNamespace } from "./operator-replica.ts"
+import { makePipe, type PipeEnd } from "./pipe.ts"
+import type { FaultPlan } from "./port-calls.ts"
+import { type ClientShape, SimClient } from "./sim-client.ts"
+import type { TimedEvent, WorldEvent } from "./world-event.ts"
+
+const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
+
+/** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md S8). */
+export const canary = "canary-7f3a"
+
+export interface ClusterPlan {
+  readonly name: string
+  /** Pods of `deployment/myapp`; 0: the cluster has no such target. */
+  readonly pods: number
+}
+
+/** What a world is made of before anything happens. */
+export interface WorldPlan {
+  readonly seed: string
+  /** Workload clusters. */
+  readonly clusters: ReadonlyArray<ClusterPlan>
+  readonly defaultCluster: string
+  /** Name of the primary; a cluster of its own that runs no workloads, unless it is among the clusters. */
+  readonly primary: string
+  readonly sessionStart: FleetConfiguration["sessionStart"]
+  readonly sessionTtlSecs: number
+  readonly remoteSessionTimeoutSecs: number
+  /** ms between two pings of a client. */
+  readonly pingInterval: number
+  /** Clusters whose operators elect a leader, and how many replicas they have. In all others one process runs, without election. */
+  readonly replicas: Readonly<Record<string, number>>
+}
+
+export const usualPlan = {
+  sessionStart: "default",
+  sessionTtlSecs: defaultSessionTimes.sessionTtlSecs,
+  remoteSessionTimeoutSecs: defaultSessionTimes.remoteSessionTimeoutSecs,
+  pingInterval: 30_000,
+  primary: "primary",
+  replicas: {}
+} as const
+
+/** A cluster of the world: its API server, its nodes, its operator. */
+export interface SimCluster {
+  readonly name: string
+  readonly server: ApiServer
+  readonly kubelet: Kubelet
+  readonly host: OperatorHost
+}
+
+/** What a user starts. */
+export interface ClientPlan {
+  readonly name: string
+  readonly user: string
+  readonly shape: ClientShape
+  readonly target: string
+  readonly version?: string
+  /** One that follows from the name unless it is given. */
+  readonly sessionId?: bigint
+}
+
+/** A request that entered a workload and is not answered yet, or how it was. */
+export interface EnteredRequest {
+  readonly id: number
+  readonly cluster: string
+  readonly path: string
+  readonly enteredAt: number
+  answer: { readonly by: "workload" | "client" | "nobody"; readonly body: string; readonly at: number } | undefined
+}
+
+/**
+ * A whole installation in one process: clusters with API servers, nodes and operators, the network between them, clients. Everything
+ * that happens is told to the observers, in order.
+ */
+export class World {
+  readonly plan: WorldPlan
+  readonly kernel: Kernel
+  readonly network: Network
+  readonly clusters = new Map<string, SimCluster>()
+  readonly clients = new Map<string, SimClient>()
+  readonly requests: Array<EnteredRequest> = []
+  /** What goes wrong with operators' calls; the first plan with an opinion is heard. */
+  readonly faultPlans: Array<FaultPlan> = []
+  readonly #observers: Array<(event: TimedEvent) => void> = []
+  readonly #comingFaults = new Set<Cancel>()
+  #connections = 0
+
+  constructor(plan: WorldPlan, observers: ReadonlyArray<(event: TimedEvent) => void> = []) {
+    this.plan = plan
+    this.#observers.push(...observers)
+    this.kernel = new Kernel(plan.seed, worldStart)
+    this.network = new Network(this.kernel)
+    const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
+    for (const name of names) this.#makeCluster(name)
+    for (const { name, pods } of plan.clusters) if (pods > 0) this.cluster(name).kubelet.deploy("myapp", pods)
+    this.#writeCredentials()
+    // Not right now: whoever makes the world may want to see the first calls, and let them fail.
+    for (const { host } of this.clusters.values()) this.kernel.after(0, () => { if (!host.isGone) host.start() })
+  }
+
+  get now(): number {
+    return this.kernel.now
+  }
+
+  get primary(): SimCluster {
+    return this.cluster(this.plan.primary)
+  }
+
+  cluster(name: string): SimCluster {
+    const found = this.clusters.get(name)
+    if (found === undefined) throw new Error(`the world has no cluster ${name}; it has ${[...this.clusters.keys()].join(", ")}`)
+    return found
+  }
+
+  client(name: string): SimClient {
+    const found = this.clients.get(name)
+    if (found === undefined) throw new Error(`the world has no session ${name}; it has ${[...this.clients.keys()].join(", ")}`)
+    return found
+  }
+
+  readonly emit = (event: WorldEvent): void => {
+    if (this.#observers.length === 0) return
+    const timed: TimedEvent = { ...event, at: this.kernel.now }
+    for (const observe of this.#observers) observe(timed)
+  }
+
+  observe(observer: (event: TimedEvent) => void): void {
+    this.#observers.push(observer)
+  }
+
+  /** Lets so many ms pass. */
+  pass(ms: number): void {
+    this.kernel.run(this.kernel.now + ms)
+  }
+
+  /** A part of a fault that is still to come; {@link heal} calls it off. */
+  faultIn(ms: number, strike: () => void): void {
+    const cancel = this.kernel.after(ms, () => {
+      this.#comingFaults.delete(cancel)
+      strike()
+    })
+    this.#comingFaults.add(cancel)
+  }
+
+  /**
+   * Whether nothing is wrong anywhere, from now on until somebody does something. What was wrong before may still be believed by whoever
+   * has not looked since, and what is gone for ever, or never was, is not wrong.
+   */
+  get isWell(): boolean {
+    const isQuiet = this.#comingFaults.size === 0 && this.faultPlans.every(({ isOver }) => isOver?.() === true)
+    return isQuiet && this.network.isWell && [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
+  }
+
+  /** Ends all faults: links, servers, clocks and operators are well again, but for what is gone for ever. */
+  heal(): void {
+    this.faultPlans.length = 0
+    for (const cancel of this.#comingFaults) cancel()
+    this.#comingFaults.clear()
+    this.network.healAll()
+    for (const { host, kubelet, server } of this.clusters.values()) {
+      server.start()
+      server.objects.setMuted(false)
+      server.delayWatches(0, false)
+      kubelet.heal()
+      host.heal()
+    }
+    for (const client of this.clients.values()) client.process.resume()
+  }
+
+  /** Lets time pass until something holds, at most so many ms; tells whether it does. */
+  passUntil(holds: () => boolean, ms: number): boolean {
+    this.kernel.run(this.kernel.now + ms, holds)
+    return holds()
+  }
+
+  /** A user starts a session. */
+  startClient(options: ClientPlan): SimClient {
+    const id = options.sessionId ?? BigInt(`0x${sha256Hex(`${this.plan.seed} session ${options.name}`).slice(0, 16)}`)
+    const client = new SimClient({
+      kernel: this.kernel,
+      emit: this.emit,
+      name: options.name,
+      user: options.user,
+      shape: options.shape,
+      sessionId: id,
+      namespace: "default",
+      target: options.target,
+      primary: this.primary.host,
+      nextConnection: () => ++this.#connections,
+      pingInterval: this.plan.pingInterval,
+      version: options.version ?? "1.29.0"
+    })
+    this.clients.set(options.name, client)
+    return client
+  }
+
+  /** A request enters the workload of a cluster from outside. */
+  request(cluster: string, path: string, headers: ReadonlyArray<readonly [string, string]> = [], port = 80): EnteredRequest {
+    const id = this.requests.length
+    const entered: EnteredRequest = { id, cluster, path, enteredAt: this.now, answer: undefined }
+    this.requests.push(entered)
+    const answered = (by: "workload" | "client" | "nobody", status: number, body: string): void => {
+      entered.answer = { by, body, at: this.now }
+      this.emit({ _tag: "RequestAnswered", id, cluster, by, status, body })
+    }
+    const pod = this.cluster(cluster).kubelet.request("myapp", { id, port, method: "GET", path, headers }, (answer) =>
+      answer === undefined ? answered("nobody", 0, "") : answered(answer.by, answer.status, answer.body)
+    )
+    this.emit({ _tag: "RequestEntered", id, cluster, pod: pod ?? "", path })
+    if (pod === undefined) answered("nobody", 0, "")
+    return entered
+  }
+
+  #makeCluster(name: string): void {
+    const { emit, kernel, network } = this
+    const server = new ApiServer({
+      kernel,
+      network,
+      cluster: name,
+      emit: (event) => {
+        if (event._tag === "Committed") {
+          kubelet.committed(event.commit)
+          host.committed(event.commit)
+        }
+        emit(event)
+      },
+      describeOperator: (answer) => host.describe(answer),
+      primaries: new Set([envoy])
+    })
+    const kubelet = new Kubelet({ kernel, server, emit })
+    const host: OperatorHost = new OperatorHost({
+      kernel,
+      network,
+      emit,
+      server,
+      fleet: name === this.plan.primary ? this.#fleet() : undefined,
+      replicas: this.plan.replicas[name],
+      member: (member) => this.clusters.get(member),
+      dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),
+      faults: () => (call) => {
+        for (const plan of this.faultPlans) {
+          const fault = plan(call)
+          if (fault !== undefined) return fault
+        }
+        return undefined
+      }
+    })
+    this.clusters.set(name, { name, server, kubelet, host })
+  }
+
+  #dialAgent(kubelet: Kubelet, cluster: string, from: PipeEnd, ip: string): FrameChannel | undefined {
+    const found = kubelet.agentAt(ip)
+    if (found === undefined || found.process.state === "dead") return undefined
+    const connection = ++this.#connections
+    const agent = found.name
+    const [ours, its] = makePipe(this.kernel, this.network, {
+      what: `agent ${agent}`,
+      left: from,
+      right: { place: from.place, process: found.process }
+    })
+    this.emit({ _tag: "AgentConnected", cluster, agent, connection })
+    found.agent.accept(this.#watched(its, cluster, agent, connection))
+    return ours
+  }
+
+  /** An agent's end of a connection, with everything on it told to the observers. */
+  #watched(channel: FrameChannel, cluster: string, agent: string, connection: number): FrameChannel {
+    const over = (): void => this.emit({ _tag: "AgentDisconnected", cluster, agent, connection })
+    return {
+      ...channel,
+      send: (bytes) => {
+        this.emit({ _tag: "AgentSaid", cluster, agent, connection, bytes })
+        channel.send(bytes)
+      },
+      close: () => {
+        over()
+        channel.close()
+      },
+      open: (handlers) =>
+        channel.open({
+          ...handlers,
+          message: (bytes) => {
+            this.emit({ _tag: "AgentHeard", cluster, agent, connection, bytes })
+            handlers.message(bytes)
+          },
+          ended: (reason) => {
+            over()
+            handlers.ended(reason)
+          }
+        })
+    }
+  }
+
+  #fleet(): FleetConfiguration {
+    const { clusters, defaultCluster, primary, remoteSessionTimeoutSecs, sessionStart, sessionTtlSecs } = this.plan
+    return {
+      clusterName: clusterName(primary),
+      managementOnly: !clusters.some(({ name }) => name === primary),
+      defaultCluster: clusterName(defaultCluster),
+      sessionStart,
+      remoteSessionTimeoutSecs,
+      sessionTtlSecs,
+      members: clusters
+        .filter(({ name }) => name !== primary)
+        .map(({ name }) => ({
+          name: clusterName(name),
+          server: `https://${name}`,
+          namespace: undefined,
+          certificateAuthority: undefined,
+          auth: { _tag: "BearerToken" },
+          problems: []
+        }))
+    }
+  }
+
+  #writeCredentials(): void {
+    const { certificatePem, keyPem } = userAuthority()
+    for (const { server } of this.clusters.values()) {
+      const data = { "tls.crt": base64(certificatePem), "tls.key": base64(keyPem) }
+      server.objects.write(secrets, userAuthoritySecret, { data }, operatorNamespace, this.now)
+    }
+    for (const { name } of this.plan.clusters) {
+      if (name === this.plan.primary) continue
+      const labels = { [credentialsLabel]: "true" }
+      const data = { bearerToken: base64(`${canary}-token-of-${name}`) }
+      this.primary.server.objects.write(secrets, credentialsSecretName(clusterName(name), sha256Hex), { metadata: { labels }, data }, operatorNamespace, this.now)
+    }
+  }
+}

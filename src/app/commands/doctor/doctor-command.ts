@@ -1,0 +1,14 @@
+import { Effect } from "effect"
+import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
+import { type DoctorOptions, examine } from "./doctor.ts"
+
+export interface DoctorCommandOptions extends DoctorOptions {
+  readonly output: "text" | "json"
+}
+
+/** `braid doctor`: 0 without a failure, 1 with one, 2 when no cluster could be looked at. */
+export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
+  Effect.map(examine(options), (report) => {
+    console.log(output === "json" ? JSON.stringify(reportJson(report), null, 2) : reportLines(report).join("\n"))
+    return exitCodeOf(report)
+  })

@@ -1,0 +1,61 @@
+import { Effect } from "effect"
+import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
+import { failed } from "../../../domain/doctor/finding.ts"
+import type { DoctorReport } from "../../../domain/doctor/report.ts"
+import { fleetProblems } from "../../../domain/fleet/roles.ts"
+import { version } from "../../kernel/version.ts"
+import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
+import { memberPatient } from "./examined-member.ts"
+import { observeCluster } from "./observe-cluster.ts"
+import { ownPatient } from "./examined-self.ts"
+import type { Patient } from "./examined-cluster.ts"
+
+export interface DoctorOptions {
+  /** The only cluster to look at. */
+  readonly cluster: string | undefined
+  /** These two choose a person's eyes, even inside of a pod. */
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  /** Namespace of the operator, for a person. */
+  readonly namespace: string
+  /** How long connecting, and each answer, may take. */
+  readonly timeoutSecs: number
+}
+
+/** The chart sets it for the operator and for nobody else. */
+const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
+
+const patientsOf = (installation: Installation): Effect.Effect<ReadonlyArray<Patient>> => {
+  const { fleet, namespace, own } = installation
+  const members = fleet?.members ?? []
+  return Effect.map(
+    Effect.forEach(members, (member) => memberPatient(member, member.name === fleet?.defaultCluster, own, namespace), { concurrency: "unbounded" }),
+    (patients) => [ownPatient(installation), ...patients]
+  )
+}
+
+/** Looks at an installation and each of its clusters. Writes nothing, and never fails: what goes wrong is told. */
+export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
+  Effect.gen(function* () {
+    const asOperator = isOperatorsEnvironment() && options.kubeconfig === undefined && options.context === undefined
+    const installation = yield* asOperator ? operatorsInstallation : installationByKubeConfig(options, options.namespace)
+    const { fleet, findings, seenFrom } = installation
+    const patients = yield* patientsOf(installation)
+    const chosen = options.cluster === undefined ? patients : patients.filter(({ name }) => name === options.cluster)
+    const unknown = chosen.length > 0
+      ? []
+      : [failed("configuration", `There is no cluster ${JSON.stringify(options.cluster)}.`, `Name one of ${patients.map(({ name }) => name).join(", ")}.`)]
+    const fleetWide = (fleet === undefined ? [] : fleetProblems(fleet)).map((problem) =>
+      failed("configuration", problem, "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator.")
+    )
+    const facts = yield* Effect.forEach(chosen, (patient) => observeCluster(patient, options.timeoutSecs), { concurrency: "unbounded" })
+    return {
+      version,
+      seenFrom,
+      findings: [...findings, ...fleetWide, ...unknown],
+      clusters: facts.map((seen) => ({ name: seen.name, part: seen.part, isDefault: seen.isDefault, server: seen.server, findings: examineCluster(seen) }))
+    }
+  }).pipe(
+    Effect.scoped,
+    Effect.catch(({ findings, seenFrom }) => Effect.succeed<DoctorReport>({ version, seenFrom, findings, clusters: [] }))
+  )

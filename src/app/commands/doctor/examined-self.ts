@@ -1,0 +1,53 @@
+import type { KubeConfig } from "@kubernetes/client-node"
+import { readFileSync } from "node:fs"
+import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
+import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
+import { type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { roleOf } from "../../../domain/fleet/roles.ts"
+import type { Patient } from "./examined-cluster.ts"
+
+/** Where a pod's service account has its token; the kubelet renews it. */
+const podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+
+const fileOf = (data: string | undefined, path: string | undefined): string | undefined => {
+  if (data !== undefined && data !== "") return Buffer.from(data, "base64").toString("utf8")
+  if (path === undefined || path === "") return undefined
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+/** What the user of a kubeconfig, or a pod's service account, is known by. */
+const describe = (config: KubeConfig): CredentialFacts => {
+  const user = config.getCurrentUser()
+  if (user === null) return { _tag: "Other", from: "nobody" }
+  const tokenFile: unknown = user.authProvider?.config?.tokenFile
+  const renewed = typeof tokenFile === "string" && tokenFile.endsWith(podToken)
+  const from = renewed ? "the pod's service account" : `user ${user.name} of the kubeconfig`
+  const token = user.token ?? (typeof tokenFile === "string" ? fileOf(undefined, tokenFile)?.trim() : undefined)
+  if (token !== undefined && token !== "") return { _tag: "Token", from, claims: readTokenClaims(token), renewed }
+  const pem = fileOf(user.certData, user.certFile)
+  const certificate = pem === undefined ? undefined : readCertificate(pem)
+  return certificate === undefined ? { _tag: "Other", from } : { _tag: "Certificate", from, validity: certificate.validity }
+}
+
+export interface OwnPatientOptions extends Pick<Patient, "account" | "agentNamespace" | "config" | "namespace"> {
+  readonly fleet: FleetConfiguration | undefined
+}
+
+/** The cluster that the operator runs in. */
+export const ownPatient = ({ account, agentNamespace, config, fleet, namespace }: OwnPatientOptions): Patient => ({
+  name: fleet?.clusterName ?? "local",
+  part: "own",
+  isDefault: fleet !== undefined && fleet.defaultCluster === fleet.clusterName,
+  role: roleOf(fleet),
+  namespace,
+  agentNamespace,
+  problems: [],
+  credentials: describe(config),
+  config,
+  account
+})

@@ -1,0 +1,63 @@
+import { Effect, Logger, type Scope } from "effect"
+import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
+import { dialAgent } from "../../adapters/pod/agent-channel.ts"
+import { podAgents } from "../../adapters/pod/pod-agents.ts"
+import { openMemberLink } from "../../adapters/websocket/member-link.ts"
+import { serveApi } from "../api/aggregated-api.ts"
+import { OperatorFacade } from "../api/operator-facade.ts"
+import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { runReplica } from "../operator/run-replica.ts"
+import { patientApi } from "../kernel/retrying-api.ts"
+import { version } from "../kernel/version.ts"
+import { watchFrontProxy } from "../operator/front-proxy.ts"
+import { ownKubeConfig } from "../operator/own-kube-config.ts"
+import { servingCertificate } from "../operator/certificate-watch.ts"
+import { readSettings, type Settings } from "../operator/settings.ts"
+import { userAgentOf } from "../operator/user-agent.ts"
+import { logError, logInfo } from "../kernel/log.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+
+const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
+  Effect.gen(function* () {
+    const userAgent = userAgentOf(version, settings.candidacy?.pod)
+    const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink, userAgent)
+    const frontProxy = yield* watchFrontProxy(connector.local.api)
+    const elected = makeElectedFacade()
+    const certificate = yield* servingCertificate(settings)
+    const { port } = yield* serveApi({
+      host: settings.host,
+      port: settings.port,
+      fallback: settings.fallback,
+      certificate,
+      frontProxy,
+      requireFrontProxy: settings.requireFrontProxy
+    }).pipe(Effect.provideService(OperatorFacade, elected.facade))
+    yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
+    if (settings.candidacy === undefined) {
+      yield* logInfo("no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an operator for this cluster")
+    }
+    // Only who has got the port takes part in the election.
+    return yield* runReplica({
+      operator: { namespace: settings.namespace, version, fleet: settings.fleet },
+      connector,
+      agents: (api) => podAgents(patientApi(api), settings.agents, dialAgent),
+      candidacy: settings.candidacy,
+      elected
+    })
+  })
+
+/** `braid operator`: exit code 2 when the configuration is refused, 1 when the operator cannot go on. */
+export const runOperator: Effect.Effect<number> = readSettings(sha256Hex).pipe(
+  Effect.flatMap((settings) =>
+    Effect.scoped(serve(settings)).pipe(
+      Effect.catch((error) => Effect.as(logError(error.message), 1)),
+      Effect.provide(Logger.layer([settings.jsonLog ? Logger.consoleJson : Logger.consoleLogFmt]))
+    )
+  ),
+  Effect.catch((error) =>
+    Effect.sync(() => {
+      console.error(`braid: the configuration cannot be used:\n${error.message}`)
+      return 2
+    })
+  )
+)

@@ -1,0 +1,35 @@
+import { Effect, type Scope } from "effect"
+import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
+import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
+import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
+
+/** Why nothing can be told, with what to do. */
+export interface Unanswered {
+  readonly message: string
+  readonly fix: string
+}
+
+/** The cluster that a person has chosen. */
+export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, Unanswered, Scope.Scope> =>
+  userKubeConfig(choice).pipe(
+    Effect.mapError(({ message }) => ({ message, fix: "Give one with --kubeconfig or KUBECONFIG, and choose with --context." })),
+    Effect.flatMap((config) => makeKubeApi(config, config.getCurrentContext()))
+  )
+
+/** What an error of the API server means to somebody who only wants to look. `what`: what was asked for, after "may read". */
+export const unanswered = (error: KubeError, what: string): Unanswered => {
+  switch (error.reason) {
+    case "Unreachable":
+      return { message: `The cluster does not answer: ${error.detail}.`, fix: "braid doctor says more." }
+    case "Unauthorized":
+      return { message: "The cluster refuses the kubeconfig's credentials.", fix: "Log in again." }
+    case "Forbidden":
+      return { message: `You may not read ${what}: ${error.detail}.`, fix: "Ask for ClusterRole mirrord-operator-user, or use another context: --context." }
+    case "NotFound":
+      return { message: `The cluster does not serve ${what}.`, fix: "Choose the cluster with the operator, the primary of a fleet: --context. braid doctor says whether the operator is well." }
+    default:
+      return error.code === 503
+        ? { message: "The operator cannot be reached through the API server.", fix: "braid doctor says more." }
+        : { message: `The cluster answered with an error: ${error.detail}.`, fix: "braid doctor says more." }
+  }
+}

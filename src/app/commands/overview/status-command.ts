@@ -1,0 +1,21 @@
+import { Clock, Effect } from "effect"
+import { operatorOverview, overviewLines } from "../../../domain/overview/operator-overview.ts"
+import { timestamp } from "../../../domain/resources/object-meta.ts"
+import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { chosenCluster, type Unanswered } from "./ask-cluster.ts"
+import { readOperator } from "./read-operator.ts"
+import { type Output, tell, type Told } from "./tell.ts"
+
+/** What `braid status` tells: the operator and, of a primary, its clusters. */
+export const findStatus = (choice: KubeConfigChoice): Effect.Effect<Told, Unanswered> =>
+  Effect.gen(function* () {
+    const overview = operatorOverview(yield* readOperator(yield* chosenCluster(choice)))
+    const now = yield* Clock.currentTimeMillis
+    return {
+      notes: [],
+      lines: overviewLines(overview, now),
+      value: { ...overview, clusters: overview.clusters.map(({ checkedAt, ...cluster }) => ({ ...cluster, ...(checkedAt === undefined ? {} : { checkedAt: timestamp(checkedAt) }) })) }
+    }
+  }).pipe(Effect.scoped)
+
+export const runStatus = ({ output, ...choice }: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findStatus(choice))

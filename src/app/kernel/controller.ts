@@ -1,0 +1,107 @@
+import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
+import { held } from "./holdings.ts"
+import { logWarning } from "./log.ts"
+
+/**
+ * What a reconcile wants next: to be called again after so many ms; soon, as somebody else wrote first; or only when something
+ * changes.
+ */
+export type Requeue = { readonly after: number } | "Conflict" | undefined
+
+/** Bounds of the delay before the n-th repetition in a row, in ms, before jitter. */
+interface Backoff {
+  readonly first: number
+  readonly longest: number
+}
+const afterFailure: Backoff = { first: 200, longest: 30_000 }
+/** The newer object is on its way by the watch, unless that watch is silent (failures.md class 7). */
+const afterConflict: Backoff = { first: 100, longest: 5_000 }
+
+const isPatient = (error: unknown): error is { readonly retryAfterMs: number } =>
+  typeof error === "object" && error !== null && "retryAfterMs" in error && typeof error.retryAfterMs === "number"
+
+export interface Controller {
+  /** Something about this key changed. Keys that are being reconciled are reconciled once more afterwards. */
+  readonly enqueue: (key: string) => void
+}
+
+interface Entry {
+  dirty: boolean
+  readonly wake: Latch.Latch
+}
+
+/**
+ * The kernel of every controller: a queue of keys, one reconcile at a time per key, exponential back-off with jitter per key
+ * (controller-runtime's vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at any point.
+ * A key costs nothing while nothing is to be done for it.
+ */
+export const makeController = <E, R>(options: {
+  readonly name: string
+  readonly reconcile: (key: string) => Effect.Effect<Requeue, E, R>
+}): Effect.Effect<Controller, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const entries = new Map<string, Entry>()
+    const fibers = yield* FiberMap.make<string>()
+    const run = yield* FiberMap.runtime(fibers)<R>()
+    yield* held(`keys of ${options.name}`, () => entries.size)
+
+    const backoff = ({ first, longest }: Backoff, times: number) =>
+      Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
+
+    /** How long a server has asked to be left alone. */
+    const wanted = (cause: Cause.Cause<unknown>): number =>
+      Math.max(0, ...cause.reasons.map((reason) => (reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0)))
+
+    const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
+      let failures = 0
+      let conflicts = 0
+      for (;;) {
+        entry.dirty = false
+        entry.wake.closeUnsafe()
+        const started = yield* Clock.currentTimeMillis
+        const exit = yield* Effect.exit(options.reconcile(key))
+        let delay: number | undefined
+        let pause = 0
+        if (Exit.isSuccess(exit)) {
+          failures = 0
+          if (exit.value === "Conflict") delay = yield* backoff(afterConflict, conflicts++)
+          else {
+            conflicts = 0
+            delay = exit.value?.after
+          }
+        } else {
+          // Also when something inside was interrupted: a key whose loop just ended would never be reconciled again.
+          delay = yield* backoff(afterFailure, failures++)
+          pause = wanted(exit.cause)
+          yield* logWarning("reconcile failed", {
+            controller: options.name,
+            key,
+            failures,
+            ms: (yield* Clock.currentTimeMillis) - started,
+            cause: Cause.pretty(exit.cause)
+          })
+        }
+        // Not even news shortens what a server asked for.
+        if (pause > 0) yield* Effect.sleep(pause)
+        if (entry.dirty) continue
+        if (delay === undefined) {
+          entries.delete(key)
+          return
+        }
+        yield* Effect.raceFirst(Effect.sleep(delay), entry.wake.await)
+      }
+    })
+
+    const enqueue = (key: string): void => {
+      const known = entries.get(key)
+      if (known !== undefined) {
+        known.dirty = true
+        known.wake.openUnsafe()
+        return
+      }
+      const entry: Entry = { dirty: false, wake: Latch.makeUnsafe(false) }
+      entries.set(key, entry)
+      run(key, loop(key, entry))
+    }
+    return { enqueue }
+  })

@@ -1,0 +1,69 @@
+import { Clock, Effect, Random, Result } from "effect"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+
+/**
+ * How long what a client waits for is tried again, ms: one failed call must not refuse a person, who is told within ten seconds of what
+ * does not pass.
+ */
+const patience = 8_000
+/** Between two tries, in ms, before jitter; doubles up to the second. */
+const firstPause = 250
+const longestPause = 2_000
+
+/**
+ * Tries again what somebody waits for while its failures may pass by themselves, for 8 s, and never sooner than a server asks for. Fails
+ * with the last failure.
+ */
+export const patiently = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
+  attempt: Effect.Effect<A, E, R>,
+  mayPass: (error: E) => boolean
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const until = (yield* Clock.currentTimeMillis) + patience
+    for (let pause = firstPause; ; pause = Math.min(longestPause, 2 * pause)) {
+      const result = yield* Effect.result(attempt)
+      if (Result.isSuccess(result)) return result.success
+      const error = result.failure
+      const wait = Math.max(pause * (yield* Random.nextBetween(0.8, 1.2)), error.retryAfterMs ?? 0)
+      if (!mayPass(error) || (yield* Clock.currentTimeMillis) + wait > until) return yield* Effect.fail(error)
+      yield* Effect.sleep(wait)
+    }
+  })
+
+/** Whether a server was away, busy or confused, or a token is being replaced; what it refuses for what it is, it refuses again. */
+const mayPass = ({ code, reason }: KubeError): boolean => {
+  switch (reason) {
+    case "Unreachable":
+    case "TooManyRequests":
+    case "Unauthorized":
+      return true
+    case "Other":
+      return code === undefined || code >= 500
+    case "NotFound":
+    case "AlreadyExists":
+    case "Conflict":
+    case "Gone":
+    case "Forbidden":
+    case "Invalid":
+    // It was waited for already, for as long as somebody waits (leadership/while-leading.ts).
+    case "NotLeading":
+      return false
+  }
+}
+
+/** Nobody else can have changed what does not exist yet, or is only read: others were in the server's own way, such as at a quota. */
+const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
+
+/**
+ * An API for what a client waits for: calls are repeated as {@link patiently} does, watches are not. A call whose answer was lost may have
+ * been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete `NotFound`.
+ */
+export const patientApi = (api: KubeApi): KubeApi => ({
+  cluster: api.cluster,
+  watch: api.watch,
+  get: (...call) => patiently(api.get(...call), mayPassUnchanged),
+  list: (...call) => patiently(api.list(...call), mayPassUnchanged),
+  create: (...call) => patiently(api.create(...call), mayPassUnchanged),
+  mergePatch: (...call) => patiently(api.mergePatch(...call), mayPass),
+  delete: (...call) => patiently(api.delete(...call), mayPass)
+})

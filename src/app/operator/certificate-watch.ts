@@ -1,0 +1,81 @@
+import { Clock, Effect, Redacted, type Scope } from "effect"
+import { createPrivateKey, X509Certificate } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { createSecureContext } from "node:tls"
+import { makeServingCertificate } from "../../adapters/x509/self-signed-certificate.ts"
+import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../api/served-certificate.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import type { Settings } from "./settings.ts"
+
+/** How long a renewed certificate may go unnoticed. Kubelets themselves take up to a minute or two to bring it. */
+const pollInterval = "30 seconds"
+
+interface Problem {
+  readonly message: string
+}
+
+const problemOf = (cause: unknown): Problem => ({
+  message: `the serving certificate cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`
+})
+
+/** Fails unless the server could use both, and together. */
+const usable = (found: ServingCertificate): Effect.Effect<X509Certificate, Problem> =>
+  Effect.try({
+    try: () => {
+      const { certificatePem, keyPem } = found
+      // The context takes an empty text for none.
+      createPrivateKey(Redacted.value(keyPem))
+      const certificate = new X509Certificate(certificatePem)
+      createSecureContext({ cert: certificatePem, key: Redacted.value(keyPem) })
+      return certificate
+    },
+    catch: problemOf
+  })
+
+/** The PEM files as they are now. */
+export const readCertificateFiles = ({ certificatePath, keyPath }: NonNullable<Settings["certificate"]>): Effect.Effect<ServingCertificate, Problem> => {
+  const read = (path: string) => Effect.tryPromise({ try: () => readFile(path, "utf8"), catch: problemOf })
+  return Effect.all({ certificatePem: read(certificatePath), keyPem: Effect.map(read(keyPath), (text) => Redacted.make(text)) })
+}
+
+const isSame = (a: ServingCertificate, b: ServingCertificate): boolean =>
+  a.certificatePem === b.certificatePem && Redacted.value(a.keyPem) === Redacted.value(b.keyPem)
+
+/**
+ * The certificate to serve with, looked at again and again while the scope lives: a kubelet exchanges links to folders, of which file systems do
+ * not tell reliably. It must be usable at the start; later what cannot be read or does not fit together changes nothing.
+ */
+export const watchServingCertificate = (read: Effect.Effect<ServingCertificate, Problem>): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
+  Effect.gen(function* () {
+    const listeners = new Set<() => void>()
+    let known = yield* read
+    yield* usable(known)
+    let told: string | undefined
+    const look = Effect.gen(function* () {
+      const found = yield* read
+      if (!isSame(found, known)) {
+        const { validToDate } = yield* usable(found)
+        known = found
+        for (const listener of listeners) listener()
+        yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
+      }
+      told = undefined
+    }).pipe(
+      Effect.catch(({ message }) => {
+        if (message === told) return Effect.void
+        told = message
+        return logWarning("the old serving certificate stays", { problem: message })
+      })
+    )
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), look)))
+    yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
+    return { known: () => known, listen: (listener) => void listeners.add(listener) }
+  })
+
+/** The files of the settings, or one that is made now. */
+export const servingCertificate = (settings: Pick<Settings, "certificate" | "namespace">): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
+  settings.certificate === undefined
+    ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.promise(() => makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now))
+      ).pipe(Effect.map(({ certificatePem, keyPem }) => unchanging({ certificatePem, keyPem: Redacted.make(keyPem) })))
+    : watchServingCertificate(readCertificateFiles(settings.certificate))

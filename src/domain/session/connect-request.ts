@@ -1,0 +1,131 @@
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { decodeBase64Text, encodeBase64Text } from "../credentials/base64.ts"
+import { fieldProblems } from "../resources/resource-descriptor.ts"
+import {
+  connectParameters,
+  parameterNames,
+  type ConnectParameterName,
+  type ConnectParameterValues
+} from "./connect-parameter-catalogue.ts"
+
+/**
+ * The parameters of a connect request (operator-api.md §1.8.2). They travel with the request and are never stored,
+ * since they carry branch names and filters. `entries` is everything that came, in order, parameters that we do not
+ * know included; `values` is what the known ones mean.
+ */
+export interface ConnectParams {
+  readonly entries: ReadonlyArray<readonly [name: string, value: string]>
+  readonly values: Partial<ConnectParameterValues>
+}
+
+/** A parameter that cannot be used. `message` names it, what was found and what would be right. */
+export interface ConnectParamsError {
+  readonly _tag: "ConnectParamsError"
+  readonly parameter: string
+  readonly message: string
+}
+
+const refuse = (parameter: string, problem: string): ConnectParamsError => ({
+  _tag: "ConnectParamsError",
+  parameter,
+  message: `The connect parameter ${parameter} cannot be used: ${problem}.`
+})
+
+const isKnown = (name: string): name is ConnectParameterName => parameterNames.some((known) => known === name)
+
+const parseJson = (text: string): Result.Result<unknown, string> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Result.succeed(value)
+  } catch {
+    return Result.fail("it is not JSON")
+  }
+}
+
+const decodeValue = (name: ConnectParameterName, text: string): Result.Result<unknown, string> => {
+  const { encoding, schema, meaning } = connectParameters[name]
+  const raw =
+    encoding === "json" ? parseJson(text) : Result.succeed(text === "true" ? true : text === "false" ? false : text)
+  if (Result.isFailure(raw)) return Result.fail(`${raw.failure}; it must be ${meaning}`)
+  const value = encoding === "text" ? text : raw.success
+  return Result.mapError(Schema.decodeUnknownResult(schema)(value), (error) => {
+    const [first] = fieldProblems(error)
+    const place = first === undefined || first.path === "" ? "" : ` at ${first.path}`
+    return `${first?.message ?? "it has another shape"}${place}; it must be ${meaning}`
+  })
+}
+
+/** Reads decoded name-value pairs. A known parameter may be there once only, or several times with the same value. */
+const fromEntries = (
+  entries: ReadonlyArray<readonly [string, string]>
+): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> => {
+  const seen = new Map<string, string>()
+  const values: Record<string, unknown> = {}
+  const errors: Array<ConnectParamsError> = []
+  for (const [name, text] of entries) {
+    if (!isKnown(name)) continue
+    const before = seen.get(name)
+    if (before !== undefined) {
+      if (before !== text) errors.push(refuse(name, "it is there twice with different values; send it once"))
+      continue
+    }
+    seen.set(name, text)
+    const value = decodeValue(name, text)
+    if (Result.isSuccess(value)) values[name] = value.success
+    else errors.push(refuse(name, value.failure))
+  }
+  return errors.length > 0 ? Result.fail(errors) : Result.succeed({ entries, values })
+}
+
+/** Reads a query string (with or without the leading `?`); fails with every unusable parameter at once. */
+export const parseConnectQuery = (query: string): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> =>
+  fromEntries([...new URLSearchParams(query).entries()])
+
+/** Header that carries the whole query string in standard base64 (operator-api.md §1.8.3). */
+export const connectParamsHeader = "x-mirrord-connect-params"
+
+/** Reads a connect request's parameters: from the header if it is there, otherwise from the query string. */
+export const parseConnectParams = (request: {
+  readonly query: string
+  readonly header: string | undefined
+}): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> => {
+  if (request.header === undefined) return parseConnectQuery(request.query)
+  const query = decodeBase64Text(request.header)
+  return Result.isFailure(query)
+    ? Result.fail([refuse(connectParamsHeader, `${query.failure}; it must be base64 of the query string`)])
+    : parseConnectQuery(query.success)
+}
+
+/** The query string (without `?`), in the order of `entries`, form-urlencoded like the client's own. */
+export const connectQuery = (params: ConnectParams): string =>
+  new URLSearchParams(params.entries.map(([name, value]): [string, string] => [name, value])).toString()
+
+/** The value of {@link connectParamsHeader}. */
+export const connectHeader = (params: ConnectParams): string => encodeBase64Text(connectQuery(params))
+
+const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>([
+  "mysql_branch_names",
+  "pg_branch_names",
+  "mongodb_branch_names",
+  "branch_db_names"
+])
+
+const position = (name: string): number => (isKnown(name) ? parameterNames.indexOf(name) : parameterNames.length)
+
+/**
+ * The parameters that a primary sends to one member: names of database branches to the default cluster alone, for
+ * branches exist only there; queue ids, filters and everything else to all; `is_default_cluster` as it is, whatever
+ * the client wrote.
+ */
+export const forMember = (params: ConnectParams, { isDefault }: { readonly isDefault: boolean }): ConnectParams => {
+  const isKept = (name: string) => name !== "is_default_cluster" && (isDefault || !branchParameters.has(name))
+  const kept = params.entries.filter(([name]) => isKept(name))
+  const later = kept.findIndex(([name]) => position(name) > position("is_default_cluster"))
+  const at = later === -1 ? kept.length : later
+  const values = Object.fromEntries(Object.entries(params.values).filter(([name]) => isKept(name)))
+  return {
+    entries: [...kept.slice(0, at), ["is_default_cluster", String(isDefault)], ...kept.slice(at)],
+    values: { ...values, is_default_cluster: isDefault }
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect } from "vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
+import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
+import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentFinalizer } from "../../../../src/domain/session/names.ts"
+import { KubeError, type KubeErrorReason, type ResourceRef } from "../../../../src/ports/kube-api.ts"
+import { it } from "../../../support/effect-it.ts"
+
+const parents = mirrordMultiClusterSessions
+const children = mirrordClusterSessions
+
+const names = (api: MemoryKubeApi, kind: ResourceRef) => api.peekAll(kind).map(({ metadata }) => metadata.name)
+
+const withSessions = (): MemoryKubeApi => {
+  const api = new MemoryKubeApi("primary")
+  api.write(parents, "mc-1", { metadata: { finalizers: [parentFinalizer] } })
+  api.write(parents, "mc-2", { metadata: { finalizers: [parentFinalizer, "example.com/audit"] } })
+  api.write(children, "mc-1-primary", {})
+  api.write(children, "0000000000000001", {})
+  return api
+}
+
+const refusal = (reason: KubeErrorReason, detail: string) => new KubeError({ cluster: "primary", operation: "test", reason, detail })
+
+const ended = (api: MemoryKubeApi, waitSecs = 30) =>
+  Effect.gen(function* () {
+    const running = yield* Effect.forkChild(cleanup(api, { waitSecs }))
+    yield* TestClock.adjust("2 minutes")
+    return yield* Fiber.join(running)
+  })
+
+describe("cleanup", () => {
+  it.effect("deletes all sessions and takes our finalizer off those that nobody ends", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      expect(yield* ended(api)).toEqual([])
+      expect(names(api, children)).toEqual([])
+      expect(names(api, parents)).toEqual(["mc-2"])
+      expect(api.peek(parents, "mc-2")?.metadata.finalizers).toEqual(["example.com/audit"])
+    })
+  )
+
+  it.effect("leaves the finalizers to a running operator", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      const running = yield* Effect.forkChild(cleanup(api, { waitSecs: 30 }))
+      yield* TestClock.adjust("5 seconds")
+      expect(api.peek(parents, "mc-1")?.metadata.deletionTimestamp).toBeDefined()
+      expect(api.calls.filter(({ verb }) => verb === "patch")).toEqual([])
+      for (const name of ["mc-1", "mc-2"]) api.erase(parents, name)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(running)).toEqual([])
+      expect(api.calls.filter(({ verb }) => verb === "patch")).toEqual([])
+    })
+  )
+
+  it.effect("has nothing to do where there are no sessions, and asks once", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("member")
+      expect(yield* cleanup(api, { waitSecs: 30 })).toEqual([])
+      expect(api.calls.map(({ verb, plural }) => `${verb} ${plural}`)).toEqual(["list mirrordmulticlustersessions", "list mirrordclustersessions"])
+    })
+  )
+
+  it.effect("takes a kind that is not served for one without objects", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      api.before = ({ plural }) => (plural === parents.plural ? Effect.fail(refusal("NotFound", "no such kind")) : Effect.void)
+      expect(yield* ended(api)).toEqual([])
+      expect(names(api, children)).toEqual([])
+    })
+  )
+
+  it.effect("writes no older list of finalizers over a newer one", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      let late = true
+      api.before = ({ verb, name }) =>
+        Effect.sync(() => {
+          if (!late || verb !== "patch" || name !== "mc-2") return
+          late = false
+          api.write(parents, "mc-2", { metadata: { finalizers: [parentFinalizer, "example.com/audit", "example.com/late"] } })
+        })
+      expect(yield* ended(api)).toEqual([])
+      expect(api.peek(parents, "mc-2")?.metadata.finalizers).toEqual(["example.com/audit", "example.com/late"])
+    })
+  )
+
+  it.effect("goes on after a refusal, tells it, and keeps the finalizer of what it could not delete", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      api.before = ({ verb, name }) => (verb === "delete" && name === "mc-1" ? Effect.fail(refusal("Forbidden", "not yours")) : Effect.void)
+      expect(yield* ended(api)).toEqual(["deleting multi-cluster session mc-1: not yours."])
+      expect(api.peek(parents, "mc-1")?.metadata.finalizers).toEqual([parentFinalizer])
+      expect(names(api, children)).toEqual([])
+    })
+  )
+
+  it.effect("tells when the cluster does not answer", () =>
+    Effect.gen(function* () {
+      const api = withSessions()
+      api.setReachable(false)
+      expect(yield* ended(api)).toHaveLength(2)
+    })
+  )
+})

@@ -1,0 +1,444 @@
+import { assert, describe } from "vitest"
+import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { memberName } from "../../../src/domain/routing/member.ts"
+import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/relay/serve-client.ts"
+import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
+import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
+import { it } from "../../support/effect-it.ts"
+
+const [a, b] = [memberName("cluster-a"), memberName("cluster-b")]
+const say = (message: ClientMessage): Uint8Array => clientMessage.encode(message)
+const answer = (message: DaemonMessage): Uint8Array => daemonMessage.encode(message)
+const tagsToMember = (channel: FakeChannel): ReadonlyArray<string> =>
+  channel.sent.map((bytes) => {
+    const decoded = clientMessage.decode(bytes)
+    return decoded._tag === "Decoded" ? decoded.value._tag : decoded._tag
+  })
+const toClient = (channel: FakeChannel): ReadonlyArray<DaemonMessage> =>
+  channel.sent.map((bytes) => {
+    const decoded = daemonMessage.decode(bytes)
+    if (decoded._tag !== "Decoded") throw new Error(`the client got ${decoded._tag}`)
+    return decoded.value
+  })
+const version: DaemonMessage = { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" }
+
+interface Scene {
+  readonly client: FakeChannel
+  readonly first: FakeChannel
+  readonly second: FakeChannel
+  readonly redialled: Array<FakeChannel>
+  readonly end: Effect.Effect<ConnectionEnd>
+  readonly terminate: (reason: string) => void
+}
+
+/** A connection with two clusters; the client has gone through its handshake. */
+const scene = (
+  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean; readonly hasYounger?: () => boolean; readonly locks?: SessionLocks } = {}
+): Effect.Effect<Scene, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
+    const redialled: Array<FakeChannel> = []
+    let terminate: (reason: string) => void = () => {}
+    const fiber = yield* Effect.forkChild(
+      Effect.scoped(
+        serveClient({
+          router: { members: [a, b], defaultMember: a, memberKind: "cluster", pingMembersEvery: options.pingMembersEvery },
+          client,
+          connected: new Map([[a, first], [b, second]]),
+          connect: () =>
+            Effect.suspend(() => {
+              if (options.canRedial?.() === false) return Effect.fail({ message: "not now" })
+              const channel = fakeChannel()
+              redialled.push(channel)
+              return Effect.succeed(channel)
+            }),
+          ...(options.members === undefined ? {} : { members: options.members }),
+          locks: options.locks ?? makeSessionLocks(),
+          ...(options.hasYounger === undefined ? {} : { hasYounger: options.hasYounger }),
+          isUser: options.isUser ?? true,
+          terminated: Effect.callback((resume) => {
+            terminate = (reason) => resume(Effect.succeed({ reason }))
+          }),
+          label: "test"
+        })
+      ),
+      { startImmediately: true }
+    )
+    yield* TestClock.adjust(0)
+    for (const member of [first, second]) member.receive(answer(version))
+    client.receive(say({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+    for (const member of [first, second]) member.receive(answer(version))
+    client.receive(say({ _tag: "ReadyForLogs" }))
+    return { client, first, second, redialled, end: Fiber.join(fiber), terminate: (reason) => terminate(reason) }
+  })
+
+describe("the shell around the router", () => {
+  it.effect("carries a request to the default cluster and its answer back as the same bytes", () =>
+    Effect.gen(function* () {
+      const { client, first, second } = yield* scene()
+      const request = say({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) } })
+      client.receive(request)
+      assert.strictEqual(first.sent.at(-1), request)
+      assert.notInclude(tagsToMember(second), "GetEnvVarsRequest")
+      const response = answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["A", "1"]]) } })
+      first.receive(response)
+      assert.strictEqual(client.sent.at(-1), response)
+    })
+  )
+
+  it.effect("ends without a word to the client when the default cluster is lost", () =>
+    Effect.gen(function* () {
+      const { client, end, first, second } = yield* scene()
+      first.end("reset")
+      assert.strictEqual((yield* end)._tag, "Dropped")
+      assert.isTrue(client.isClosed() && second.isClosed())
+      assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("dials nobody while it is silent and its client has come again, and goes on when it is heard again", () =>
+    Effect.gen(function* () {
+      let isYoungest = false
+      const { client, redialled, second } = yield* scene({ hasYounger: () => !isYoungest })
+      // A client of which nothing came for its usual interval.
+      yield* TestClock.adjust("31 seconds")
+      second.end("reset")
+      yield* TestClock.adjust("20 seconds")
+      assert.lengthOf(redialled, 0)
+      client.receive(say({ _tag: "Ping" }))
+      yield* TestClock.adjust("15 seconds")
+      assert.lengthOf(redialled, 1)
+      // Without another one its silence tells nothing.
+      isYoungest = true
+      yield* TestClock.adjust("40 seconds")
+      redialled[0]?.end("reset")
+      yield* TestClock.adjust("2 seconds")
+      assert.lengthOf(redialled, 2)
+    })
+  )
+
+  it.effect("dials a lost member again, later and later, and hands the new channel to the router", () =>
+    Effect.gen(function* () {
+      let up = false
+      const { client, redialled, second } = yield* scene({ canRedial: () => up })
+      second.end("reset")
+      assert.match(JSON.stringify(toClient(client).at(-1)), /cluster-b/)
+      yield* TestClock.adjust("30 seconds")
+      assert.lengthOf(redialled, 0)
+      up = true
+      yield* TestClock.adjust("15 seconds")
+      assert.lengthOf(redialled, 1)
+      assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+    })
+  )
+
+  it.effect("takes in members that join and lets go of those that leave, but never of the default", () =>
+    Effect.gen(function* () {
+      let now = [a, b]
+      let changed = (): void => {}
+      const { client, first, redialled, second } = yield* scene({
+        members: {
+          now: () => now,
+          isReady: () => true,
+          listen: (listener) => {
+            changed = listener
+            return () => {}
+          }
+        }
+      })
+      now = [a, b, memberName("cluster-c")]
+      changed()
+      changed()
+      yield* TestClock.adjust("1 second")
+      assert.lengthOf(redialled, 1)
+      assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+      now = [a, memberName("cluster-c")]
+      changed()
+      assert.isTrue(second.isClosed())
+      yield* TestClock.adjust("60 seconds")
+      assert.lengthOf(redialled, 1)
+      now = []
+      changed()
+      assert.isFalse(first.isClosed() || client.isClosed())
+    })
+  )
+
+  it.effect("dials a lost member at once when it becomes ready again", () =>
+    Effect.gen(function* () {
+      let up = true
+      let changed = (): void => {}
+      const { redialled, second } = yield* scene({
+        canRedial: () => up,
+        members: {
+          now: () => [a, b],
+          isReady: () => up,
+          listen: (listener) => {
+            changed = listener
+            return () => {}
+          }
+        }
+      })
+      up = false
+      changed()
+      second.end("reset")
+      yield* TestClock.adjust("40 seconds")
+      assert.lengthOf(redialled, 0)
+      up = true
+      changed()
+      yield* TestClock.adjust(1)
+      assert.lengthOf(redialled, 1)
+      changed()
+      yield* TestClock.adjust("1 minute")
+      assert.lengthOf(redialled, 1)
+    })
+  )
+
+  it.effect("tells the client for good when the session is ended elsewhere", () =>
+    Effect.gen(function* () {
+      const { client, end, terminate } = yield* scene()
+      terminate("stopped by ann")
+      assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by ann" })
+      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by ann" })
+      assert.isTrue(client.isClosed())
+    })
+  )
+
+  it.effect("counts every message that was dropped", () =>
+    Effect.gen(function* () {
+      const { client } = yield* scene()
+      const counter = Metric.withAttributes(droppedMessages, { what: "malformedClientMessage" })
+      const before = (yield* Metric.value(counter)).count
+      for (let i = 0; i < 3; i++) client.receive(new Uint8Array([1, 0xff]))
+      assert.strictEqual(Number((yield* Metric.value(counter)).count) - Number(before), 3)
+    })
+  )
+
+  it.effect("pauses the members while the client does not read, and goes on when it does", () =>
+    Effect.gen(function* () {
+      const { client, first, second } = yield* scene()
+      client.queue(64 * 1024 * 1024)
+      first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
+      assert.isTrue(first.isPaused() && second.isPaused())
+      client.queue(0)
+      assert.isFalse(first.isPaused() || second.isPaused())
+    })
+  )
+
+  it.effect("disconnects a member that takes nothing for too long instead of stopping everybody", () =>
+    Effect.gen(function* () {
+      const { client, second } = yield* scene()
+      second.queue(64 * 1024 * 1024)
+      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+      assert.isTrue(client.isPaused())
+      yield* TestClock.adjust("10 seconds")
+      assert.isTrue(second.isClosed())
+      assert.isFalse(client.isPaused())
+    })
+  )
+
+  it.effect("loses a member that leaves the router's own pings unanswered", () =>
+    Effect.gen(function* () {
+      const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
+      for (let round = 0; round < 5; round++) {
+        yield* TestClock.adjust("20 seconds")
+        first.receive(answer({ _tag: "Pong" }))
+      }
+      assert.isTrue(second.isClosed())
+      assert.isFalse(first.isClosed())
+    })
+  )
+
+  it.effect("closes every channel when the client is gone, so that its subscriptions end at once", () =>
+    Effect.gen(function* () {
+      const { client, end, first, second } = yield* scene()
+      client.end("code 1006")
+      assert.strictEqual((yield* end)._tag, "ClientGone")
+      assert.isTrue(first.isClosed() && second.isClosed())
+    })
+  )
+
+  /** Two connections of one session, each with its default cluster. */
+  const siblings = Effect.gen(function* () {
+    const locks = makeSessionLocks()
+    const open = Effect.gen(function* () {
+      const [client, member] = [fakeChannel(), fakeChannel()]
+      const fiber = yield* Effect.forkScoped(
+        serveClient({
+          router: { members: [a], defaultMember: a, memberKind: "cluster", pingMembersEvery: undefined },
+          client,
+          connected: new Map([[a, member]]),
+          connect: () => Effect.fail({ message: "no" }),
+          locks,
+          isUser: true,
+          terminated: Effect.never,
+          label: "test"
+        }),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust(0)
+      return { client, member, end: Fiber.join(fiber) }
+    })
+    return [yield* open, yield* open] as const
+  })
+  const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+  const ping = say({ _tag: "Ping" })
+
+  it.effect("keeps two connections of one session from stealing the same port", () =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      two.client.receive(steal)
+      assert.include(tagsToMember(one.member), "TcpSteal")
+      assert.notInclude(tagsToMember(two.member), "TcpSteal")
+      assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
+      one.client.end("gone")
+      two.client.receive(steal)
+      assert.include(tagsToMember(two.member), "TcpSteal")
+    })
+  )
+
+  it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", () =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      for (let i = 0; i < 3; i++) {
+        one.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      two.client.receive(steal)
+      assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
+      yield* TestClock.adjust("20 seconds")
+      two.client.receive(steal)
+      assert.include(tagsToMember(two.member), "TcpSteal")
+      assert.lengthOf(toClient(two.client), 1)
+      assert.isTrue(one.client.isClosed() && one.member.isClosed())
+      const end = yield* one.end
+      assert.strictEqual(end._tag, "ClientGone")
+      assert.match(end.reason, /silent/)
+      assert.notInclude(toClient(one.client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("keeps the port with an older connection that goes on pinging, however little it says", () =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      one.client.receive(ping)
+      yield* TestClock.adjust("30 seconds")
+      for (let i = 0; i < 20; i++) {
+        one.client.receive(ping)
+        yield* TestClock.adjust("44 seconds")
+        two.client.receive(steal)
+      }
+      assert.notInclude(tagsToMember(two.member), "TcpSteal")
+      assert.isFalse(one.client.isClosed())
+    })
+  )
+
+  it.effect("ends a client that used to ping and then says nothing for three intervals", () =>
+    Effect.gen(function* () {
+      const { client, end, first, second } = yield* scene()
+      for (let i = 0; i < 4; i++) {
+        client.receive(ping)
+        yield* TestClock.adjust("40 seconds")
+      }
+      yield* TestClock.adjust("70 seconds")
+      assert.isFalse(client.isClosed())
+      yield* TestClock.adjust("30 seconds")
+      const over = yield* end
+      assert.strictEqual(over._tag, "ClientGone")
+      assert.match(over.reason, /has said nothing for 1\d\d s/)
+      assert.isTrue(client.isClosed() && first.isClosed() && second.isClosed())
+      assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+    })
+  )
+
+  it.effect("ends a client that has come again as soon as its Pings are overdue, when the new connection opens and later; no other", () =>
+    Effect.gen(function* () {
+      const locks = makeSessionLocks()
+      let hasYounger = false
+      const [first, second] = [yield* scene({ locks, hasYounger: () => hasYounger }), yield* scene({ locks, hasYounger: () => hasYounger })]
+      first.client.receive(ping)
+      for (let i = 0; i < 3; i++) {
+        yield* TestClock.adjust("30 seconds")
+        for (const { client } of [first, second]) client.receive(ping)
+      }
+      hasYounger = true
+      yield* scene({ locks })
+      yield* TestClock.adjust("30 seconds")
+      second.client.receive(ping)
+      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [false, false])
+      yield* TestClock.adjust("16 seconds")
+      yield* scene({ locks })
+      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [true, false])
+      assert.match((yield* first.end).reason, /its client has come again/)
+      yield* TestClock.adjust("44 seconds")
+      assert.isTrue(second.client.isClosed())
+    })
+  )
+
+  it.effect("leaves a client alone that never pings, one whose clock jumped, one that is not read, and a primary's link", () =>
+    Effect.gen(function* () {
+      const quiet = yield* scene()
+      yield* TestClock.adjust("10 hours")
+      assert.isFalse(quiet.client.isClosed())
+
+      let ahead = 0
+      const clock = yield* Clock.Clock
+      const skewed: Clock.Clock = Object.assign(Object.create(clock), { currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead })
+      const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
+      for (let i = 0; i < 3; i++) {
+        jumped.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      ahead = 600_000
+      yield* TestClock.adjust("50 seconds")
+      assert.isFalse(jumped.client.isClosed())
+
+      const braked = yield* scene()
+      for (let i = 0; i < 3; i++) {
+        braked.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      braked.first.queue(64 * 1024 * 1024)
+      braked.client.receive(ping)
+      assert.isTrue(braked.client.isPaused())
+      yield* TestClock.adjust("10 minutes")
+      braked.first.queue(0)
+      yield* TestClock.adjust("80 seconds")
+      assert.isFalse(braked.client.isClosed())
+
+      const link = yield* scene({ isUser: false })
+      for (let i = 0; i < 3; i++) {
+        link.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      yield* TestClock.adjust("1 hour")
+      assert.isFalse(link.client.isClosed())
+    })
+  )
+
+  it.effect("lets what a member answers at once wait until everybody was asked", () =>
+    Effect.gen(function* () {
+      const { client, first, second } = yield* scene()
+      const { send } = first
+      const refusal = answer({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } })
+      Object.assign(first, {
+        send: (bytes: Uint8Array) => {
+          send(bytes)
+          if (bytes[0] === 2 && bytes[1] === 0) first.receive(refusal)
+        }
+      })
+      client.receive(steal)
+      const asked = second.sent.flatMap((bytes) => {
+        const decoded = clientMessage.decode(bytes)
+        return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
+      })
+      assert.deepStrictEqual(asked, ["PortSubscribe", "PortUnsubscribe"])
+      assert.lengthOf(toClient(client).filter(({ _tag }) => _tag === "TcpSteal"), 1)
+    })
+  )
+})

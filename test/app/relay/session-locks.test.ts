@@ -1,0 +1,30 @@
+import { assert, describe } from "vitest"
+import { Effect, Exit, Scope } from "effect"
+import { arrive, clientIdentity, makeSessionLocks } from "../../../src/app/relay/session-locks.ts"
+import { it } from "../../support/effect-it.ts"
+
+const [laptop, other] = [clientIdentity("ann", "laptop"), clientIdentity("ann", "desktop")]
+
+describe("connections of a session", () => {
+  it.effect("know whether their client has come again, for as long as that one stays", () =>
+    Effect.gen(function* () {
+      const locks = makeSessionLocks()
+      const first = yield* arrive(locks, laptop)
+      const stranger = yield* arrive(locks, other)
+      assert.isFalse(first())
+      const scope = yield* Scope.make()
+      const second = yield* arrive(locks, laptop).pipe(Scope.provide(scope))
+      assert.deepStrictEqual([first(), stranger(), second()], [true, false, false])
+      yield* Scope.close(scope, Exit.void)
+      assert.isFalse(first())
+    })
+  )
+
+  it.effect("are forgotten with their scope", () =>
+    Effect.gen(function* () {
+      const locks = makeSessionLocks()
+      yield* Effect.scoped(arrive(locks, laptop))
+      assert.strictEqual(locks.arrivals.size, 0)
+    })
+  )
+})

@@ -1,0 +1,325 @@
+import { describe, expect } from "vitest"
+import { Effect, Exit, Logger, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
+import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
+import { KubeError } from "../../../../src/ports/kube-api.ts"
+import { addPod, addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
+import { it } from "../../../support/effect-it.ts"
+
+const name = "session-1"
+const spec = {
+  namespace: "default",
+  owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" },
+  target: { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "" }
+}
+
+const start = Effect.gen(function* () {
+  yield* TestClock.setTime(day0)
+  const fleet = new SessionFleet(["cluster-a"])
+  const api = fleet.member("cluster-a")
+  const agents = fleet.agentsOf("cluster-a")
+  const member = yield* fleet.startMember("cluster-a")
+  yield* pass(1)
+  const create = (more: object = {}, as = name) => api.write(mirrordClusterSessions, as, { spec: { ...spec, ...more } }, undefined, day0 + 1_000)
+  const condition = (of = name) =>
+    (api.peek(mirrordClusterSessions, of)?.["status"] as { readonly conditions?: ReadonlyArray<{ readonly status: string; readonly reason: string; readonly message: string }> } | undefined)
+      ?.conditions?.[0]
+  const connect = Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    yield* member.sockets.track(name).pipe(Scope.provide(scope))
+    return Scope.close(scope, Exit.void)
+  })
+  return { fleet, api, agents, member, create, condition, connect }
+})
+
+describe("one session in one cluster", () => {
+  it.effect("gets an agent beside each pod of its target, owned by the session, and is ready", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      addPod(api, "myapp-2")
+      const { metadata } = create()
+      yield* pass(1)
+      expect(condition()).toMatchObject({ status: "True", reason: "AgentUsable" })
+      expect(agents.ensured.map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
+      expect(agents.ensured[0]?.owner).toEqual({ apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name, uid: metadata.uid })
+      expect(agents.open).toBe(2)
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
+    })
+  )
+
+  it.effect("has a line in the audit when somebody deletes its object, unless it is a primary's child", () => {
+    const ended: Array<unknown> = []
+    return Effect.gen(function* () {
+      const { api, create } = yield* start
+      create()
+      create({ multiClusterParentName: parentOf }, `${parentOf}-cluster-a`)
+      yield* pass(1)
+      for (const one of [name, `${parentOf}-cluster-a`]) yield* api.delete(mirrordClusterSessions, one)
+      yield* pass(1)
+      expect(ended).toEqual([expect.objectContaining({ audit: true, act: "ended", cause: "Deleted", session: name, owner: "k" })])
+    }).pipe(Effect.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => void ended.push(JSON.parse(line).annotations))])))
+  })
+
+  it.effect("without a target gets an agent of its own", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      create({ target: null })
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      expect(agents.ensured.map(({ pod }) => pod)).toEqual([undefined])
+    })
+  )
+
+  it.effect("says why its target cannot be used, looks again after 15 s, and recovers", () =>
+    Effect.gen(function* () {
+      const { api, condition, create } = yield* start
+      api.erase(deployments, "myapp", "default")
+      create()
+      yield* pass(1)
+      expect(condition()).toMatchObject({ status: "False", reason: "NoSuchTarget", message: expect.stringContaining("myapp") })
+      addWorkload(api)
+      yield* pass(10)
+      expect(condition()?.status).toBe("False")
+      yield* pass(6)
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
+  it.effect("goes on without an agent that does not start, unless it is the representative one", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      addPod(api, "myapp-2")
+      const { ensure } = agents.service
+      let broken = "myapp-2"
+      Object.assign(agents.service, {
+        ensure: (placement: Parameters<typeof ensure>[0], owner: Parameters<typeof ensure>[1]) => {
+          agents.problem = placement?.podName === broken ? "no room" : undefined
+          return ensure(placement, owner)
+        }
+      })
+      create()
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1"])
+      broken = "myapp-1"
+      api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
+      yield* pass(1)
+      expect(condition("session-2")).toMatchObject({ status: "False", reason: "Error", message: expect.stringContaining("no room") })
+      expect(agents.open).toBe(1)
+    })
+  )
+
+  it.effect("starts over when an agent that was well ends, with the pod that is there now", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      create()
+      yield* pass(60)
+      api.erase(pods, "myapp-1", "default")
+      addPod(api, "myapp-new")
+      agents.endAll()
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-new"])
+    })
+  )
+
+  it.effect("takes in pods that the target gets while it is used, and lets go of those that it loses", () =>
+    Effect.gen(function* () {
+      const { agents, api, create, member } = yield* start
+      const running = () => member.controller.agents(name).map(({ pod }) => pod)
+      create()
+      yield* pass(15)
+      addPod(api, "myapp-2")
+      yield* pass(31)
+      expect(running()).toEqual(["myapp-1", "myapp-2"])
+      expect(agents.open).toBe(2)
+      api.erase(pods, "myapp-2", "default")
+      yield* pass(15)
+      agents.end("myapp-2")
+      yield* pass(5)
+      expect(running()).toEqual(["myapp-1"])
+      expect(agents.open).toBe(1)
+      yield* pass(60)
+      expect(running()).toEqual(["myapp-1"])
+    })
+  )
+
+  it.effect("replaces the agent of one of several pods without touching the others", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      addPod(api, "myapp-2")
+      create()
+      yield* pass(15)
+      const [first] = member.controller.agents(name)
+      agents.end("myapp-2")
+      yield* pass(0.5)
+      expect(member.controller.agents(name)).toEqual([first])
+      expect(condition()?.status).toBe("True")
+      yield* pass(3)
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
+      expect(member.controller.agents(name)[0]).toBe(first)
+    })
+  )
+
+  it.effect("does not start agents in a hot loop when each ends at once", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      create()
+      for (let i = 0; i < 600; i++) {
+        yield* pass(0.1)
+        agents.endAll()
+      }
+      expect(agents.ensured.length).toBeLessThan(6)
+      expect(condition()?.message).toContain("ended right after its start")
+      yield* pass(120)
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
+  it.effect("reports a defect in starting an agent instead of starting for ever", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.beforeEnsure = () => Effect.die(new RangeError("port NaN"))
+      create()
+      yield* pass(1)
+      expect(condition()).toMatchObject({ status: "False", reason: "Error" })
+      agents.beforeEnsure = () => Effect.void
+      yield* pass(16)
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
+  it.effect("that is deleted while its agents start lets go of those that were up already", () =>
+    Effect.gen(function* () {
+      const { agents, api, create } = yield* start
+      addPod(api, "myapp-2")
+      agents.beforeEnsure = (placement) => (placement?.podName === "myapp-2" ? Effect.never : Effect.void)
+      create()
+      yield* pass(1)
+      expect(agents.open).toBe(1)
+      api.erase(mirrordClusterSessions, name)
+      yield* pass(1)
+      expect(agents.open).toBe(0)
+    })
+  )
+
+  it.effect("that was made anew under its name gets agents of its own", () =>
+    Effect.gen(function* () {
+      const { agents, api, create } = yield* start
+      create()
+      yield* pass(1)
+      api.setMuted(true)
+      api.erase(mirrordClusterSessions, name)
+      const { metadata } = create()
+      api.setMuted(false)
+      api.forgetHistory(true)
+      yield* pass(2)
+      expect(agents.ensured.at(-1)?.owner.uid).toBe(metadata.uid)
+      expect(agents.open).toBe(1)
+    })
+  )
+
+  it.effect("ends when no socket ever came within its time, and lets its agents go", () =>
+    Effect.gen(function* () {
+      const { agents, api, create } = yield* start
+      create({ multiClusterParentName: "mc-1" })
+      yield* pass(299)
+      expect(api.peek(mirrordClusterSessions, name)).toBeDefined()
+      yield* pass(3)
+      expect(api.peek(mirrordClusterSessions, name)).toBeUndefined()
+      expect(agents.open).toBe(0)
+    })
+  )
+
+  it.effect("ends 15 s after the TTL when its last socket left; heartbeats are written while one is open", () =>
+    Effect.gen(function* () {
+      const { api, connect, create } = yield* start
+      create({ multiClusterParentName: "mc-1" })
+      const leave = yield* connect
+      yield* pass(3)
+      const before = api.calls.length
+      yield* pass(600)
+      expect(writesSince(api, before).length).toBe(60)
+      yield* leave
+      yield* pass(70)
+      expect(api.peek(mirrordClusterSessions, name)).toBeDefined()
+      yield* pass(30)
+      expect(api.peek(mirrordClusterSessions, name)).toBeUndefined()
+    })
+  )
+
+  it.effect("writes nothing at rest, and does nothing when only somebody's heartbeat changes", () =>
+    Effect.gen(function* () {
+      const { api, create } = yield* start
+      create()
+      yield* pass(2)
+      const before = api.calls.length
+      for (let i = 1; i <= 240; i++) {
+        yield* pass(1)
+        if (i % 10 === 0) api.write(mirrordClusterSessions, name, { status: { connectedTimestamp: timestamp(day0 + i * 1_000) } })
+      }
+      expect(writesSince(api, before)).toEqual([])
+      // Eight looks at the target's pods, one each 30 s.
+      expect(api.calls.slice(before).filter(({ verb }) => verb === "list")).toHaveLength(8)
+      expect(api.peek(mirrordClusterSessions, name)).toBeDefined()
+    })
+  )
+
+  it.effect("repeats a status that met a conflict, and keeps what somebody else wrote", () =>
+    Effect.gen(function* () {
+      const { api, condition, create } = yield* start
+      let left = 5
+      api.before = ({ subresource, verb }) =>
+        Effect.sync(() => {
+          if (verb === "patch" && subresource === "status" && left-- > 0) {
+            api.write(mirrordClusterSessions, name, { metadata: { labels: { count: String(left) } } })
+          }
+        })
+      create()
+      yield* pass(5)
+      expect(condition()?.status).toBe("True")
+      expect(api.peek(mirrordClusterSessions, name)?.metadata.labels).toEqual({ count: "0" })
+    })
+  )
+
+  it.effect("is not held up by garbage next to it", () =>
+    Effect.gen(function* () {
+      const { api, condition, create } = yield* start
+      api.write(mirrordClusterSessions, "garbage", { spec: { target: 5 } })
+      api.write(mirrordClusterSessions, "worse", { spec: null, status: "?" })
+      create()
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      yield* pass(3_000)
+      expect(api.calls.filter(({ name: of }) => of === "garbage" || of === "worse")).toEqual([])
+    })
+  )
+
+  it.effect("survives its operator: the next one finds the same session and makes it ready again", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, fleet, member } = yield* start
+      create()
+      yield* pass(1)
+      yield* member.stop
+      expect(agents.open).toBe(0)
+      yield* fleet.startMember("cluster-a")
+      yield* pass(2)
+      expect(agents.open).toBe(1)
+      expect(condition()?.status).toBe("True")
+      expect(api.peekAll(mirrordClusterSessions)).toHaveLength(1)
+    })
+  )
+
+  it.effect("an API server that refuses status writes is not hammered", () =>
+    Effect.gen(function* () {
+      const { api, create } = yield* start
+      api.before = ({ verb }) =>
+        verb === "patch" ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Forbidden", code: 403, detail: "no" })) : Effect.void
+      create()
+      yield* pass(250)
+      expect(writesSince(api).length).toBeLessThan(30)
+    })
+  )
+})

@@ -1,0 +1,292 @@
+import { Context, Effect, Exit, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
+import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
+import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
+import { makeSessionManager } from "../../../src/app/sessions/primary/multi-cluster-session-manager.ts"
+import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
+import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { Changes } from "../../../src/app/kernel/changes.ts"
+import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
+import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
+import { parentFinalizer } from "../../../src/domain/session/names.ts"
+import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
+import { AgentFailed, Agents } from "../../../src/ports/agents.ts"
+import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
+import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
+import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+
+export const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
+export const parentOf = "mc-4dbe55ab68bba16c"
+export const day0 = Date.UTC(2026, 0, 1)
+
+/** Agents that are plain values; every one that is held can be made to end. */
+export class FakeAgents {
+  readonly ensured: Array<{ readonly pod: string | undefined; readonly owner: OwnerReference }> = []
+  /** Which agent each held connection belongs to. */
+  readonly held = new Map<FrameHandlers | undefined, string>()
+  open = 0
+  /** Fails `ensure` with this sentence. */
+  problem: string | undefined
+  beforeEnsure: (placement: AgentPlacement | undefined) => Effect.Effect<void> = () => Effect.void
+  readonly service: Agents["Service"] = {
+    ensure: (placement, owner) =>
+      Effect.suspend(() => {
+        this.ensured.push({ pod: placement?.podName, owner })
+        if (this.problem !== undefined) return Effect.fail(new AgentFailed({ agent: "agent", detail: this.problem }))
+        return Effect.as(this.beforeEnsure(placement), { name: `agent-of-${placement?.podName ?? owner.uid}`, host: "127.0.0.1", port: 1 })
+      }),
+    connect: ({ name }) =>
+      Effect.sync(() => {
+        this.open++
+        let handlers: FrameHandlers | undefined
+        let over = false
+        return {
+          send: () => {},
+          queuedBytes: () => 0,
+          pause: () => {},
+          resume: () => {},
+          close: () => {
+            if (over) return
+            over = true
+            this.open--
+            this.held.delete(handlers)
+          },
+          open: (given) => {
+            handlers = {
+              ...given,
+              ended: (reason) => {
+                over = true
+                this.open--
+                this.held.delete(handlers)
+                given.ended(reason)
+              }
+            }
+            this.held.set(handlers, name)
+          }
+        }
+      })
+  }
+  endAll(): void {
+    for (const handlers of [...this.held.keys()]) handlers?.ended("the agent ended")
+  }
+  end(pod: string): void {
+    for (const [handlers, agent] of [...this.held]) if (agent === `agent-of-${pod}`) handlers?.ended("the agent ended")
+  }
+}
+
+/** A cluster with one workload, `deployment/myapp` of one pod, and an operator that answers. */
+export const workloadCluster = (name: string): MemoryKubeApi => {
+  const api = new MemoryKubeApi(name)
+  api.write(operators, "operator", { spec: { operator_version: "1", supported_features: ["ConnectParamsInHeader"] } })
+  addWorkload(api)
+  return api
+}
+
+export const addWorkload = (api: MemoryKubeApi, app = "myapp"): void => {
+  api.write(
+    deployments,
+    app,
+    {
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app } },
+        template: { metadata: { labels: { app } }, spec: { containers: [{ name: "app" }] } }
+      }
+    },
+    "default"
+  )
+  addPod(api, `${app}-1`, app)
+}
+
+export const addPod = (api: MemoryKubeApi, name: string, app = "myapp"): void => {
+  api.write(
+    pods,
+    name,
+    {
+      metadata: { labels: { app } },
+      spec: { nodeName: "node", containers: [{ name: "app" }] },
+      status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: [{ name: "app", ready: true, containerID: `containerd://${name}` }] }
+    },
+    "default"
+  )
+}
+
+const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): ClusterConnector["Service"] => {
+  const access = (api: KubeApi) => ({
+    api,
+    link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "NotFound", detail: "there are no links here" }))
+  })
+  return {
+    local: access(local),
+    member: ({ name }) => Effect.map(Effect.succeed(members.get(name) ?? new MemoryKubeApi(name)), access)
+  }
+}
+
+export const ownHealth: ClusterHealth = { _tag: "Connected", operatorVersion: "1", fingerprint: undefined, parametersInHeader: true }
+
+/** A primary and its members; processes can be started, stopped and started again over the same objects. */
+export class SessionFleet {
+  readonly primary = new MemoryKubeApi("primary")
+  readonly members: ReadonlyMap<string, MemoryKubeApi>
+  readonly agents = new Map<string, FakeAgents>()
+  /** Where Events go, of all clusters: apart from the calls that are counted. */
+  readonly told = new MemoryKubeApi("Events")
+  readonly configuration: FleetConfiguration
+  /** Stands for a process of the primary that sees the primary's API through `asPrimary`. */
+  constructor(names: ReadonlyArray<string> = ["cluster-a", "cluster-b"], more: Partial<FleetConfiguration> = {}) {
+    this.members = new Map(names.map((name) => [name, workloadCluster(name)]))
+    for (const name of names) {
+      this.agents.set(name, new FakeAgents())
+      giveCredentials(this.primary, name)
+    }
+    this.configuration = configurationOf(names, more)
+  }
+
+  member(name: string): MemoryKubeApi {
+    const found = this.members.get(name)
+    if (found === undefined) throw new Error(`no cluster ${name}`)
+    return found
+  }
+
+  agentsOf(name: string): FakeAgents {
+    const found = this.agents.get(name)
+    if (found === undefined) throw new Error(`no cluster ${name}`)
+    return found
+  }
+
+  /** The primary's half of an operator, wired as the program does it. */
+  startPrimary() {
+    const { configuration, members, primary, told: recorded } = this
+    return process(
+      Effect.gen(function* () {
+        const changes = new Changes()
+        /** Children whose changes the fleet reported. */
+        const told: Array<string> = []
+        const debts = yield* makeDebtLedger(primary, operatorNamespace)
+        const run = Effect.runForkWith(yield* Effect.context<never>())
+        let onChange: (session?: string) => void = () => {}
+        const sockets = makeSocketRegistry((session) => onChange(session))
+        const fleet = yield* makeFleet(configuration, operatorNamespace, sha256Hex, ownHealth, {
+          childChanged: (_cluster, child) => {
+            const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+            told.push(child.metadata.name)
+            if (typeof parent === "string") onChange(parent)
+          },
+          reachChanged: (cluster) => {
+            onChange()
+            const known = fleet.clusters.get(cluster)
+            const access = known?.access()
+            if (access !== undefined && known?.reach().reachable === true) run(Effect.ignore(debts.pay(cluster, access.api)))
+          }
+        }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
+        const manager = yield* makeSessionManager({
+          local: primary,
+          fleet,
+          defaultCluster: configuration.defaultCluster,
+          settings: configuration,
+          sockets,
+          debts,
+          changes,
+          ends: new SessionEnds(),
+          events: yield* makeEventRecorder(recorded),
+          sha256Hex
+        })
+        onChange = (session) => {
+          if (session === undefined) manager.enqueueAll()
+          else manager.enqueue(session)
+        }
+        return { manager, fleet, sockets, debts, changes, told }
+      })
+    )
+  }
+
+  startMember(name: string) {
+    const api = this.member(name)
+    const { told } = this
+    return process(
+      Effect.gen(function* () {
+        let onSocket: (session: string) => void = () => {}
+        const sockets = makeSocketRegistry((session) => onSocket(session))
+        const events = yield* makeEventRecorder(told)
+        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), ends: new SessionEnds(), events, defaults: configurationOf([]) })
+        onSocket = controller.enqueue
+        return { controller, sockets }
+      }).pipe(Effect.provideContext(Context.make(Agents, this.agentsOf(name).service)))
+    )
+  }
+
+  startMembers() {
+    return Effect.forEach([...this.members.keys()], (name) => this.startMember(name))
+  }
+
+  createParent(now: number, more: object = {}, name = parentOf): void {
+    this.primary.write(
+      mirrordMultiClusterSessions,
+      name,
+      {
+        metadata: { finalizers: [parentFinalizer] },
+        spec: {
+          owner: { userId: "u", username: "dev", hostname: "laptop", k8sUsername: "dev@corp" },
+          namespace: "default",
+          target: { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "" },
+          targetAlias: "deployment.myapp",
+          clusters: [...this.members.keys()],
+          primaryCluster: "primary",
+          defaultCluster: this.configuration.defaultCluster,
+          ...more
+        }
+      },
+      undefined,
+      now
+    )
+  }
+
+  status(name = parentOf) {
+    return this.primary.peek(mirrordMultiClusterSessions, name)?.["status"] as
+      | {
+          readonly phase?: string
+          readonly closed?: string
+          readonly connectedTimestamp?: string
+          readonly clusterSessions?: Readonly<Record<string, { readonly sessionName: string; readonly ready: boolean; readonly error?: string }>>
+        }
+      | undefined
+  }
+
+  children(cluster: string): ReadonlyArray<string> {
+    return this.member(cluster).peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
+  }
+}
+
+/** Runs something in a scope of its own, as a process that can be killed. */
+const process = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const value = yield* effect.pipe(Scope.provide(scope))
+    return { ...value, stop: Scope.close(scope, Exit.void) }
+  })
+
+/** What changed objects in a cluster since `from` calls. */
+export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string> =>
+  api.calls.slice(from).filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete").map(({ name, verb }) => `${verb} ${name}`)
+
+/**
+ * Lets time pass in small steps. A leap would put minutes between two steps of a fiber that waits for nothing but its turn.
+ */
+export const pass = (seconds: number) =>
+  Effect.gen(function* () {
+    const steps = Math.max(1, Math.round(seconds * 10))
+    const [step, count] = steps > 2_000 ? [500, steps / 5] : [100, steps]
+    for (let i = 0; i < count; i++) {
+      for (let turn = 0; turn < 8; turn++) yield* Effect.yieldNow
+      yield* TestClock.adjust(step)
+    }
+  })

@@ -1,0 +1,144 @@
+import fc from "fast-check"
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import {
+  connectHeader,
+  connectQuery,
+  forMember,
+  parseConnectParams,
+  parseConnectQuery
+} from "../../../src/domain/session/connect-request.ts"
+import { parameterNames } from "../../../src/domain/session/connect-parameter-catalogue.ts"
+
+const full = new URLSearchParams([
+  ["connect", "true"],
+  ["on_concurrent_steal", "abort"],
+  ["kafka_splits", '{"q":{"baggage":"^x$"}}'],
+  ["sqs_splits", '{"*":{}}'],
+  ["queue_modes", '{"q":"mirror"}'],
+  ["branch_name", "feature/ü b"],
+  ["mysql_branch_names", '["m1"]'],
+  ["pg_branch_names", '["p1","p2"]'],
+  ["mongodb_branch_names", "[]"],
+  ["branch_db_names", '["x"]'],
+  ["session_ci_info", '{"provider":"gh"}'],
+  ["sqs_output_queues", '{"a":"b"}'],
+  ["multi_cluster", "true"],
+  ["of_the_future", "1"],
+  ["key", "0a1b2"],
+  ["header_filter", "x: a+b&c"]
+]).toString()
+
+const names = (entries: ReadonlyArray<readonly [string, string]>) => entries.map(([name]) => name)
+
+describe("connect parameters", () => {
+  it("are read from the query string with their meaning, unknown ones kept", () => {
+    const params = Result.getOrThrow(parseConnectQuery(`?${full}`))
+    expect(params.values).toMatchObject({
+      connect: true,
+      branch_name: "feature/ü b",
+      pg_branch_names: ["p1", "p2"],
+      multi_cluster: true,
+      kafka_splits: { q: { baggage: "^x$" } },
+      header_filter: "x: a+b&c"
+    })
+    expect(params.values).not.toHaveProperty("profile")
+    expect(names(params.entries)).toContain("of_the_future")
+    expect(connectQuery(params)).toBe(full)
+  })
+
+  it("are the same from the header, which wins over the query", () => {
+    const params = Result.getOrThrow(parseConnectQuery(full))
+    const header = connectHeader(params)
+    expect(Buffer.from(header, "base64").toString()).toBe(full)
+    expect(parseConnectParams({ query: "connect=true", header })).toEqual(Result.succeed(params))
+    expect(parseConnectParams({ query: full, header: undefined })).toEqual(Result.succeed(params))
+  })
+
+  it("go to members with branch names for the default alone and is_default_cluster in its place", () => {
+    const params = Result.getOrThrow(parseConnectQuery(`${full}&is_default_cluster=true`))
+    const other = forMember(params, { isDefault: false })
+    expect(names(other.entries).filter((name) => /branch/u.test(name))).toEqual(["branch_name"])
+    expect(other.values).not.toHaveProperty("pg_branch_names")
+    expect(other.values).toMatchObject({
+      is_default_cluster: false,
+      kafka_splits: { q: {} },
+      sqs_splits: {},
+      sqs_output_queues: { a: "b" }
+    })
+    expect(names(other.entries).filter((name) => name === "is_default_cluster")).toHaveLength(1)
+    expect(names(other.entries).indexOf("is_default_cluster")).toBe(
+      names(other.entries).indexOf("sqs_output_queues") - 1
+    )
+
+    const own = forMember(params, { isDefault: true })
+    expect(own.values).toMatchObject({
+      is_default_cluster: true,
+      pg_branch_names: ["p1", "p2"],
+      mysql_branch_names: ["m1"],
+      branch_db_names: ["x"]
+    })
+    expect(Result.getOrThrow(parseConnectQuery(connectQuery(own)))).toEqual(own)
+  })
+
+  it("keep the client's order", () => {
+    expect(parameterNames[0]).toBe("connect")
+    expect(parameterNames.slice(-7)).toEqual([
+      "is_default_cluster",
+      "sqs_output_queues",
+      "rmq_output_queues",
+      "multi_cluster",
+      "output_tmp_resources",
+      "key",
+      "header_filter"
+    ])
+    expect(parameterNames).toHaveLength(35)
+  })
+
+  it.each([
+    ["connect=yes", "connect", "true"],
+    ["on_concurrent_steal=maybe", "on_concurrent_steal", "abort, override or continue"],
+    ["pg_branch_names=p1", "pg_branch_names", "JSON list"],
+    ["pg_branch_names=[1]", "pg_branch_names", "[0]"],
+    ["kafka_splits=[]", "kafka_splits", "JSON object"],
+    ['kafka_splits={"q":{"h":1}}', "kafka_splits", "q.h"],
+    ["label_target={}", "label_target", "labels"],
+    ["multi_cluster=1", "multi_cluster", "true or false"],
+    ["key=a&key=b", "key", "twice"]
+  ])("are refused by name: %s", (query, parameter, text) => {
+    const result = parseConnectQuery(query)
+    if (Result.isSuccess(result)) throw new Error("accepted")
+    expect(result.failure).toHaveLength(1)
+    expect(result.failure[0]?.parameter).toBe(parameter)
+    expect(result.failure[0]?.message).toContain(parameter)
+    expect(result.failure[0]?.message).toContain(text)
+  })
+
+  it("tell every mistake at once, and a header that is no base64", () => {
+    const several = parseConnectQuery("connect=1&multi_cluster=2&pg_branch_names=x")
+    expect(Result.isFailure(several) && several.failure.map(({ parameter }) => parameter)).toEqual([
+      "connect",
+      "multi_cluster",
+      "pg_branch_names"
+    ])
+    const header = parseConnectParams({ query: "", header: "%%%" })
+    expect(Result.isFailure(header) && header.failure[0]?.parameter).toBe("x-mirrord-connect-params")
+  })
+
+  it("never throw, and survive the way to a member whatever they hold", () => {
+    const entry = fc.tuple(
+      fc.oneof(fc.constantFrom(...parameterNames), fc.string()),
+      fc.oneof(fc.json(), fc.string({ unit: "binary" }))
+    )
+    fc.assert(
+      fc.property(fc.array(entry), fc.boolean(), (entries, isDefault) => {
+        const query = new URLSearchParams(entries).toString()
+        const result = parseConnectQuery(query)
+        if (Result.isFailure(result)) return
+        expect(connectQuery(result.success)).toBe(query)
+        const sent = forMember(result.success, { isDefault })
+        expect(Result.getOrThrow(parseConnectParams({ query: "", header: connectHeader(sent) }))).toEqual(sent)
+      })
+    )
+  })
+})

@@ -1,0 +1,68 @@
+import { Option, Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { readOptions, type SimulateFlags } from "../../../../lab/simulation/command/simulate-flags.ts"
+
+type Given = Partial<Record<Exclude<keyof SimulateFlags, "forever" | "json">, string>> & { readonly forever?: boolean; readonly json?: boolean }
+
+const flags = ({ forever = false, json = false, ...texts }: Given): SimulateFlags => ({
+  seed: Option.fromUndefinedOr(texts.seed),
+  stories: Option.fromUndefinedOr(texts.stories),
+  scenario: Option.fromUndefinedOr(texts.scenario),
+  sweep: Option.fromUndefinedOr(texts.sweep),
+  clusters: Option.fromUndefinedOr(texts.clusters),
+  sessions: Option.fromUndefinedOr(texts.sessions),
+  hours: Option.fromUndefinedOr(texts.hours),
+  workers: Option.fromUndefinedOr(texts.workers),
+  trace: Option.fromUndefinedOr(texts.trace),
+  report: Option.fromUndefinedOr(texts.report),
+  forever,
+  json
+})
+const read = (given: Given) => readOptions(flags(given), 2)
+const usualSize = { clusters: 3, sessions: 3, minutes: 5 }
+const random = { _tag: "Random", seed: undefined, stories: 100, forever: false, size: usualSize }
+
+describe("the options of simulate", () => {
+  it.each<[Given, object]>([
+    [{}, { subject: random, workers: 2, trace: undefined, report: undefined, json: false }],
+    [{ seed: "7", stories: "2000", json: true }, { subject: { ...random, seed: "7", stories: 2000 }, json: true }],
+    [{ seed: "3f9a1c", workers: "1" }, { subject: { ...random, seed: "3f9a1c" }, workers: 1 }],
+    [{ clusters: "1", sessions: "10", hours: "0.5" }, { subject: { ...random, size: { clusters: 1, sessions: 10, minutes: 30 } } }],
+    [{ forever: true }, { subject: { ...random, forever: true } }],
+    [{ scenario: "creation", seed: "9" }, { subject: { _tag: "Scenario", scenario: "creation", seed: "9" } }],
+    [{ sweep: "rfc-example" }, { subject: { _tag: "Sweep", scenario: "rfc-example", seed: undefined } }],
+    [{ scenario: "creation", report: "a.html", trace: "a.jsonl.gz" }, { report: "a.html", trace: "a.jsonl.gz" }],
+    [{ stories: "1", report: "a.html" }, { report: "a.html" }]
+  ])("%j is read", (given, wanted) => {
+    expect(Result.getOrThrow(read(given))).toMatchObject(wanted)
+  })
+
+  it.each<[Given, string]>([
+    [{ stories: "0" }, '--stories: "0" is not a whole number from 1 to 1000000000'],
+    [{ stories: "ten" }, '--stories: "ten" is not a whole number from 1 to 1000000000'],
+    [{ stories: "1.5" }, '--stories: "1.5" is not a whole number from 1 to 1000000000'],
+    [{ clusters: "27" }, '--clusters: "27" is not a whole number from 1 to 26'],
+    [{ sessions: "-1" }, '--sessions: "-1" is not a whole number from 1 to 1000'],
+    [{ workers: "" }, '--workers: "" is not a whole number from 1 to 1024'],
+    [{ hours: "0" }, '--hours: "0" is not a number above 0 and at most 10000, such as 0.5'],
+    [{ hours: "2h" }, '--hours: "2h" is not a number above 0 and at most 10000, such as 0.5'],
+    [{ seed: "" }, "--seed: the value is empty: give a number or a text"],
+    [{ seed: "a b" }, '--seed: "a b" has white space, which a story\'s file cannot hold: leave it out'],
+    [{ trace: " " }, "--trace: the value is empty: give a file's name"],
+    [{ scenario: "a", sweep: "b" }, "--sweep runs a scenario many times: give --scenario or --sweep, not both"],
+    [{ scenario: "a", stories: "5" }, "--stories is for random stories: leave it out with --scenario, whose file says all"],
+    [{ sweep: "a", clusters: "5" }, "--clusters is for random stories: leave it out with --sweep, whose file says all"],
+    [{ scenario: "a", sessions: "5" }, "--sessions is for random stories: leave it out with --scenario, whose file says all"],
+    [{ scenario: "a", hours: "5" }, "--hours is for random stories: leave it out with --scenario, whose file says all"],
+    [{ sweep: "a", forever: true }, "--forever is for random stories: leave it out with --sweep"],
+    [{ report: "a.html" }, "--report shows one story: add --scenario NAME or --stories 1"],
+    [{ stories: "1", forever: true, report: "a.html" }, "--report shows one story: add --scenario NAME or --stories 1"],
+    [{ scenario: "a", report: "a.txt" }, '--report: "a.txt" is no page: end the name in .html']
+  ])("%j is refused", (given, mistake) => {
+    expect(Result.getOrThrow(Result.flip(read(given)))).toEqual([mistake])
+  })
+
+  it("tells all mistakes at once", () => {
+    expect(Result.getOrThrow(Result.flip(read({ stories: "x", workers: "x", report: "x" })))).toHaveLength(4)
+  })
+})

@@ -1,0 +1,76 @@
+import { Effect } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import type { Answer, Work } from "../../../../lab/simulation/command/work.ts"
+import { makeWorkerPool } from "../../../../lab/simulation/command/worker-pool.ts"
+import { untilTrue } from "../../../support/until-true.ts"
+
+const story = (...lines: ReadonlyArray<string>): Work => ({
+  _tag: "Run",
+  choice: { _tag: "Written", story: { seed: "1", lines: ["cluster a default", ...lines] }, sweepRun: undefined },
+  number: 1,
+  title: "a test",
+  trace: undefined,
+  report: undefined,
+  transcript: true
+})
+
+const contents = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    // The process is gone.
+    return ""
+  }
+}
+
+/** Ids of the processes that this one has started as workers. */
+const workers = (): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid))
+    .filter((pid) => contents(`/proc/${pid}/cmdline`).includes("simulation/command/worker.ts"))
+    // After the name in parentheses: state, then the parent.
+    .filter((pid) => contents(`/proc/${pid}/stat`).replace(/^.*\) \S+ /, "").startsWith(`${process.pid} `))
+    .map(Number)
+
+describe("worker processes", () => {
+  it("run stories, and are gone with the scope", async () => {
+    const answers = await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const pool = yield* makeWorkerPool(2)
+          const told = yield* Effect.all([pool.run(story("tick 1s")), pool.run(story("tick 2s"))], { concurrency: 2 })
+          expect(workers()).toHaveLength(2)
+          return told
+        })
+      )
+    )
+    expect(answers.map((answer) => (answer._tag === "Ran" ? answer.outcome.virtualMs : undefined))).toEqual([1_001_000, 1_002_000])
+    await untilTrue("the end of all workers", () => workers().length === 0)
+  })
+
+  // Several times: a process's exit and the closing of its channel are told in either order.
+  it("are replaced when they die; what they did then has failed", { repeats: 4 }, async () => {
+    const endless = story(...Array.from({ length: 10_000 }, () => "tick 1h"))
+    const [lost, next] = await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const pool = yield* makeWorkerPool(1)
+          const kill = Effect.promise(async () => {
+            await untilTrue("a worker", () => workers().length === 1)
+            workers().forEach((pid) => process.kill(pid, "SIGKILL"))
+          })
+          const [lost] = yield* Effect.all([pool.run(endless), kill], { concurrency: 2 })
+          return [lost, yield* pool.run(story("tick 3s"))] as const
+        })
+      )
+    )
+    expect(lost).toEqual({ _tag: "Failed", message: "its process ended with SIGKILL" } satisfies Answer)
+    expect(next).toMatchObject({ _tag: "Ran", outcome: { virtualMs: 1_003_000 } })
+  })
+
+  it("tell of a random story that cannot be read as of one that failed", async () => {
+    const answer = await Effect.runPromise(Effect.scoped(Effect.flatMap(makeWorkerPool(1), ({ run }) => run(story("sesion s1")))))
+    expect(answer._tag === "Ran" && answer.outcome.violation).toMatchObject({ id: "story", detail: expect.stringContaining("sesion") as string })
+  })
+})

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+const simulation = "lab/simulation/"
+
+const files: ReadonlyArray<string> = ["src", "lab"].flatMap((top) =>
+  readdirSync(join(root, top), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${top}/${name}`)
+)
+const text = (file: string): string => readFileSync(join(root, file), "utf8")
+
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...text(file).matchAll(/^(?:import|export)[^"']*?from "(\.[^"]+)"|^} from "(\.[^"]+)"|import\("(\.[^"]+)"\)/gm)].map(([, a, b, c]) =>
+    relative(root, resolve(root, dirname(file), a ?? b ?? c ?? ""))
+  )
+
+/** Everything that a file needs, itself included. */
+const reachable = (from: string): ReadonlySet<string> => {
+  const seen = new Set([from])
+  for (const file of seen) for (const next of importsOf(file)) seen.add(next)
+  return seen
+}
+
+/** Names of what is exported and does something. */
+const exported = (file: string): ReadonlyArray<string> =>
+  [...text(file).matchAll(/^export (?:const (?=\w+ = (?:\(|<|async))|function |class )(\w+)/gm)].map(([, name]) => name ?? "")
+
+/** The decisions that the simulation must take from the product: they are what it is there to test. */
+const decisions = [
+  "src/domain/session/session-plan.ts",
+  "src/domain/session/child-plan.ts",
+  "src/domain/session/liveness.ts",
+  "src/domain/session/heartbeat.ts",
+  "src/domain/session/connect-verdict.ts",
+  "src/domain/routing/router.ts",
+  "src/domain/routing/table.ts",
+  "src/domain/routing/port-locks.ts",
+  "src/domain/target/pod-choice.ts",
+  "src/app/kernel/controller.ts",
+  "src/app/kernel/reflector.ts",
+  "src/app/sessions/primary/multi-cluster-session-manager.ts",
+  "src/app/sessions/member/cluster-session-controller.ts",
+  "src/app/fleet/fleet.ts",
+  "src/app/relay/serve-client.ts",
+  "src/app/operator/operator.ts"
+]
+
+describe("the simulation", () => {
+  it("runs the product's own decisions", () => {
+    const used = reachable(`${simulation}world/operator-host.ts`)
+    expect(decisions.filter((file) => !used.has(file))).toEqual([])
+    expect(reachable(`${simulation}world/sim-client.ts`)).toContain("lab/client/client.ts")
+  })
+
+  it("has no second implementation of anything that the product has", () => {
+    // A verb is called what the thing that it does is called.
+    const own = files.filter((file) => file.startsWith(simulation) && !file.includes("/story/verbs/"))
+    const product = new Map(files.filter((file) => !file.startsWith(simulation)).flatMap((file) => exported(file).map((name) => [name, file] as const)))
+    const twice = own.flatMap((file) => exported(file).flatMap((name) => (product.has(name) ? [`${name}: ${file} and ${product.get(name)}`] : [])))
+    expect(twice).toEqual([])
+  })
+
+  it("is imported by nothing but the program", () => {
+    const users = files.filter((file) => !file.startsWith(simulation) && importsOf(file).some((target) => target.startsWith(simulation)))
+    expect(users).toEqual(["lab/lab.ts"])
+  })
+
+  it("takes time, chance and turns from the kernel alone", () => {
+    const world = files.filter((file) => ["kernel", "world", "story", "invariants"].some((room) => file.startsWith(`${simulation}${room}/`)))
+    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bsetTimeout\b|\bsetInterval\b|\bsetImmediate\b|\bqueueMicrotask\b|\bnew Promise\b|\bawait \b|Effect\.promise|tryPromise|performance\.now|process\.hrtime/
+    expect(world.filter((file) => forbidden.test(text(file)))).toEqual([])
+  })
+})
