@@ -7,19 +7,28 @@ import { isCi } from "./test/support/tested-commit.ts"
 const long = process.env["BRAID_TEST_LONG"] === "true"
 
 /**
- * Suites that start whole systems of real programs: clients, agents, operators, control planes, Helm. How long these take, nobody promises, and what they do
- * depends on what else the machine does.
+ * Suites that start whole systems of real programs: clients, agents, operators, control planes, Helm. How long these
+ * take, nobody promises, and what they do depends on what else the machine does.
  */
 const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/lab/playground/**"]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */
-const longest = ["simulation/random", "real/management", "real/primary-default", "kubernetes/real-client", "charts/installed", "real/failover", "kubernetes/failover"]
+const longest = [
+  "simulation/random",
+  "real/management",
+  "real/primary-default",
+  "kubernetes/real-client",
+  "charts/installed",
+  "real/failover",
+  "kubernetes/failover"
+]
 
 /** Begins with what takes longest: what is left for the end runs alone, while the other workers have nothing to do. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    const isLong = ({ moduleId }: TestSpecification): boolean => longest.some((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      longest.some((name) => moduleId.endsWith(`/test/${name}.test.ts`))
     const sorted = await super.sort(files)
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
   }

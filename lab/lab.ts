@@ -12,12 +12,21 @@ const playground = Command.make(
   {
     topology: Flag.Literals("topology", ["management", "primary-default"]).pipe(
       Flag.withDefault("management"),
-      Flag.withDescription("management: primary (only manages), cluster-a (default), cluster-b; primary-default: the primary is the default")
+      Flag.withDescription(
+        "management: primary (only manages), cluster-a (default), cluster-b; primary-default: the primary is the " +
+          "default"
+      )
     ),
-    once: Flag.Boolean("once").pipe(Flag.withDefault(false), Flag.withDescription("End after the story instead of staying up")),
+    once: Flag.Boolean("once").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("End after the story instead of staying up")
+    ),
     subnet: Flag.Int("subnet").pipe(
       Flag.withDefault(40),
-      Flag.withDescription("Pods, and with --kubernetes Services, get addresses from 127.<subnet>.0.0 on, a /16 per cluster; choose another one to run two playgrounds")
+      Flag.withDescription(
+        "Pods, and with --kubernetes Services, get addresses from 127.<subnet>.0.0 on, a /16 per cluster; choose " +
+          "another one to run two playgrounds"
+      )
     ),
     sessionTtlSecs: Flag.Int("session-ttl-secs").pipe(
       Flag.withDefault(60),
@@ -25,27 +34,56 @@ const playground = Command.make(
     ),
     kubernetes: Flag.Boolean("kubernetes").pipe(
       Flag.withDefault(false),
-      Flag.withDescription("Real control planes, with the operators installed by helm; `npm run kubernetes` makes the programs")
+      Flag.withDescription(
+        "Real control planes, with the operators installed by helm; `npm run kubernetes` makes the programs"
+      )
     ),
-    json: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("One JSON line per step on standard output"))
+    json: Flag.Boolean("json").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("One JSON line per step on standard output")
+    )
   },
-  (options) => runs(() => import("./playground/playground-command.ts"), ({ runPlayground }) => runPlayground(options))
+  (options) =>
+    runs(
+      () => import("./playground/playground-command.ts"),
+      ({ runPlayground }) => runPlayground(options)
+    )
 ).pipe(Command.withDescription("Starts clusters on this machine, plays one session through all of them and stays up."))
 
 const simulate = Command.make("simulate", simulateFlags, (flags) =>
-  runs(() => import("./simulation/command/simulate-command.ts"), ({ runSimulate }) => runSimulate(flags))
-).pipe(Command.withDescription("Tells stories of whole installations under virtual time, with faults, and looks for what must never happen."))
-
-const agent = Command.make("agent", { arguments: Argument.String("arguments").pipe(Argument.variadic()) }, () => Effect.void).pipe(
-  Command.withDescription("Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless.")
+  runs(
+    () => import("./simulation/command/simulate-command.ts"),
+    ({ runSimulate }) => runSimulate(flags)
+  )
+).pipe(
+  Command.withDescription(
+    "Tells stories of whole installations under virtual time, with faults, and looks for what must never happen."
+  )
 )
 
-/** The real agent's command line is not of our making (`-l PORT -t SECS targeted -c ID`), so it is passed on as it is. */
+const agent = Command.make(
+  "agent",
+  { arguments: Argument.String("arguments").pipe(Argument.variadic()) },
+  () => Effect.void
+).pipe(
+  Command.withDescription(
+    "Runs the reference agent; takes the real agent's arguments, such as -l 61337 -t 30 targetless."
+  )
+)
+
+/**
+ * The real agent's command line is not of our making (`-l PORT -t SECS targeted -c ID`), so it is passed on as it is.
+ */
 const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
-  runs(() => import("./agent/agent-command.ts"), ({ runAgentCommand }) => runAgentCommand(argv))
+  runs(
+    () => import("./agent/agent-command.ts"),
+    ({ runAgentCommand }) => runAgentCommand(argv)
+  )
 
 const lab = Command.make("braid-lab").pipe(
-  Command.withDescription("The workshop of braid: clusters to play with, a simulation, a stand-in for mirrord's agent."),
+  Command.withDescription(
+    "The workshop of braid: clusters to play with, a simulation, a stand-in for mirrord's agent."
+  ),
   Command.withSubcommands([playground, simulate, agent])
 )
 

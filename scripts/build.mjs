@@ -1,9 +1,19 @@
 // @ts-check
 /**
- * `npm run build`: the tree that the operator's image holds. Nothing is compiled, since Node takes the types away itself; it is the sources and the
- * packages that they need at run time.
+ * `npm run build`: the tree that the operator's image holds. Nothing is compiled, since Node takes the types away
+ * itself; it is the sources and the packages that they need at run time.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync
+} from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -28,7 +38,10 @@ const fail = (message) => {
 /** Types and source maps of packages: Node never reads them. @param {string} name */
 const isForPeople = (name) => /\.([cm]?ts|map)$/u.test(name)
 
-/** Readable for every user, writable for none but the owner. @param {string} from @param {string} to @param {(name: string) => boolean} leavesOut */
+/**
+ * Readable for every user, writable for none but the owner. @param {string} from @param {string} to @param {(name:
+ * string) => boolean} leavesOut
+ */
 const copy = (from, to, leavesOut) => {
   if (statSync(from).isDirectory()) {
     const names = readdirSync(from).filter((name) => !leavesOut(name))
@@ -42,7 +55,19 @@ const copy = (from, to, leavesOut) => {
 
 /** Folders of the packages that are needed at run time, `node_modules/…`. @returns {ReadonlyArray<string>} */
 const packages = () => {
-  /** @type {Readonly<Record<string, { readonly version?: string, readonly dev?: boolean, readonly optional?: boolean, readonly devOptional?: boolean }>>} */
+  /**
+   * @type {Readonly<
+   *   Record<
+   *     string,
+   *     {
+   *       readonly version?: string
+   *       readonly dev?: boolean
+   *       readonly optional?: boolean
+   *       readonly devOptional?: boolean
+   *     }
+   *   >
+   * >}
+   */
   const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages
   return Object.entries(locked).flatMap(([path, { dev, devOptional, optional, version }]) => {
     if (path === "" || dev === true) return []
@@ -69,12 +94,14 @@ const main = () => {
   const values = readArguments()
   if (values.help) return console.log(help)
   const out = values.out === undefined ? join(root, staged) : resolve(values.out)
-  if (values.out !== undefined && existsSync(out)) fail(`--out ${values.out}: it exists; name a folder that does not, or remove it`)
+  if (values.out !== undefined && existsSync(out))
+    fail(`--out ${values.out}: it exists; name a folder that does not, or remove it`)
   const unfinished = join(dirname(out), `.${basename(out)}.${process.pid}`)
   process.umask(0o022)
   try {
     for (const file of image.files) copy(join(root, file), join(unfinished, file), () => false)
-    for (const path of packages()) copy(join(root, path), join(unfinished, path), (name) => name === "node_modules" || isForPeople(name))
+    for (const path of packages())
+      copy(join(root, path), join(unfinished, path), (name) => name === "node_modules" || isForPeople(name))
     rmSync(out, { recursive: true, force: true })
     renameSync(unfinished, out)
   } catch (error) {

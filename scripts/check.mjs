@@ -4,17 +4,22 @@ import { parseArgs } from "node:util"
 
 const help = `npm run check
 
-Types (tsc), lint and the walls between the rooms of src (oxlint with scripts/lint-walls.mjs), the checks for code that uses
-Effect (effect-tsgo), whether chart, image and operator have one version, and whether crds/ and what the chart has from elsewhere are
-what their generators would write. All of them run, whatever the first ones find. Exit code 1 if any finds something.
+Types (tsc), lint and the walls between the rooms (oxlint with scripts/lint-walls.mjs), the format (oxfmt; \`npx oxfmt\`
+puts it right), the checks for code that uses Effect (effect-tsgo), whether chart, image and operator have one version,
+and whether crds/ and what the chart has from elsewhere are what their generators would write. All of them run, whatever
+the first ones find. Exit code 1 if any finds something.
 
   --help  this text`
 
 const root = new URL("..", import.meta.url)
+const code = ["src", "lab", "test", "scripts", "vitest.config.ts"]
+
 /** Name and command. @type {Readonly<Record<string, ReadonlyArray<string>>>} */
 const parts = {
   tsc: ["tsc"],
-  oxlint: ["oxlint", "--quiet", "src", "lab", "test", "scripts"],
+  oxlint: ["oxlint", "--quiet", ...code],
+  // `npx oxfmt` puts it right.
+  oxfmt: ["oxfmt", "--check", ...code],
   // Messages are advice; errors alone make it fail.
   "effect-tsgo": ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
   versions: [process.execPath, "scripts/check-versions.mjs"],

@@ -1,5 +1,5 @@
-// @ts-check
-// Writes what of the chart is made from elsewhere: its copy of the custom resources, the tables of its README, and the schema of its values.
+// @ts-check Writes what of the chart is made from elsewhere: its copy of the custom resources, the tables of its
+// README, and the schema of its values.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
@@ -43,13 +43,20 @@ for (const name of yamlFiles(copies)) wanted.set(`charts/mirrord-operator/files/
 for (const name of yamlFiles(crds)) {
   const plural = name.replace(/\.yaml$/u, "")
   if (!(plural in flags)) {
-    console.error(`crds/${name} has no row in charts/mirrord-operator/files/crd-flags.yaml; write there which values install it`)
+    console.error(
+      `crds/${name} has no row in charts/mirrord-operator/files/crd-flags.yaml; write there which values install it`
+    )
     process.exit(1)
   }
   const definition = parse(read(new URL(name, crds)))
   definition.metadata.annotations = { ...definition.metadata.annotations, "helm.sh/resource-policy": "keep" }
-  const header = `# Copied by scripts/generate-chart.mjs from crds/${name}. Kept when its feature is turned off and when the release goes: with it all its\n# objects would go.\n`
-  wanted.set(`charts/mirrord-operator/files/crds/${name}`, header + stringify(definition, { lineWidth: 120, aliasDuplicateObjects: false }))
+  const header =
+    `# Copied by scripts/generate-chart.mjs from crds/${name}. Kept when its feature is turned off and when the ` +
+    `release goes: with it all its\n# objects would go.\n`
+  wanted.set(
+    `charts/mirrord-operator/files/crds/${name}`,
+    header + stringify(definition, { lineWidth: 120, aliasDuplicateObjects: false })
+  )
 }
 
 /** A row of a Markdown table. @param {ReadonlyArray<string>} cells */
@@ -63,11 +70,14 @@ const typeOf = (value) => {
   return Array.isArray(value) ? "list" : "object"
 }
 
-/** A value with a comment `# -- text`. @typedef {{ readonly path: ReadonlyArray<string>, readonly value: unknown, readonly description: string }} Described */
+/**
+ * A value with a comment `# -- text`. @typedef {{ readonly path: ReadonlyArray<string>, readonly value: unknown,
+ * readonly description: string }} Described
+ */
 
 /** @param {string} text @returns {ReadonlyArray<Described>} */
 const describedValues = (text) => {
-  /** @type {Array<Described>} */
+  /** @type {Described[]} */
   const found = []
   /**
    * @param {import("yaml").YAMLMap} map
@@ -95,19 +105,26 @@ const describedValues = (text) => {
 /** Rows of the README, sorted by key as helm-docs does. @param {ReadonlyArray<Described>} described */
 const valueRows = (described) =>
   described
-    .map(({ path, value, description }) => ({ key: path.map((name) => (name.includes(".") ? `"${name}"` : name)).join("."), value, description }))
+    .map(({ path, value, description }) => ({
+      key: path.map((name) => (name.includes(".") ? `"${name}"` : name)).join("."),
+      value,
+      description
+    }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ key, value, description }) => row([key, typeOf(value), `\`${JSON.stringify(value)}\``, description]))
 
 /**
- * Helm checks values against the chart's schema before it renders, and says less about a mistake than the templates do. So the schema tells
- * editors what a value should be, and leaves it to the templates to refuse another.
+ * Helm checks values against the chart's schema before it renders, and says less about a mistake than the templates do.
+ * So the schema tells editors what a value should be, and leaves it to the templates to refuse another.
+ *
  * @param {Readonly<Record<string, import("effect/Schema").Constraint>>} fields
  */
 const advice = (fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
-      const { description, ...rest } = /** @type {Record<string, unknown>} */ (Schema.toJsonSchemaDocument(field).schema)
+      const { description, ...rest } = /** @type {Record<string, unknown>} */ (
+        Schema.toJsonSchemaDocument(field).schema
+      )
       return [name, { description, anyOf: [rest, {}] }]
     })
   )
@@ -133,7 +150,7 @@ const valuesSchema = (described) => {
 const described = describedValues(read(new URL("values.yaml", chart)))
 wanted.set("charts/mirrord-operator/values.schema.json", `${JSON.stringify(valuesSchema(described), null, 2)}\n`)
 
-/** @type {ReadonlyArray<{ path: string, why: string }>} */
+/** @type {ReadonlyArray<{ path: string; why: string }>} */
 const withoutEffect = parse(read(new URL("files/values-without-effect.yaml", chart)))
 const tables = {
   values: ["| Key | Type | Default | Description |", "|-----|------|---------|-------------|", ...valueRows(described)],

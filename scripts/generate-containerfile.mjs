@@ -9,5 +9,8 @@ if (process.argv.includes("--help")) {
 Writes Containerfile as scripts/image.mjs describes the image, with the version of package.json. \`npm run check\` compares.`)
 } else {
   const root = new URL("..", import.meta.url)
-  writeFileSync(new URL("Containerfile", root), containerfile(JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version))
+  writeFileSync(
+    new URL("Containerfile", root),
+    containerfile(JSON.parse(readFileSync(new URL("package.json", root), "utf8")).version)
+  )
 }

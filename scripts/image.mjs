@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The operator's image: what it is made of, and its Containerfile. `npm run build` stages the same tree, so that it can be looked at
- * and started without a container engine.
+ * The operator's image: what it is made of, and its Containerfile. `npm run build` stages the same tree, so that it can
+ * be looked at and started without a container engine.
  */
 
 export const image = {

@@ -12,7 +12,9 @@ import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../la
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const helmModule = "helm"
-const versions = readdirSync(modules).filter((name) => name !== helmModule).sort()
+const versions = readdirSync(modules)
+  .filter((name) => name !== helmModule)
+  .sort()
 
 const help = `npm run kubernetes [-- --version V]
 
@@ -26,15 +28,27 @@ The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless se
   KUBEBUILDER_ASSETS=$(npm run --silent kubernetes | tail -n 1) npm test`
 
 /**
- * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must fit.
- * @typedef {{ readonly name: import("../lab/playground/kubernetes/programs.ts").ProgramName, readonly package: string, readonly module: string, readonly ask: ReadonlyArray<string> | undefined }} Program
+ * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must
+ * fit.
+ *
+ * @typedef {{
+ *   readonly name: import("../lab/playground/kubernetes/programs.ts").ProgramName
+ *   readonly package: string
+ *   readonly module: string
+ *   readonly ask: ReadonlyArray<string> | undefined
+ * }} Program
  */
 
 /** @param {string} version @returns {ReadonlyArray<Program>} */
 const programsOf = (version) => [
   { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: version, ask: undefined },
   { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver", module: version, ask: ["--version"] },
-  { name: "kube-controller-manager", package: "k8s.io/kubernetes/cmd/kube-controller-manager", module: version, ask: ["--version"] },
+  {
+    name: "kube-controller-manager",
+    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    module: version,
+    ask: ["--version"]
+  },
   { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: version, ask: ["version", "--client"] },
   { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: helmModule, ask: undefined }
 ]
@@ -53,7 +67,10 @@ const findInstalled = (program, version) => {
   })
 }
 
-/** Says how far a build is: one line that is written over on a terminal, a line at every tenth elsewhere. @param {string} what @param {number} total */
+/**
+ * Says how far a build is: one line that is written over on a terminal, a line at every tenth elsewhere. @param
+ * {string} what @param {number} total
+ */
 const makeProgress = (what, total) => {
   const began = Date.now()
   let done = 0
@@ -78,16 +95,26 @@ const makeProgress = (what, total) => {
 const build = (program, version, target) => {
   const cwd = join(modules, program.module)
   const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly -buildvcs=false" }
-  const listed = spawnSync("go", ["list", "-deps", program.package], { cwd, env, encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "inherit"] })
+  const listed = spawnSync("go", ["list", "-deps", program.package], {
+    cwd,
+    env,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+    stdio: ["ignore", "pipe", "inherit"]
+  })
   if (listed.status !== 0) fail(`the packages of ${program.name} cannot be read; what Go says about it stands above`)
   const progress = makeProgress(program.name, listed.stdout.trim().split("\n").length)
   // Without it the server calls itself v0.0.0, which clients dislike.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
   const temporary = `${target}.${process.pid}`
   return new Promise((resolve) => {
-    const go = spawn("go", ["build", "-v", "-trimpath", "-ldflags", ldflags, "-o", temporary, program.package], { cwd, env, stdio: ["ignore", "inherit", "pipe"] })
+    const go = spawn("go", ["build", "-v", "-trimpath", "-ldflags", ldflags, "-o", temporary, program.package], {
+      cwd,
+      env,
+      stdio: ["ignore", "inherit", "pipe"]
+    })
     let rest = ""
-    /** @type {Array<string>} */
+    /** @type {string[]} */
     const said = []
     go.stderr.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
       const lines = `${rest}${text}`.split("\n")
@@ -112,7 +139,8 @@ const build = (program, version, target) => {
 
 const readArguments = () => {
   try {
-    return parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } }).values
+    return parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } })
+      .values
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
   }
@@ -137,7 +165,10 @@ const main = async () => {
       continue
     }
     if (spawnSync("go", ["version"]).status !== 0) {
-      fail(`${program.name} for Kubernetes ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)`)
+      fail(
+        `${program.name} for Kubernetes ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which ` +
+          "builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)"
+      )
     }
     await build(program, version, target)
   }

@@ -1,25 +1,37 @@
+import { isBuiltin } from "node:module"
 // @ts-check
 /**
- * The walls of the house as a lint plugin: `lab → src/app → src/adapters → src/ports → src/domain`, the rooms of `src/app` and of `lab`
- * among each other, and a pure domain. Imports are resolved to files, so that neither a detour (`../../app`) nor a folder that happens to be called `ports` matters.
+ * The walls of the house as a lint plugin: `lab → src/app → src/adapters → src/ports → src/domain`, the rooms of
+ * `src/app` and of `lab` among each other, and a pure domain. Imports are resolved to files, so that neither a detour
+ * (`../../app`) nor a folder that happens to be called `ports` matters.
  */
 import path from "node:path"
-import { isBuiltin } from "node:module"
 
 /**
- * @import { RuleTester } from "oxlint/plugins-dev"
+ * @import {RuleTester} from "oxlint/plugins-dev"
  * @typedef {Extract<Parameters<RuleTester["run"]>[1], { create: unknown }>} Rule
+ *
  * @typedef {Parameters<NonNullable<Rule["create"]>>[0]} Context
+ *
  * @typedef {ReturnType<NonNullable<Rule["create"]>>} Visitor
+ *
  * @typedef {Parameters<NonNullable<Visitor["Identifier"]>>[0]["parent"]} Node
- * @typedef {Context["sourceCode"]["scopeManager"]["scopes"][number]["references"][number] & { isTypeReference?: boolean }} Reference
+ *
+ * @typedef {Context["sourceCode"]["scopeManager"]["scopes"][number]["references"][number] & {
+ *   isTypeReference?: boolean
+ * }} Reference
  */
 
 /** The project: the folder above this file's, wherever the linter was started. */
 const root = path.dirname(import.meta.dirname)
 
 /** A capability knows what is below it, never its neighbour. @param {ReadonlyArray<string>} others */
-const inApp = (...others) => ["src/domain/**", "src/ports/**", "src/adapters/**", ...others.map((room) => `src/app/${room}`)]
+const inApp = (...others) => [
+  "src/domain/**",
+  "src/ports/**",
+  "src/adapters/**",
+  ...others.map((room) => `src/app/${room}`)
+]
 
 /** @param {ReadonlyArray<string>} others */
 const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster/${room}`)]
@@ -83,6 +95,7 @@ const pureDate = new Set(["parse", "UTC"])
 
 /**
  * Where a file stands: its floor (`src/domain`, `lab`), and its room, the innermost one that has a row above.
+ *
  * @param {string} file
  */
 const place = (file) => {
@@ -103,13 +116,18 @@ const isOf = (room, pattern) =>
   pattern.endsWith("/**") ? room === pattern.slice(0, -3) || room.startsWith(pattern.slice(0, -2)) : room === pattern
 
 /** @param {string} source */
-const packageOf = (source) => source.split("/").slice(0, source.startsWith("@") ? 2 : 1).join("/")
+const packageOf = (source) =>
+  source
+    .split("/")
+    .slice(0, source.startsWith("@") ? 2 : 1)
+    .join("/")
 
 /** The version of the program stands in `package.json` alone. @param {string} source */
 const isPackageFile = (source) => /^(\.\.\/)+package\.json$/.test(source)
 
 /**
  * Why a module may not be imported from a room, or `undefined`.
+ *
  * @param {string} source @param {string} file
  */
 const importProblem = (source, file) => {
@@ -118,14 +136,20 @@ const importProblem = (source, file) => {
   if (source.startsWith(".") || source.startsWith("/") || source.startsWith("file:")) {
     const there = place(path.resolve(path.dirname(file), source))
     const isOwnFolder = here.folder === there.folder
-    if (here.room === undefined || /^src\/app\/./.test(here.folder) && here.room === "src/app") {
+    if (here.room === undefined || (/^src\/app\/./.test(here.folder) && here.room === "src/app")) {
       return isOwnFolder ? undefined : `${here.folder} has no row in mayImport of scripts/lint-walls.mjs`
     }
-    if (there.room === undefined) return isPackageFile(source) && here.floor !== "src/domain" ? undefined : `${here.room} imports nothing outside of ${here.floor.split("/")[0]}`
+    if (there.room === undefined)
+      return isPackageFile(source) && here.floor !== "src/domain"
+        ? undefined
+        : `${here.room} imports nothing outside of ${here.floor.split("/")[0]}`
     const allowed = [here.room, ...(mayImport[here.room] ?? [])]
-    if (!allowed.some((pattern) => isOf(there.room ?? "", pattern))) return `${here.room} may not import ${there.room} (only ${allowed.join(", ")})`
+    if (!allowed.some((pattern) => isOf(there.room ?? "", pattern)))
+      return `${here.room} may not import ${there.room} (only ${allowed.join(", ")})`
     const foreign = here.adapter !== undefined && there.adapter !== undefined && there.adapter !== here.adapter
-    return foreign ? `the adapter ${here.adapter} may not import the adapter ${there.adapter}: src/app connects them` : undefined
+    return foreign
+      ? `the adapter ${here.adapter} may not import the adapter ${there.adapter}: src/app connects them`
+      : undefined
   }
   if (here.room === "src/ports" && /^(ws|undici|@kubernetes\/client-node)$/.test(packageOf(source))) {
     return "a port speaks the domain's language, not a library's"
@@ -148,6 +172,7 @@ const literal = (node) => {
 
 /**
  * Imports of every form: static, type-only, re-export, dynamic, `import("…")` types and `import x = require("…")`.
+ *
  * @param {Context} context @returns {Visitor}
  */
 const imports = (context) => {
@@ -156,7 +181,8 @@ const imports = (context) => {
     if (source === null || source === undefined) return
     const name = literal(source)
     if (name === undefined) {
-      if (place(context.filename).room === "src/domain") context.report({ node, message: "domain imports only what is named in a string" })
+      if (place(context.filename).room === "src/domain")
+        context.report({ node, message: "domain imports only what is named in a string" })
       return
     }
     const problem = importProblem(name, context.filename)
@@ -168,9 +194,14 @@ const imports = (context) => {
       if (place(context.filename).room !== "src/domain" || node.source.value !== "effect") return
       for (const specifier of node.specifiers) {
         const name =
-          specifier.type === "ImportSpecifier" && specifier.imported.type === "Identifier" ? specifier.imported.name : "*"
+          specifier.type === "ImportSpecifier" && specifier.imported.type === "Identifier"
+            ? specifier.imported.name
+            : "*"
         if (!pureEffect.has(name)) {
-          context.report({ node: specifier, message: `import of ${name} from "effect": domain is pure, this does more than compute` })
+          context.report({
+            node: specifier,
+            message: `import of ${name} from "effect": domain is pure, this does more than compute`
+          })
         }
       }
     },
@@ -184,6 +215,7 @@ const imports = (context) => {
 
 /**
  * Why a global is not for the domain, or `undefined`.
+ *
  * @param {Reference} reference
  */
 const globalProblem = (reference) => {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Drops optional platform packages from package-lock.json that the registry did not have when the lock file was made; `npm ci`
- * would refuse a lock file that names them without an entry. To run after every `npm install`.
+ * Drops optional platform packages from package-lock.json that the registry did not have when the lock file was made;
+ * `npm ci` would refuse a lock file that names them without an entry. To run after every `npm install`.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -10,7 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 const file = new URL("../package-lock.json", import.meta.url)
 const before = readFileSync(file, "utf8")
 const lock = /** @type {Lock} */ (JSON.parse(before))
-/** @type {Array<string>} */
+/** @type {string[]} */
 const dropped = []
 for (const [path, entry] of Object.entries(lock.packages)) {
   if (path === "") continue

@@ -1,10 +1,22 @@
 // @ts-check
 /**
- * `npm run release`: one version for operator, image and chart, which are released together. Everything is looked at first, then the
- * chart is packaged from a copy, and the files are written last.
+ * `npm run release`: one version for operator, image and chart, which are released together. Everything is looked at
+ * first, then the chart is packaged from a copy, and the files are written last.
  */
 import { spawnSync } from "node:child_process"
-import { accessSync, constants, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -42,7 +54,11 @@ const fail = (problems) => {
 const readArguments = () => {
   try {
     return parseArgs({
-      options: { "dry-run": { type: "boolean", default: false }, date: { type: "string", default: new Date().toISOString().slice(0, 10) }, help: { type: "boolean" } },
+      options: {
+        "dry-run": { type: "boolean", default: false },
+        date: { type: "string", default: new Date().toISOString().slice(0, 10) },
+        help: { type: "boolean" }
+      },
       allowPositionals: true
     })
   } catch (error) {
@@ -59,27 +75,42 @@ const git = (args) => spawnSync("git", args, { cwd: folder, encoding: "utf8" })
 /** Why this tree is not to be released as this version. @param {string} version */
 const treeProblems = (version) => {
   const status = git(["status", "--porcelain"])
-  if (status.status !== 0) return [`git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; release from a clone of the repository`]
+  if (status.status !== 0)
+    return [
+      `git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; release from a clone ` +
+        "of the repository"
+    ]
   const dirty = status.stdout.split("\n").filter((line) => line !== "")
   const tags = git(["tag", "--list", `v${version}`]).stdout.trim()
   return [
-    ...(dirty.length > 0 ? [`the working tree has changes (found ${dirty.map((line) => line.slice(3)).join(", ")}); commit or remove them`] : []),
+    ...(dirty.length > 0
+      ? [`the working tree has changes (found ${dirty.map((line) => line.slice(3)).join(", ")}); commit or remove them`]
+      : []),
     ...(tags !== "" ? [`the tag ${tags} exists, so ${version} is released; choose a higher version`] : [])
   ]
 }
 
 /** @param {string} version @param {string} current */
 const versionProblems = (version, current) => {
-  if (!isVersion(version)) return [`the version is malformed (found ${JSON.stringify(version)}); write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`]
-  if (isVersion(current) && compareVersions(version, current) < 0) return [`the version is lower than that in package.json (found ${version}, there is ${current}); choose a higher one`]
+  if (!isVersion(version))
+    return [
+      `the version is malformed (found ${JSON.stringify(version)}); write MAJOR.MINOR.PATCH, such as 1.2.3 or ` +
+        "1.2.3-rc.1"
+    ]
+  if (isVersion(current) && compareVersions(version, current) < 0)
+    return [
+      `the version is lower than that in package.json (found ${version}, there is ${current}); choose a higher one`
+    ]
   return []
 }
 
 /** A day of the calendar: Date.parse takes the 30th of February for a day in March. @param {string} date */
-const isDay = (date) => /^\d{4}-\d{2}-\d{2}$/u.test(date) && !Number.isNaN(Date.parse(date)) && new Date(date).toISOString().startsWith(date)
+const isDay = (date) =>
+  /^\d{4}-\d{2}-\d{2}$/u.test(date) && !Number.isNaN(Date.parse(date)) && new Date(date).toISOString().startsWith(date)
 
 /** @param {string} date */
-const dateProblems = (date) => (isDay(date) ? [] : [`--date is no day (found ${JSON.stringify(date)}); write one as 2026-01-31`])
+const dateProblems = (date) =>
+  isDay(date) ? [] : [`--date is no day (found ${JSON.stringify(date)}); write one as 2026-01-31`]
 
 const findHelm = () =>
   [process.env["KUBEBUILDER_ASSETS"] ?? "", ...(process.env["PATH"] ?? "").split(delimiter)]
@@ -96,24 +127,36 @@ const findHelm = () =>
 
 /** New text of each file that names the version. @param {string} version @param {string} log */
 const newTexts = (version, log) => {
-  const texts = new Map([[changelog, log], ["Containerfile", containerfile(version)]])
-  for (const { file, pattern } of versionPlaces) texts.set(file, (texts.get(file) ?? read(file)).replace(pattern, () => version))
+  const texts = new Map([
+    [changelog, log],
+    ["Containerfile", containerfile(version)]
+  ])
+  for (const { file, pattern } of versionPlaces)
+    texts.set(
+      file,
+      (texts.get(file) ?? read(file)).replace(pattern, () => version)
+    )
   return texts
 }
 
 /**
  * The chart as a package in `temporary`: what is committed of it, with the new texts.
+ *
  * @param {string} helm @param {string} temporary @param {string} version @param {ReadonlyMap<string, string>} texts
  */
 const packageChart = (helm, temporary, version, texts) => {
-  for (const file of git(["ls-files", "-z", chart]).stdout.split("\0").filter((name) => name !== "")) {
+  for (const file of git(["ls-files", "-z", chart])
+    .stdout.split("\0")
+    .filter((name) => name !== "")) {
     const target = join(temporary, file)
     mkdirSync(dirname(target), { recursive: true })
     const text = texts.get(file)
     if (text === undefined) copyFileSync(join(folder, file), target)
     else writeFileSync(target, text)
   }
-  const { status, error, stderr } = spawnSync(helm, ["package", join(temporary, chart), "--destination", temporary], { encoding: "utf8" })
+  const { status, error, stderr } = spawnSync(helm, ["package", join(temporary, chart), "--destination", temporary], {
+    encoding: "utf8"
+  })
   const file = join(temporary, `mirrord-operator-${version}.tgz`)
   if (status !== 0) throw new Error(`helm package failed: ${error?.message ?? stderr.trim()}`)
   if (!existsSync(file)) throw new Error(`helm package did not make mirrord-operator-${version}.tgz`)
@@ -122,6 +165,7 @@ const packageChart = (helm, temporary, version, texts) => {
 
 /**
  * Writes the files and puts the package into dist/; on failure all is as it was.
+ *
  * @param {ReadonlyMap<string, string>} texts @param {string} packaged @param {string} target
  */
 const writeAll = (texts, packaged, target) => {
@@ -157,7 +201,10 @@ const main = () => {
   const { values, positionals } = readArguments()
   if (values.help) return console.log(help)
   const [version, ...more] = positionals
-  if (version === undefined || more.length > 0) return fail([`${version === undefined ? "no version is given" : `there is more than a version (found ${more.join(" ")})`}\n\n${help}`])
+  if (version === undefined || more.length > 0)
+    return fail([
+      `${version === undefined ? "no version is given" : `there is more than a version (found ${more.join(" ")})`}\n\n${help}`
+    ])
 
   const current = readVersions(root)
   const log = releaseChangelog(read(changelog), version, values.date)
@@ -168,7 +215,9 @@ const main = () => {
     ...treeProblems(version),
     ...current.problems,
     ...("problem" in log ? [`${changelog}: ${log.problem}`] : []),
-    ...(helm === undefined ? ["there is no helm in KUBEBUILDER_ASSETS or PATH; install it, or use the folder that npm run kubernetes prints"] : [])
+    ...(helm === undefined
+      ? ["there is no helm in KUBEBUILDER_ASSETS or PATH; install it, or use the folder that npm run kubernetes prints"]
+      : [])
   ]
   if (problems.length > 0 || "problem" in log || helm === undefined) return fail(problems)
 

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * `npm test`: the check, then the tests, then one line that sums everything up. What could not be loaded or checked counts as
- * failed, so that the last line never says less than the exit code.
+ * `npm test`: the check, then the tests, then one line that sums everything up. What could not be loaded or checked
+ * counts as failed, so that the last line never says less than the exit code.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -24,11 +24,19 @@ The tests with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT
 draw the cases of that seed; fast-check says the seed of one that fails.`
 
 /**
- * What vitest's JSON reporter writes, as far as it is used here.
- * A test that passed has failure messages if it failed before, on its first try.
- * @typedef {{ readonly status: string, readonly fullName: string, readonly failureMessages: ReadonlyArray<string> }} Test
- * @typedef {{ readonly name: string, readonly status: string, readonly message?: string, readonly assertionResults: ReadonlyArray<Test> }} File
- * @typedef {{ readonly success: boolean, readonly testResults: ReadonlyArray<File> }} Report
+ * What vitest's JSON reporter writes, as far as it is used here. A test that passed has failure messages if it failed
+ * before, on its first try.
+ *
+ * @typedef {{ readonly status: string; readonly fullName: string; readonly failureMessages: ReadonlyArray<string> }} Test
+ *
+ * @typedef {{
+ *   readonly name: string
+ *   readonly status: string
+ *   readonly message?: string
+ *   readonly assertionResults: ReadonlyArray<Test>
+ * }} File
+ *
+ * @typedef {{ readonly success: boolean; readonly testResults: ReadonlyArray<File> }} Report
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -77,13 +85,14 @@ const main = () => {
   const failedTests = tests.filter((test) => test.status === "failed")
   const retried = tests.filter((test) => test.status === "passed" && test.failureMessages.length > 0)
 
-  /** @type {Array<string>} */
+  /** @type {string[]} */
   const others = []
   if (!checked) others.push("npm run check")
   if (report === undefined) others.push("vitest ended without a report")
   for (const file of broken) others.push(`${file.name} (could not be run: ${(file.message ?? "").split("\n")[0]})`)
   // Errors outside of any test, no tests at all, a threshold: vitest fails although no test did.
-  if (report !== undefined && !passed && broken.length + failedTests.length === 0) others.push("vitest, outside of the tests")
+  if (report !== undefined && !passed && broken.length + failedTests.length === 0)
+    others.push("vitest, outside of the tests")
   if (ci && skipped.length > 0) {
     for (const test of skipped) console.log(`skipped with CI=true: ${test.file} > ${test.fullName}`)
   }
@@ -94,7 +103,9 @@ const main = () => {
   for (const what of others) console.log(`failed: ${what}`)
 
   const failed = failedTests.length + others.length
-  console.log(`${tests.length - failedTests.length - skipped.length} passed, ${failed} failed, ${skipped.length} skipped`)
+  console.log(
+    `${tests.length - failedTests.length - skipped.length} passed, ${failed} failed, ${skipped.length} skipped`
+  )
   process.exitCode = failed === 0 && passed && (!ci || skipped.length === 0) ? 0 : 1
 }
 

@@ -1,11 +1,7 @@
 import { Effect, Result, type Scope } from "effect"
-import {
-  type ContainerContext,
-  type ContainerProgram,
-  signalsReady
-} from "../cluster/node/container-program.ts"
-import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
+import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
+import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
 
 type Environment = ReadonlyMap<string, string>
@@ -66,11 +62,11 @@ const noRedirect = (): never => {
 
 /**
  * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
- * modes need a container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see {@link
- * agentProgram}).
+ * modes need a container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see
+ * {@link agentProgram}).
  *
- * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from
- * the real agent.
+ * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from the
+ * real agent.
  */
 export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<number> =>
   Effect.suspend(() => {

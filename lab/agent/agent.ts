@@ -1,11 +1,11 @@
-import { Duration, Effect, Option, Queue, type Scope } from "effect"
 import * as net from "node:net"
 import type { Duplex } from "node:stream"
+import { Duration, Effect, Option, Queue, type Scope } from "effect"
+import type { Endpoint } from "../cluster/network/endpoint.ts"
+import type { AgentTarget } from "../cluster/node/agent-target.ts"
+import { AgentClientConnection, type AgentSurroundings } from "./client-connection.ts"
 import { systemAfter } from "./client-output.ts"
 import { AgentIncoming } from "./incoming/incoming.ts"
-import type { AgentTarget } from "../cluster/node/agent-target.ts"
-import type { Endpoint } from "../cluster/network/endpoint.ts"
-import { AgentClientConnection, type AgentSurroundings } from "./client-connection.ts"
 
 /** The release of mirrord whose agent this one stands in for. */
 export const agentVersion = "3.250.0"
@@ -38,26 +38,25 @@ export interface AgentOptions {
   readonly onListening?: (port: number) => void
 }
 
-const listenOn = (
-  at: { readonly host?: string; readonly port: number },
-  onListening: (port: number) => void
-): AgentListener => (onConnection) =>
-  Effect.acquireRelease(
-    Effect.callback<net.Server, Error>((resume) => {
-      const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection)
-      const onError = (error: Error): void => resume(Effect.fail(error))
-      server.once("error", onError)
-      server.listen({ ...at, backlog: 1024 }, () => {
-        server.off("error", onError)
-        // A connection that cannot be accepted is its caller's loss.
-        server.on("error", () => undefined)
-        const address = server.address()
-        onListening(address !== null && typeof address === "object" ? address.port : at.port)
-        resume(Effect.succeed(server))
-      })
-    }),
-    (server) => Effect.sync(() => server.close())
-  ).pipe(Effect.asVoid)
+const listenOn =
+  (at: { readonly host?: string; readonly port: number }, onListening: (port: number) => void): AgentListener =>
+  (onConnection) =>
+    Effect.acquireRelease(
+      Effect.callback<net.Server, Error>((resume) => {
+        const server = net.createServer({ allowHalfOpen: true, noDelay: true }, onConnection)
+        const onError = (error: Error): void => resume(Effect.fail(error))
+        server.once("error", onError)
+        server.listen({ ...at, backlog: 1024 }, () => {
+          server.off("error", onError)
+          // A connection that cannot be accepted is its caller's loss.
+          server.on("error", () => undefined)
+          const address = server.address()
+          onListening(address !== null && typeof address === "object" ? address.port : at.port)
+          resume(Effect.succeed(server))
+        })
+      }),
+      (server) => Effect.sync(() => server.close())
+    ).pipe(Effect.asVoid)
 
 /**
  * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another
@@ -67,17 +66,18 @@ const listenOn = (
  * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
  */
 export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { target, log, listen } = options
     const version = options.version ?? agentVersion
-    const incoming = options.targetless === true
-      ? undefined
-      : new AgentIncoming({
-        target,
-        agentVersion: version,
-        after: systemAfter,
-        httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000
-      })
+    const incoming =
+      options.targetless === true
+        ? undefined
+        : new AgentIncoming({
+            target,
+            agentVersion: version,
+            after: systemAfter,
+            httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000
+          })
     const surroundings: AgentSurroundings = {
       target,
       incoming,
@@ -99,16 +99,16 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
     }
     /** Waits for a state of the counters above. */
     const until = (reached: () => boolean) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         while (!reached()) yield* Queue.take(changes)
       })
 
-    yield* Effect.addFinalizer(() => Effect.sync(() => {
-      for (const socket of sockets) socket.destroy()
-    }))
-    const listener = typeof listen === "function"
-      ? listen
-      : listenOn(listen, options.onListening ?? (() => undefined))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const socket of sockets) socket.destroy()
+      })
+    )
+    const listener = typeof listen === "function" ? listen : listenOn(listen, options.onListening ?? (() => undefined))
     const failed = yield* listener(onConnection).pipe(
       Effect.as(undefined),
       Effect.catch((error) => Effect.succeed(error.message))
@@ -120,14 +120,20 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
     log(`agent ready - version ${version}`)
 
     const patience = Duration.seconds(options.communicationTimeoutSecs)
-    const first = yield* Effect.timeoutOption(until(() => accepted > 0), patience)
+    const first = yield* Effect.timeoutOption(
+      until(() => accepted > 0),
+      patience
+    )
     if (Option.isNone(first)) {
       log(`no client connected within ${options.communicationTimeoutSecs} s`)
       return 1
     }
     while (true) {
       yield* until(() => sockets.size === 0)
-      const another = yield* Effect.timeoutOption(until(() => sockets.size > 0), Duration.seconds(options.idleTtlSecs))
+      const another = yield* Effect.timeoutOption(
+        until(() => sockets.size > 0),
+        Duration.seconds(options.idleTtlSecs)
+      )
       if (Option.isNone(another)) return 0
     }
   })

@@ -1,10 +1,7 @@
-/**
- * Which of a container's environment variables a client may see (agent-and-targets §6.1).
- */
+/** Which of a container's environment variables a client may see (agent-and-targets §6.1). */
 
 /**
- * Names that are never answered, even if a client selects them: they describe the remote runtime, not the
- * application.
+ * Names that are never answered, even if a client selects them: they describe the remote runtime, not the application.
  */
 const alwaysExcluded: ReadonlySet<string> = new Set([
   "BUNDLER_ORIG_BUNDLER_ORIG_MANPATH",

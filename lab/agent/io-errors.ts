@@ -81,9 +81,7 @@ export const systemError = (rawOsError: number): ResponseError => {
     _tag: "RemoteIO",
     value: {
       rawOsError,
-      kind: kind === undefined
-        ? { _tag: "Unknown", value: unstable.get(rawOsError) ?? "uncategorized error" }
-        : kind
+      kind: kind === undefined ? { _tag: "Unknown", value: unstable.get(rawOsError) ?? "uncategorized error" } : kind
     }
   }
 }

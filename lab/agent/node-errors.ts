@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from "node:util"
-import { agentError, systemError } from "./io-errors.ts"
 import type { ResponseError } from "../../src/domain/protocol/response-error.ts"
+import { agentError, systemError } from "./io-errors.ts"
 
 /** The (positive) error number of a failed system call, or `undefined` for other failures. */
 export const errnoOf = (error: unknown): number | undefined => {

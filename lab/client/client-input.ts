@@ -37,7 +37,8 @@ export type Channel = "Tcp" | "TcpSteal"
 
 /**
  * What the local programs want. Connection ids and file descriptors are those of the events; everything that the client
- * can decide on its own (a newer operation towards an old agent, an id that is gone) fails locally as an event `NotDone`.
+ * can decide on its own (a newer operation towards an old agent, an id that is gone) fails locally as an event
+ * `NotDone`.
  */
 export type ClientRequest =
   | { readonly _tag: "FetchEnv"; readonly selection: EnvSelection }
@@ -88,7 +89,9 @@ export type ClientInput = { readonly now: number } &
         readonly kind: "binary" | "text" | "ping" | "pong" | "close"
         readonly bytes: Uint8Array
       }
-    /** The socket ended, or an attempt to reconnect failed: then `code` and `reason` are those of the Status, if any. */
+    /**
+     * The socket ended, or an attempt to reconnect failed: then `code` and `reason` are those of the Status, if any.
+     */
     | { readonly _tag: "Closed"; readonly code?: number; readonly reason?: string }
     /** The attempt that a `Reconnect` output asked for succeeded. */
     | { readonly _tag: "Reconnected" }

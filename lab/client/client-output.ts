@@ -8,8 +8,9 @@ import type { Headers, ResultOf } from "../../src/domain/protocol/shape.ts"
 import type { Channel, ClientRequest, Transport } from "./client-input.ts"
 
 /**
- * The FIFO that a message waits in (wire-protocol §2.3). The order inside one is kept; which one is served next is anybody's
- * guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request has its own.
+ * The FIFO that a message waits in (wire-protocol §2.3). The order inside one is kept; which one is served next is
+ * anybody's guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request
+ * has its own.
  */
 export type QueueName =
   | "main"

@@ -1,5 +1,4 @@
-import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { largestMessage } from "../../src/domain/protocol/stream-decoder.ts"
 import { atLeast, gate } from "../../src/domain/protocol/version.ts"
 import { carryOut } from "./carry-out.ts"
@@ -12,9 +11,9 @@ import { pingTick, startPings } from "./ping-pong.ts"
 import { connectionLost, reconnected } from "./reconnecting.ts"
 
 /**
- * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends where
- * they end (wire-protocol §2.3, §5.3, §5.4, §6.1 to §6.6; operator-api §5.3 to §5.5). Tolerant exactly where they are: what
- * they survive is an event `Ignored`.
+ * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends
+ * where they end (wire-protocol §2.3, §5.3, §5.4, §6.1 to §6.6; operator-api §5.3 to §5.5). Tolerant exactly where they
+ * are: what they survive is an event `Ignored`.
  */
 
 export const makeClient = (options: ClientOptions): ClientState => initialState(options)
@@ -177,7 +176,9 @@ const firstPing = (turn: Turn, message: DaemonMessage): void => {
   }
 }
 
-/** Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (note 1). */
+/**
+ * Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (note 1).
+ */
 const branchEnv = (turn: Turn, message: DaemonMessage): void => {
   update(turn, { envs: [] })
   if (message._tag === "GetEnvVarsResponse") event(turn, { _tag: "Env", result: message.value })

@@ -1,11 +1,11 @@
+import type { RequestOptions } from "node:https"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Clock, Effect, Fiber, FiberMap, type Scope } from "effect"
-import type { RequestOptions } from "node:https"
 import WebSocket from "ws"
+import { ClientFailed } from "./client-failed.ts"
 import type { ClientInput, ClientOptions, ClientRequest } from "./client-input.ts"
 import type { ClientEvent, ClientOutput } from "./client-output.ts"
 import { makeClient, step } from "./client.ts"
-import { ClientFailed } from "./client-failed.ts"
 
 /** How long a single answer may take, in ms. */
 const patience = 30_000
@@ -24,7 +24,10 @@ export interface SessionClientOptions {
 /** A client of one session over a real socket: the strict machine of `domain/client` with a WebSocket around it. */
 export interface SessionClient {
   /** Makes a request, and waits for the first event that `pick` recognises. */
-  readonly ask: <A>(request: ClientRequest, pick: (event: ClientEvent) => A | undefined) => Effect.Effect<A, ClientFailed>
+  readonly ask: <A>(
+    request: ClientRequest,
+    pick: (event: ClientEvent) => A | undefined
+  ) => Effect.Effect<A, ClientFailed>
   readonly tell: (request: ClientRequest) => void
   /** Waits for the next event that `pick` recognises. */
   readonly expect: <A>(what: string, pick: (event: ClientEvent) => A | undefined) => Effect.Effect<A, ClientFailed>
@@ -37,7 +40,9 @@ export interface SessionClient {
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
 /** Connects as the real client does (operator-api §1.8) and starts the machine. */
-export const openSessionClient = (options: SessionClientOptions): Effect.Effect<SessionClient, ClientFailed, Scope.Scope> =>
+export const openSessionClient = (
+  options: SessionClientOptions
+): Effect.Effect<SessionClient, ClientFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const tasks = yield* FiberMap.make<string>()
@@ -70,9 +75,12 @@ export const openSessionClient = (options: SessionClientOptions): Effect.Effect<
         case "Reconnect":
           return fail("the connection was lost")
         case "WakeAt":
-          run("tick", Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
-            Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
-          ))
+          run(
+            "tick",
+            Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
+              Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
+            )
+          )
           return
       }
     }
@@ -120,7 +128,9 @@ export const openSessionClient = (options: SessionClientOptions): Effect.Effect<
       expect,
       ask: (request, pick) =>
         Effect.gen(function* () {
-          const answer = yield* Effect.forkChild(expect(`the answer to ${request._tag}`, pick), { startImmediately: true })
+          const answer = yield* Effect.forkChild(expect(`the answer to ${request._tag}`, pick), {
+            startImmediately: true
+          })
           tell(request)
           return yield* Fiber.join(answer)
         }),
@@ -144,20 +154,25 @@ const connect = (options: SessionClientOptions): Effect.Effect<WebSocket, Client
       const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws")
       const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${options.namespace}/targets/${options.target}`
       return yield* Effect.callback<WebSocket, ClientFailed>((resume) => {
-        const socket = new WebSocket(`${server}${path}?connect=true&on_concurrent_steal=abort&key=braid`, ["v4.channel.k8s.io"], {
-          ...(secure as object),
-          headers: {
-            ...(headers as Record<string, string> | undefined),
-            "x-session-id": options.sessionId.toString(),
-            "x-client-der": options.certificate,
-            "x-client-name": "braid",
-            "x-client-hostname": "playground",
-            "x-mirrord-cli-version": "3.250.0"
-          },
-          perMessageDeflate: false,
-          autoPong: false
-        })
-        const refuse = (detail: string): void => resume(Effect.fail(new ClientFailed({ detail: `the operator refused the connection: ${detail}` })))
+        const socket = new WebSocket(
+          `${server}${path}?connect=true&on_concurrent_steal=abort&key=braid`,
+          ["v4.channel.k8s.io"],
+          {
+            ...(secure as object),
+            headers: {
+              ...(headers as Record<string, string> | undefined),
+              "x-session-id": options.sessionId.toString(),
+              "x-client-der": options.certificate,
+              "x-client-name": "braid",
+              "x-client-hostname": "playground",
+              "x-mirrord-cli-version": "3.250.0"
+            },
+            perMessageDeflate: false,
+            autoPong: false
+          }
+        )
+        const refuse = (detail: string): void =>
+          resume(Effect.fail(new ClientFailed({ detail: `the operator refused the connection: ${detail}` })))
         socket.once("error", (error) => refuse(error.message))
         socket.once("unexpected-response", (_request, response) => {
           const chunks: Array<Buffer> = []

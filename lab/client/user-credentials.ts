@@ -1,13 +1,16 @@
 import "reflect-metadata"
+import { webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import { Effect, Result } from "effect"
-import { webcrypto } from "node:crypto"
-import { userCredentials } from "./user-credential.ts"
 import { apiVersionOf, readResource } from "../../src/domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { ClientFailed } from "./client-failed.ts"
+import { userCredentials } from "./user-credential.ts"
 
-/** Asks the operator for a user certificate, as the real client does once per user; base64 of its DER, for `x-client-der`. */
+/**
+ * Asks the operator for a user certificate, as the real client does once per user; base64 of its DER, for
+ * `x-client-der`.
+ */
 export const requestUserCertificate = (api: KubeApi, commonName: string): Effect.Effect<string, ClientFailed> =>
   Effect.gen(function* () {
     const csr = yield* Effect.promise(async () => {

@@ -1,22 +1,22 @@
-import { Data, Effect, Schedule, type Scope } from "effect"
 import { chmod, mkdir, writeFile } from "node:fs/promises"
 import type { Server } from "node:https"
 import { join } from "node:path"
+import { Data, Effect, Schedule, type Scope } from "effect"
+import { startEndpointsControllers } from "./controllers/endpoints-controllers.ts"
 import { AggregationProxy } from "./http/aggregation-proxy.ts"
 import { type Caller, createApiServer } from "./http/api-server.ts"
 import { watchAvailability } from "./http/availability.ts"
 import { bootstrapYaml } from "./http/bootstrap-objects.ts"
-import { refs } from "./store/built-in-resources.ts"
 import { Connections } from "./http/connections.ts"
 import { mastersGroup } from "./http/identity.ts"
 import { kubeconfigYaml } from "./http/kubeconfig.ts"
-import { startEndpointsControllers } from "./controllers/endpoints-controllers.ts"
 import { applyManifests } from "./http/manifests.ts"
-import { ObjectStore } from "./store/object-store.ts"
 import { createAuthority, type KeyPair } from "./http/pki.ts"
 import type { PodLogs } from "./http/server-context.ts"
-import { apiServerIp } from "./store/service-allocation.ts"
 import { ServiceAccountTokens } from "./http/tokens.ts"
+import { refs } from "./store/built-in-resources.ts"
+import { ObjectStore } from "./store/object-store.ts"
+import { apiServerIp } from "./store/service-allocation.ts"
 
 export type { Caller } from "./http/api-server.ts"
 export type { PodLogOptions, PodLogs } from "./http/server-context.ts"
@@ -26,11 +26,16 @@ export interface EmbeddedClusterOptions {
   readonly name: string
   /** Folder for the kubeconfig; created if missing. */
   readonly directory: string
-  /** Default: any that is free and that the system gives to no outgoing connection, so that it still is after a stop. */
+  /**
+   * Default: any that is free and that the system gives to no outgoing connection, so that it still is after a stop.
+   */
   readonly port?: number
   /** How many changes a watch can be behind before it is told 410. */
   readonly historyLimit?: number
-  /** Epoch ms: timestamps of objects, life of tokens. Certificates and the HTTP server's timers follow the machine's clock. */
+  /**
+   * Epoch ms: timestamps of objects, life of tokens. Certificates and the HTTP server's timers follow the machine's
+   * clock.
+   */
   readonly now?: () => number
   /** Uniform in [0, 1): uids, generated names, choice among endpoints. */
   readonly random?: () => number
@@ -61,7 +66,10 @@ export interface EmbeddedCluster {
   readonly store: ObjectStore
   /** Creates or updates the objects of many YAML documents. Throws `ApiError`. */
   readonly apply: (yaml: string) => void
-  /** The audit log since the start, oldest first: the last 100 000 requests that have ended (an upgrade counts when it is answered). */
+  /**
+   * The audit log since the start, oldest first: the last 100 000 requests that have ended (an upgrade counts when it
+   * is answered).
+   */
   readonly callers: () => ReadonlyArray<Caller>
   /** A token of any lifetime. Throws `ApiError` 404 if there is no such account. */
   readonly serviceAccountToken: (namespace: string, name: string, ttlSeconds: number) => string
@@ -71,7 +79,9 @@ export interface EmbeddedCluster {
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, EmbeddedClusterError>
-  /** The aggregation layer's client certificate from now on; which authorities are trusted is for the ConfigMap to say. */
+  /**
+   * The aggregation layer's client certificate from now on; which authorities are trusted is for the ConfigMap to say.
+   */
   readonly useFrontProxy: (identity: KeyPair) => void
   /** Says where logs of containers come from. */
   readonly setPodLogs: (podLogs: PodLogs | undefined) => void
@@ -85,8 +95,12 @@ const auditLimit = 100_000
 
 class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
 
-/** Systems take ports of outgoing connections from 32768 on (Linux) or above; processes that run at the same time begin apart. */
-const ownPorts = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
+/**
+ * Systems take ports of outgoing connections from 32768 on (Linux) or above; processes that run at the same time begin
+ * apart.
+ */
+const ownPorts = (count: number): ReadonlyArray<number> =>
+  Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
 
 const listen = (server: Server, port: number): Effect.Effect<number, ListenError> =>
   Effect.callback((resume) => {
@@ -117,7 +131,11 @@ const fillNamespaces = (store: ObjectStore, caPem: string): (() => void) =>
     const namespace = object.metadata.name ?? ""
     if (store.get(refs.namespaces, undefined, namespace) === undefined) return
     if (store.get(refs.serviceAccounts, namespace, "default") === undefined) {
-      store.create(refs.serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } })
+      store.create(refs.serviceAccounts, {
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { name: "default", namespace }
+      })
     }
     if (store.get(refs.configMaps, namespace, "kube-root-ca.crt") === undefined) {
       store.create(refs.configMaps, {
@@ -173,8 +191,8 @@ const publishApiServer = (store: ObjectStore, port: number): void => {
 }
 
 /**
- * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real mirrord
- * client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
+ * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real
+ * mirrord client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
  */
 export const startEmbeddedCluster = (
   options: EmbeddedClusterOptions
@@ -192,7 +210,10 @@ export const startEmbeddedCluster = (
 
     const { clusterCa, frontProxyCa, certificate, frontProxy } = yield* attempt("start")(async () => {
       // TLS peers judge certificates by the machine's clock, whatever the cluster's says.
-      const [cluster, front] = await Promise.all([createAuthority("kubernetes", Date.now), createAuthority("front-proxy-ca", Date.now)])
+      const [cluster, front] = await Promise.all([
+        createAuthority("kubernetes", Date.now),
+        createAuthority("front-proxy-ca", Date.now)
+      ])
       return {
         clusterCa: cluster,
         frontProxyCa: front,
@@ -208,13 +229,23 @@ export const startEmbeddedCluster = (
       }
     })
 
-    const store = new ObjectStore({ now, random, ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit }) })
+    const store = new ObjectStore({
+      now,
+      random,
+      ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit })
+    })
     applyManifests(store, bootstrapYaml, now())
     publishAuthorities(store, clusterCa.caPem, frontProxyCa.caPem)
     const tokens = new ServiceAccountTokens({ store, now, random, leewaySeconds: options.tokenLeewaySeconds ?? 60 })
     const connections = new Connections()
     let identity = frontProxy
-    const proxy = new AggregationProxy({ store, random, identity: () => identity, connections, connectTimeoutMs: 10_000 })
+    const proxy = new AggregationProxy({
+      store,
+      random,
+      identity: () => identity,
+      connections,
+      connectTimeoutMs: 10_000
+    })
     const audit: Array<Caller> = []
     let podLogs: PodLogs | undefined
     let running: Server | undefined
@@ -222,7 +253,13 @@ export const startEmbeddedCluster = (
     const start = (port: number): Effect.Effect<number, ListenError> =>
       Effect.suspend(() => {
         const server = createApiServer({
-          context: { store, now, tokens, bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, podLogs: () => podLogs },
+          context: {
+            store,
+            now,
+            tokens,
+            bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+            podLogs: () => podLogs
+          },
           proxy,
           connections,
           certificate,
@@ -245,7 +282,8 @@ export const startEmbeddedCluster = (
       return server === undefined ? Effect.void : close(server, connections)
     })
 
-    const firstStart = options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
+    const firstStart =
+      options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
     const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
     publishApiServer(store, port)
     yield* startEndpointsControllers(store)
@@ -261,7 +299,9 @@ export const startEmbeddedCluster = (
     const server = `https://127.0.0.1:${port}`
     const writeKubeconfig = async (user: string, groups: ReadonlyArray<string>, path: string): Promise<void> => {
       const credentials = await clusterCa.issue({ commonName: user, organizations: groups })
-      await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), { mode: 0o600 })
+      await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), {
+        mode: 0o600
+      })
       // The mode above holds for new files only.
       await chmod(path, 0o600)
     }
@@ -293,7 +333,9 @@ export const startEmbeddedCluster = (
           if (running !== undefined) return Effect.void
           // A new process remembers nothing from before.
           store.compactHistory()
-          return Effect.asVoid(failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 })))
+          return Effect.asVoid(
+            failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 }))
+          )
         })
     }
   })

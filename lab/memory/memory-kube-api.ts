@@ -1,5 +1,11 @@
 import { type Cause, Clock, Effect, Queue, Result, Stream } from "effect"
-import { type KubeApi, KubeError, type KubeObject, type ResourceRef, type WatchEvent } from "../../src/ports/kube-api.ts"
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type ResourceRef,
+  type WatchEvent
+} from "../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "./memory-objects.ts"
 
 /** One request, as hooks and the log of calls see it. */
@@ -15,8 +21,8 @@ export interface MemoryCall {
 type Hook = (call: MemoryCall) => Effect.Effect<void, KubeError>
 
 /**
- * {@link KubeApi} over {@link MemoryObjects}, for tests. Time is Effect's clock, no request takes time unless a hook makes it, and
- * refusals come from hooks.
+ * {@link KubeApi} over {@link MemoryObjects}, for tests. Time is Effect's clock, no request takes time unless a hook
+ * makes it, and refusals come from hooks.
  */
 export class MemoryKubeApi implements KubeApi {
   readonly cluster: string
@@ -97,7 +103,8 @@ export class MemoryKubeApi implements KubeApi {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
           const started = this.objects.watch(ref, resourceVersion, selection, {
             event: (event) => void Queue.offerUnsafe(queue, event),
-            ended: (error) => void (error === undefined ? Queue.endUnsafe(queue) : Effect.runSync(Queue.fail(queue, error)))
+            ended: (error) =>
+              void (error === undefined ? Queue.endUnsafe(queue) : Effect.runSync(Queue.fail(queue, error)))
           })
           if (Result.isFailure(started)) return yield* started.failure
           yield* Effect.addFinalizer(() => Effect.sync(started.success))
@@ -107,8 +114,15 @@ export class MemoryKubeApi implements KubeApi {
     )
 
   readonly create: KubeApi["create"] = (ref, object, namespace) =>
-    this.#write({ verb: "create", plural: ref.plural, name: (object as KubeObject).metadata.name, subresource: undefined, body: object }, (now) =>
-      this.objects.create(ref, object, namespace, now)
+    this.#write(
+      {
+        verb: "create",
+        plural: ref.plural,
+        name: (object as KubeObject).metadata.name,
+        subresource: undefined,
+        body: object
+      },
+      (now) => this.objects.create(ref, object, namespace, now)
     )
 
   readonly mergePatch: KubeApi["mergePatch"] = (ref, name, patch, options) =>
@@ -130,14 +144,19 @@ export class MemoryKubeApi implements KubeApi {
       this.calls.push(call)
       if (!this.#reachable) return Effect.fail(this.#unreachable(call.verb, "connection refused"))
       return Effect.andThen(this.before(call), () =>
-        Effect.suspend(() => (this.#reachable ? answer() : Effect.fail(this.#unreachable(call.verb, "connection reset"))))
+        Effect.suspend(() =>
+          this.#reachable ? answer() : Effect.fail(this.#unreachable(call.verb, "connection reset"))
+        )
       )
     })
   }
 
   #write<A>(call: MemoryCall, carryOut: (now: number) => Answer<A>): Effect.Effect<A, KubeError> {
     return this.#request(call, () =>
-      Effect.tap(Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fromResult(carryOut(now))), () => this.after(call))
+      Effect.tap(
+        Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fromResult(carryOut(now))),
+        () => this.after(call)
+      )
     )
   }
 }

@@ -1,6 +1,14 @@
 import { Result } from "effect"
 import { type OwnerReference, timestamp } from "../../src/domain/resources/object-meta.ts"
-import { type KubeErrorReason, KubeError, type KubeObject, type PatchOptions, type ResourceRef, type Selection, type WatchEvent } from "../../src/ports/kube-api.ts"
+import {
+  type KubeErrorReason,
+  KubeError,
+  type KubeObject,
+  type PatchOptions,
+  type ResourceRef,
+  type Selection,
+  type WatchEvent
+} from "../../src/ports/kube-api.ts"
 
 export type Answer<A> = Result.Result<A, KubeError>
 export type Json = Readonly<Record<string, unknown>>
@@ -69,15 +77,17 @@ const isSelected = ({ metadata }: KubeObject, selection: Selection | undefined):
   if (selection?.labelSelector === undefined) return true
   return selection.labelSelector.split(",").every((term) => {
     const [key = "", value] = term.split("=")
-    return term === "" || (value === undefined ? metadata.labels?.[key] !== undefined : metadata.labels?.[key] === value)
+    return (
+      term === "" || (value === undefined ? metadata.labels?.[key] !== undefined : metadata.labels?.[key] === value)
+    )
   })
 }
 
 /**
- * The objects of one API server as a value. Deterministic: versions and uids are counted, time is an argument. It keeps the promises
- * that controllers rely on: resourceVersion and uid preconditions, no event for a write without effect, the status subresource,
- * generations, finalizers, owner references, watches from a version and 410 when that is gone. Label selectors are `key=value` and
- * `key`, joined by commas; schemas and RBAC are not played.
+ * The objects of one API server as a value. Deterministic: versions and uids are counted, time is an argument. It keeps
+ * the promises that controllers rely on: resourceVersion and uid preconditions, no event for a write without effect,
+ * the status subresource, generations, finalizers, owner references, watches from a version and 410 when that is gone.
+ * Label selectors are `key=value` and `key`, joined by commas; schemas and RBAC are not played.
  */
 export class MemoryObjects {
   readonly cluster: string
@@ -107,8 +117,8 @@ export class MemoryObjects {
   }
 
   /**
-   * While muted, watches stay open but changes do not reach them. Afterwards those that missed something are told 410, as a server
-   * does whose watch cache has lost events; a watch that is begun anew from its old version gets them.
+   * While muted, watches stay open but changes do not reach them. Afterwards those that missed something are told 410,
+   * as a server does whose watch cache has lost events; a watch that is begun anew from its old version gets them.
    */
   setMuted(muted: boolean): void {
     this.#muted = muted
@@ -140,7 +150,8 @@ export class MemoryObjects {
   /** Sends every watch a bookmark. */
   bookmark(): void {
     for (const watchers of this.#watchers.values()) {
-      for (const { listener, missed } of watchers) if (!missed) listener.event({ _tag: "Bookmark", resourceVersion: String(this.#version) })
+      for (const { listener, missed } of watchers)
+        if (!missed) listener.event({ _tag: "Bookmark", resourceVersion: String(this.#version) })
     }
   }
 
@@ -185,20 +196,32 @@ export class MemoryObjects {
   }
 
   /** `staleBy`: answers as the collection was so many writes of this server ago, as far as they are remembered. */
-  list(ref: ResourceRef, selection?: Selection, staleBy = 0): { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string } {
+  list(
+    ref: ResourceRef,
+    selection?: Selection,
+    staleBy = 0
+  ): { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string } {
     const version = Math.max(this.#forgotten, this.#version - staleBy)
     const items = staleBy === 0 ? this.peekAll(ref) : [...this.#asOf(ref, version).values()]
     return { items: items.filter((object) => isSelected(object, selection)), resourceVersion: String(version) }
   }
 
-  /** Starts a watch; what happened since `resourceVersion` is delivered before this returns. Gives the way to stop it. */
-  watch(ref: ResourceRef, resourceVersion: string, selection: Selection | undefined, listener: WatchListener): Answer<() => void> {
+  /**
+   * Starts a watch; what happened since `resourceVersion` is delivered before this returns. Gives the way to stop it.
+   */
+  watch(
+    ref: ResourceRef,
+    resourceVersion: string,
+    selection: Selection | undefined,
+    listener: WatchListener
+  ): Answer<() => void> {
     const from = Number(resourceVersion)
     if (from < this.#forgotten) return Result.fail(this.error("watch", "Gone", "too old resource version", 410))
     const collection = collectionOf(ref)
     const watcher: Watcher = { selection, listener, missed: false }
     for (const change of this.#changes) {
-      if (change.version > from && change.collection === collection && isSelected(change.event.object, selection)) listener.event(change.event)
+      if (change.version > from && change.collection === collection && isSelected(change.event.object, selection))
+        listener.event(change.event)
     }
     const watchers = this.#watchers.get(collection) ?? new Set()
     this.#watchers.set(collection, watchers.add(watcher))
@@ -209,7 +232,9 @@ export class MemoryObjects {
     const { status: _status, ...body } = object as KubeObject
     const { name } = body.metadata
     if (this.peek(ref, name, namespace) !== undefined) {
-      return Result.fail(this.error(`create ${ref.plural}`, "AlreadyExists", `${ref.plural} "${name}" already exists`, 409))
+      return Result.fail(
+        this.error(`create ${ref.plural}`, "AlreadyExists", `${ref.plural} "${name}" already exists`, 409)
+      )
     }
     return Result.succeed(this.#create(ref, body, namespace, now))
   }
@@ -229,7 +254,12 @@ export class MemoryObjects {
     return Result.succeed(this.#replace(ref, known, merged(known, change) as KubeObject))
   }
 
-  delete(ref: ResourceRef, name: string, options: { readonly namespace?: string; readonly uid?: string } | undefined, now: number): Answer<void> {
+  delete(
+    ref: ResourceRef,
+    name: string,
+    options: { readonly namespace?: string; readonly uid?: string } | undefined,
+    now: number
+  ): Answer<void> {
     const known = this.peek(ref, name, options?.namespace)
     if (known === undefined) return Result.fail(this.#notFound("delete", ref, name))
     if (options?.uid !== undefined && options.uid !== known.metadata.uid) {
@@ -266,7 +296,12 @@ export class MemoryObjects {
     return objects
   }
 
-  #commit(ref: ResourceRef, tag: "Changed" | "Deleted", object: KubeObject, before: KubeObject | undefined): KubeObject {
+  #commit(
+    ref: ResourceRef,
+    tag: "Changed" | "Deleted",
+    object: KubeObject,
+    before: KubeObject | undefined
+  ): KubeObject {
     const version = ++this.#version
     const stored: KubeObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
     const collection = collectionOf(ref)
@@ -333,7 +368,8 @@ export class MemoryObjects {
         if (!owners.some(isOwner)) continue
         const left = owners.filter((owner) => !isOwner(owner))
         if (left.length === 0) this.#remove(owned, dependent)
-        else this.#replace(owned, dependent, { ...dependent, metadata: { ...dependent.metadata, ownerReferences: left } })
+        else
+          this.#replace(owned, dependent, { ...dependent, metadata: { ...dependent.metadata, ownerReferences: left } })
       }
     }
   }

@@ -4,7 +4,9 @@ import type { Kubelet } from "../cluster/node/kubelet.ts"
 import type { ObjectReader } from "../cluster/store/object-reader.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
-/** A cluster on this machine, embedded or real, as the playground, its story and the tests with the real client use it. */
+/**
+ * A cluster on this machine, embedded or real, as the playground, its story and the tests with the real client use it.
+ */
 export interface LocalCluster {
   readonly name: string
   /** `https://127.0.0.1:<port>`, the same after a restart. */

@@ -13,16 +13,27 @@ export const images = { operator: "braid", agent: "braid-agent", demo: "braid-de
 const operatorPort = 3000
 /** To kubectl, which reads YAML 1.1, `yes` is no text. */
 const kubectlYaml = { version: "1.1" } as const
-const documents = (objects: ReadonlyArray<object>): string => objects.map((object) => stringify(object, kubectlYaml)).join("---\n")
+const documents = (objects: ReadonlyArray<object>): string =>
+  objects.map((object) => stringify(object, kubectlYaml)).join("---\n")
 
-const role = (kind: "Role" | "ClusterRole", name: string, rules: ReadonlyArray<object>, namespace?: string): object => ({
+const role = (
+  kind: "Role" | "ClusterRole",
+  name: string,
+  rules: ReadonlyArray<object>,
+  namespace?: string
+): object => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind,
   metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
   rules
 })
 
-const binding = (kind: "RoleBinding" | "ClusterRoleBinding", name: string, account: string, namespace?: string): object => ({
+const binding = (
+  kind: "RoleBinding" | "ClusterRoleBinding",
+  name: string,
+  account: string,
+  namespace?: string
+): object => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind,
   metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
@@ -85,8 +96,12 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "MIRRORD_OPERATOR_NAMESPACE", value: operatorNamespace },
     { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
     { name: "KUBECONFIG", value: environment.kubeconfig },
-    ...(environment.multiClusterFile === undefined ? [] : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),
-    ...(environment.clustersFile === undefined ? [] : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
+    ...(environment.multiClusterFile === undefined
+      ? []
+      : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),
+    ...(environment.clustersFile === undefined
+      ? []
+      : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
   ]
   return documents([
     role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary)),
@@ -107,7 +122,14 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     role(
       "Role",
       "mirrord-operator-front-proxy",
-      [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["extension-apiserver-authentication"], verbs: ["list", "watch"] }],
+      [
+        {
+          apiGroups: [""],
+          resources: ["configmaps"],
+          resourceNames: ["extension-apiserver-authentication"],
+          verbs: ["list", "watch"]
+        }
+      ],
       "kube-system"
     ),
     binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
@@ -120,7 +142,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       apiVersion: "v1",
       kind: "Service",
       metadata: { name: "mirrord-operator", namespace: operatorNamespace },
-      spec: { selector: { ...labels, [leaderLabel]: "true" }, ports: [{ name: "https", port: 443, targetPort: operatorPort }] }
+      spec: {
+        selector: { ...labels, [leaderLabel]: "true" },
+        ports: [{ name: "https", port: 443, targetPort: operatorPort }]
+      }
     },
     {
       apiVersion: "apiregistration.k8s.io/v1",
@@ -152,7 +177,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
                 image: images.operator,
                 env,
                 ports: [{ name: "https", containerPort: operatorPort }],
-                readinessProbe: { httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" }, periodSeconds: 1 }
+                readinessProbe: {
+                  httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" },
+                  periodSeconds: 1
+                }
               }
             ]
           }
@@ -167,7 +195,11 @@ export const accountManifests = (): string =>
   documents([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "mirrord-operator", namespace: operatorNamespace } },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "mirrord-operator-envoy", namespace: operatorNamespace } }
+    {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "mirrord-operator-envoy", namespace: operatorNamespace }
+    }
   ])
 
 /** The credentials by which a primary reaches a member (helm-chart §2.3). */

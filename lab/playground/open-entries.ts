@@ -12,7 +12,9 @@ export const openEntries = <Cluster extends LocalCluster>(
     const clusters = yield* Effect.forEach(
       started,
       Effect.fnUntraced(function* ({ cluster, description, kubelet }) {
-        const entry = description.hasWorkload ? yield* serviceEntry(cluster.store, workloadNamespace, "myapp", 80, kubelet.reach) : undefined
+        const entry = description.hasWorkload
+          ? yield* serviceEntry(cluster.store, workloadNamespace, "myapp", 80, kubelet.reach)
+          : undefined
         return { description, cluster, kubelet, entry: entry?.url } satisfies RunningCluster<Cluster>
       })
     )

@@ -1,9 +1,8 @@
-import { Effect, FileSystem } from "effect"
-import { Logger } from "effect"
-import { workloadNamespace, workloadTarget } from "./manifests.ts"
+import { Effect, FileSystem, Logger } from "effect"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
+import { workloadNamespace, workloadTarget } from "./manifests.ts"
 import { startPlayground } from "./playground.ts"
 import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
@@ -30,7 +29,9 @@ const readyDetails = ({ clusters, primary }: AnyPlayground) => ({
   },
   target: workloadTarget,
   namespace: workloadNamespace,
-  entry: Object.fromEntries(clusters.flatMap(({ description, entry }) => (entry === undefined ? [] : [[description.name, entry]])))
+  entry: Object.fromEntries(
+    clusters.flatMap(({ description, entry }) => (entry === undefined ? [] : [[description.name, entry]]))
+  )
 })
 
 const thingsToTry = (playground: AnyPlayground): ReadonlyArray<string> => [
@@ -75,7 +76,9 @@ const play = (options: PlaygroundCommandOptions, directory: string, reporter: Re
   })
 
 /** `npm start`: exit code 0 only if every step of the story was fine. */
-export const runPlayground = (options: PlaygroundCommandOptions): Effect.Effect<number, never, FileSystem.FileSystem> => {
+export const runPlayground = (
+  options: PlaygroundCommandOptions
+): Effect.Effect<number, never, FileSystem.FileSystem> => {
   const reporter = makeReporter(options.json)
   return Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem

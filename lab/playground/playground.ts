@@ -1,19 +1,19 @@
-import { Effect, FileSystem, type Scope } from "effect"
 import { readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { Effect, FileSystem, type Scope } from "effect"
 import { stringify } from "yaml"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { agentProgram } from "../agent/agent-command.ts"
+import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
 import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
+import type { ServiceEntryError } from "../cluster/network/service-entry.ts"
 import type { ContainerProgram, ImageRegistry } from "../cluster/node/container-program.ts"
 import { demoApp } from "../cluster/node/demo-app.ts"
 import { type KubeletError, startKubelet } from "../cluster/node/kubelet.ts"
-import { localNodeStore } from "../cluster/store/node-store.ts"
 import { processProgram } from "../cluster/node/process-program.ts"
-import type { ServiceEntryError } from "../cluster/network/service-entry.ts"
-import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
-import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
-import { agentProgram } from "../agent/agent-command.ts"
-import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { localNodeStore } from "../cluster/store/node-store.ts"
 import type { Playground } from "./local-cluster.ts"
 import {
   accountManifests,
@@ -90,13 +90,18 @@ const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
         cluster: { server: cluster.server, "certificate-authority-data": Buffer.from(cluster.caPem).toString("base64") }
       }
     ],
-    users: [{ name: account, user: { token: cluster.serviceAccountToken(operatorNamespace, account, tokenLifetimeSecs) } }],
+    users: [
+      { name: account, user: { token: cluster.serviceAccountToken(operatorNamespace, account, tokenLifetimeSecs) } }
+    ],
     contexts: [{ name: cluster.name, context: { cluster: cluster.name, user: account, namespace: operatorNamespace } }],
     "current-context": cluster.name
   })
 
 /** The two files of a primary, in the published format (helm-chart §2.1). */
-const fleetFiles = (options: PlaygroundOptions, started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>) => {
+const fleetFiles = (
+  options: PlaygroundOptions,
+  started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>
+) => {
   const { sessionTtlSecs, remoteSessionTimeoutSecs, topology } = options
   const primary = started.find(({ description }) => description.isPrimary)
   const defaultCluster = started.find(({ description }) => description.isDefault)
@@ -121,10 +126,17 @@ const fleetFiles = (options: PlaygroundOptions, started: ReadonlyArray<{ readonl
   }
 }
 
-/** Starts the clusters, installs an operator in each of them and the demo workload where it belongs. Lives as long as the scope. */
+/**
+ * Starts the clusters, installs an operator in each of them and the demo workload where it belongs. Lives as long as
+ * the scope.
+ */
 export const startPlayground = (
   options: PlaygroundOptions
-): Effect.Effect<Playground, PlaygroundError | EmbeddedClusterError | KubeletError | ServiceEntryError, FileSystem.FileSystem | Scope.Scope> =>
+): Effect.Effect<
+  Playground,
+  PlaygroundError | EmbeddedClusterError | KubeletError | ServiceEntryError,
+  FileSystem.FileSystem | Scope.Scope
+> =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const { directory, progress, topology } = options
@@ -134,7 +146,9 @@ export const startPlayground = (
         Effect.mapError((error) => new PlaygroundError({ detail: `${name} cannot be written: ${error.message}` }))
       )
 
-    const started = yield* Effect.forEach(topology.clusters, (description) => startCluster(options, description), { concurrency: "unbounded" })
+    const started = yield* Effect.forEach(topology.clusters, (description) => startCluster(options, description), {
+      concurrency: "unbounded"
+    })
     yield* progress("clusters")
 
     const fleet = fleetFiles(options, started)
@@ -145,9 +159,14 @@ export const startPlayground = (
     for (const { cluster, description } of started) {
       if (!description.isPrimary) {
         const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
-        primary.cluster.apply(credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token))
+        primary.cluster.apply(
+          credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token)
+        )
       }
-      const kubeconfig = yield* write(`${description.name}-operator.kubeconfig`, accountKubeconfig(cluster, "mirrord-operator"))
+      const kubeconfig = yield* write(
+        `${description.name}-operator.kubeconfig`,
+        accountKubeconfig(cluster, "mirrord-operator")
+      )
       cluster.apply(
         operatorManifests(description, {
           kubeconfig,

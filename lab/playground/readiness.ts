@@ -1,10 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Data, Effect, Result } from "effect"
-import { at, asNumber, asObjects } from "../../src/domain/json.ts"
-import { deployments } from "../cluster/store/resources.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { at, asNumber, asObjects } from "../../src/domain/json.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { readResource } from "../../src/domain/resources/resource-descriptor.ts"
+import { deployments } from "../cluster/store/resources.ts"
 import type { LocalCluster } from "./local-cluster.ts"
 import { workloadNamespace } from "./manifests.ts"
 import type { PlaygroundCluster } from "./topology.ts"
@@ -20,7 +20,8 @@ const patience = { minutes: 5 }
 
 const tooLong = (what: string) => ({
   duration: patience,
-  orElse: () => Effect.fail(new PlaygroundError({ detail: `${what} did not happen within ${patience.minutes} minutes` }))
+  orElse: () =>
+    Effect.fail(new PlaygroundError({ detail: `${what} did not happen within ${patience.minutes} minutes` }))
 })
 
 /** Waits until a condition of the cluster's objects holds; the stand-in kubelet changes them at any time. */
@@ -42,7 +43,9 @@ const waitForWorkload = (cluster: LocalCluster): Effect.Effect<void, PlaygroundE
 const waitForOperator = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   waitFor(`the start of the operator in ${cluster.name}`, () => {
     const service = cluster.store.get(apiServices, undefined, "v1.operator.metalbear.co")
-    return asObjects(at(service, "status", "conditions")).some(({ status, type }) => type === "Available" && status === "True")
+    return asObjects(at(service, "status", "conditions")).some(
+      ({ status, type }) => type === "Available" && status === "True"
+    )
   })
 
 /** Waits until the primary's operator says that it is connected to every workload cluster. */
@@ -60,7 +63,10 @@ const waitForFleet = (primary: LocalCluster): Effect.Effect<void, PlaygroundErro
     }
   }).pipe(Effect.scoped, Effect.timeoutOrElse(tooLong("the connection of the primary to every cluster")))
 
-/** Waits, and says how far it is, until the demo workload and the operators of all clusters run and the primary is connected to them. */
+/**
+ * Waits, and says how far it is, until the demo workload and the operators of all clusters run and the primary is
+ * connected to them.
+ */
 export const waitForClusters = <Cluster extends LocalCluster>(
   started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: Cluster }>,
   primary: Cluster,

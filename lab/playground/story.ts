@@ -1,16 +1,16 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Fiber, Random, type Scope } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import type { ClientEvent } from "../client/client-output.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
+import { sessions } from "../../src/domain/resources/session.ts"
 import { parentName } from "../../src/domain/session/names.ts"
 import { sessionId, type SessionId } from "../../src/domain/session/session-id.ts"
-import { sessions } from "../../src/domain/resources/session.ts"
 import { ClientFailed } from "../client/client-failed.ts"
+import type { ClientEvent } from "../client/client-output.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
 import { requestUserCertificate } from "../client/user-credentials.ts"
-import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
+import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter, StepDetails } from "./reporter.ts"
 
 /** The one session of the story, seen from its client. */
@@ -33,24 +33,41 @@ const failed = (detail: string): ClientFailed => new ClientFailed({ detail })
 const demand = (holds: boolean, otherwise: string): Effect.Effect<void, ClientFailed> =>
   holds ? Effect.void : Effect.fail(failed(otherwise))
 
-/** Real clients ping every 30 s. The interval is also what a client allows for the answer, which a machine at its limits may need. */
-const clientOptions = (kind: "cli" | "intproxy") => ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
+/**
+ * Real clients ping every 30 s. The interval is also what a client allows for the answer, which a machine at its limits
+ * may need.
+ */
+const clientOptions = (kind: "cli" | "intproxy") =>
+  ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
 
 /** Waits for something that no event announces. */
-const eventually = <A extends object | string>(what: string, look: Effect.Effect<A | undefined>): Effect.Effect<A, ClientFailed> =>
+const eventually = <A extends object | string>(
+  what: string,
+  look: Effect.Effect<A | undefined>
+): Effect.Effect<A, ClientFailed> =>
   Effect.gen(function* () {
     for (;;) {
       const found = yield* look
       if (found !== undefined) return found
       yield* Effect.sleep("100 millis")
     }
-  }).pipe(Effect.timeoutOrElse({ duration: "5 minutes", orElse: () => Effect.fail(failed(`${what} did not happen within 5 minutes`)) }))
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: "5 minutes",
+      orElse: () => Effect.fail(failed(`${what} did not happen within 5 minutes`))
+    })
+  )
 
 const request = (url: string, headers: Readonly<Record<string, string>> = {}): Effect.Effect<string, ClientFailed> =>
   Effect.tryPromise({
     try: async (signal) => (await fetch(url, { signal, headers: { ...headers, connection: "close" } })).text(),
     catch: (cause) => failed(`the request to ${url} failed: ${String(cause)}`)
-  }).pipe(Effect.timeoutOrElse({ duration: "1 minute", orElse: () => Effect.fail(failed(`the request to ${url} was not answered within a minute`)) }))
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: "1 minute",
+      orElse: () => Effect.fail(failed(`the request to ${url} was not answered within a minute`))
+    })
+  )
 
 /** The environment as the command line fetches it, on a short connection of its own. */
 const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate: string) =>
@@ -69,7 +86,10 @@ const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate:
     yield* demand(cluster === defaultCluster, `CLUSTER is ${cluster}, wanted ${defaultCluster}`)
     const foreign = [...env.value.keys()].filter((name) => name.startsWith("ONLY_IN_"))
     const own = `ONLY_IN_${defaultCluster.toUpperCase().replaceAll("-", "_")}`
-    yield* demand(foreign.length === 1 && foreign[0] === own, `variables of other clusters leaked: ${foreign.join(", ")}`)
+    yield* demand(
+      foreign.length === 1 && foreign[0] === own,
+      `variables of other clusters leaked: ${foreign.join(", ")}`
+    )
     return { CLUSTER: cluster }
   }).pipe(Effect.scoped)
 
@@ -95,13 +115,17 @@ const readFile = ({ client, defaultCluster }: Story) =>
 
 const connectOut = ({ client, defaultCluster }: Story) =>
   Effect.gen(function* () {
-    const resolved = yield* client.ask({ _tag: "Resolve", node: "myapp" }, (event) => (event._tag === "Resolved" ? event.result : undefined))
+    const resolved = yield* client.ask({ _tag: "Resolve", node: "myapp" }, (event) =>
+      event._tag === "Resolved" ? event.result : undefined
+    )
     if (resolved._tag === "Err") return yield* failed(`myapp cannot be resolved: ${resolved.error._tag}`)
     const ip = resolved.value[0]?.ip
     if (ip === undefined) return yield* failed("myapp resolves to nothing")
     const uid = BigInt(yield* Random.nextIntBetween(1, 2 ** 31))
     const greeting = yield* Effect.forkChild(
-      client.expect("the service's greeting", (event) => (event._tag === "OutgoingData" ? text(event.bytes) : undefined)),
+      client.expect("the service's greeting", (event) =>
+        event._tag === "OutgoingData" ? text(event.bytes) : undefined
+      ),
       { startImmediately: true }
     )
     const connected = yield* client.ask(
@@ -140,19 +164,25 @@ const enterEverywhere = ({ workloads }: Story) =>
   Effect.gen(function* () {
     const answers = yield* Effect.forEach(
       workloads,
-      ({ description, entry = "" }) => Effect.map(request(`${entry}/from-${description.name}`), (answer) => [description.name, answer.trim()] as const),
+      ({ description, entry = "" }) =>
+        Effect.map(
+          request(`${entry}/from-${description.name}`),
+          (answer) => [description.name, answer.trim()] as const
+        ),
       { concurrency: "unbounded" }
     )
     const missed = answers.find(([, answer]) => !isLocal(answer))
-    yield* demand(missed === undefined, `the request that entered at ${missed?.[0]} was answered by ${JSON.stringify(missed?.[1])}`)
+    yield* demand(
+      missed === undefined,
+      `the request that entered at ${missed?.[0]} was answered by ${JSON.stringify(missed?.[1])}`
+    )
     return { answers: Object.fromEntries(answers) }
   })
 
 const steal = (story: Story) =>
   Effect.gen(function* () {
-    const subscribed = yield* story.client.ask(
-      { _tag: "Steal", type: { _tag: "All", value: httpPort } },
-      (event) => (event._tag === "Subscribed" && event.port === httpPort ? event.result : undefined)
+    const subscribed = yield* story.client.ask({ _tag: "Steal", type: { _tag: "All", value: httpPort } }, (event) =>
+      event._tag === "Subscribed" && event.port === httpPort ? event.result : undefined
     )
     yield* demand(subscribed._tag === "Ok", `port ${httpPort} cannot be stolen`)
     return yield* enterEverywhere(story)
@@ -247,7 +277,9 @@ export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect
     const workloads = playground.clusters.filter(({ entry }) => entry !== undefined)
     const member = workloads.find(({ description }) => !description.isDefault)
     const defaultCluster = workloads.find(({ description }) => description.isDefault)?.description.name ?? ""
-    const id = sessionId((BigInt(yield* Random.nextIntBetween(0, 2 ** 32)) << 32n) | BigInt(yield* Random.nextIntBetween(0, 2 ** 32)))
+    const id = sessionId(
+      (BigInt(yield* Random.nextIntBetween(0, 2 ** 32)) << 32n) | BigInt(yield* Random.nextIntBetween(0, 2 ** 32))
+    )
 
     const config = new KubeConfig()
     config.loadFromFile(playground.primary.cluster.kubeconfigPath)

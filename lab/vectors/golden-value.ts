@@ -1,8 +1,8 @@
 import type { Shape, Variant } from "../../src/domain/protocol/shape.ts"
 
 /**
- * The textual form of messages in golden vectors: plain JSON in which every type is recognisable. One renderer for both sides of
- * a comparison; sets and maps are sorted, so that equal messages give equal JSON.
+ * The textual form of messages in golden vectors: plain JSON in which every type is recognisable. One renderer for both
+ * sides of a comparison; sets and maps are sorted, so that equal messages give equal JSON.
  */
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -21,7 +21,10 @@ const headerValue = (value: Uint8Array): Json =>
   value.every((byte) => byte === 9 || (byte >= 32 && byte < 127)) ? asText.decode(value) : { bytes: hex(value) }
 
 const isSocketAddr = (shape: Shape): boolean =>
-  shape.kind === "struct" && shape.fields.length === 2 && shape.fields[0]?.shape.kind === "ip" && shape.fields[1]?.name === "port"
+  shape.kind === "struct" &&
+  shape.fields.length === 2 &&
+  shape.fields[0]?.shape.kind === "ip" &&
+  shape.fields[1]?.name === "port"
 
 const renderVariant = (variant: Variant, value: Readonly<Record<string, unknown>>): Json => {
   const named = variant.style === "struct"
@@ -74,7 +77,9 @@ export const render = (shape: Shape, value: unknown): Json => {
         const address = String(struct["ip"])
         return `${address.includes(":") ? `[${address}]` : address}:${String(struct["port"])}`
       }
-      return Object.fromEntries(shape.fields.map(({ name, shape: field }) => [snakeCase(name), render(field, struct[name])]))
+      return Object.fromEntries(
+        shape.fields.map(({ name, shape: field }) => [snakeCase(name), render(field, struct[name])])
+      )
     }
     case "enum": {
       const tagged = value as Readonly<Record<string, unknown>>

@@ -1,13 +1,13 @@
 import { ClientMessage, clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { Codec } from "../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { type Json, render } from "./golden-value.ts"
 import type { TypedShape } from "../../src/domain/protocol/shape.ts"
 import { skip } from "../../src/domain/protocol/walker.ts"
+import { type Json, render } from "./golden-value.ts"
 
 /**
- * Golden vectors: byte strings of the reference implementation and what they mean, one JSON object per line. This file reads
- * such a line and checks the codec against it; `npm run vectors` and the tests both use it.
+ * Golden vectors: byte strings of the reference implementation and what they mean, one JSON object per line. This file
+ * reads such a line and checks the codec against it; `npm run vectors` and the tests both use it.
  */
 export type Vector = {
   readonly dir: "client" | "daemon"
@@ -20,7 +20,10 @@ export type Vector = {
         readonly value: Json
         /** Bytes of the first message; `bytes` may hold more. */
         readonly used: number
-        /** What encoding the value gives; differs from the bytes that were decoded if those are not in their shortest form. */
+        /**
+         * What encoding the value gives; differs from the bytes that were decoded if those are not in their shortest
+         * form.
+         */
         readonly canonical: Uint8Array
         /** Holds a hash map or set of several entries: the encoding's order is arbitrary. */
         readonly unordered: boolean
@@ -28,7 +31,9 @@ export type Vector = {
     | { readonly _tag: "Refused"; readonly why: "incomplete" | "invalid" }
 }
 
-export type Read = { readonly _tag: "Vector"; readonly vector: Vector } | { readonly _tag: "Malformed"; readonly message: string }
+export type Read =
+  | { readonly _tag: "Vector"; readonly vector: Vector }
+  | { readonly _tag: "Malformed"; readonly message: string }
 
 const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 const fromHex = (text: string): Uint8Array | undefined =>
@@ -53,21 +58,25 @@ const isLine = (json: Json): json is Line => typeof json === "object" && json !=
 const hexField = (line: Line, field: string): Uint8Array => {
   const value = line[field]
   const bytes = typeof value === "string" ? fromHex(value) : undefined
-  if (bytes === undefined) throw new Malformed(`"${field}" must be an even number of hexadecimal digits, found ${shown(value)}`)
+  if (bytes === undefined)
+    throw new Malformed(`"${field}" must be an even number of hexadecimal digits, found ${shown(value)}`)
   return bytes
 }
 
-const optional = <T>(line: Line, field: string, otherwise: T, read: () => T): T => (line[field] === undefined ? otherwise : read())
+const optional = <T>(line: Line, field: string, otherwise: T, read: () => T): T =>
+  line[field] === undefined ? otherwise : read()
 
 const expectation = (line: Line, bytes: Uint8Array): Vector["expect"] => {
   const { why, value } = line
   const unheard = Object.keys(line).find((field) => !messageFields.includes(field) && !refusedFields.includes(field))
-  if (unheard !== undefined) throw new Malformed(`unknown field "${unheard}"; known: ${[...messageFields, "why"].join(", ")}`)
+  if (unheard !== undefined)
+    throw new Malformed(`unknown field "${unheard}"; known: ${[...messageFields, "why"].join(", ")}`)
   if (value === undefined && why === undefined) throw new Malformed(`either "value" or "why" is needed`)
   if (value !== undefined && why !== undefined) throw new Malformed(`"value" and "why" exclude each other`)
   const known = value === undefined ? refusedFields : messageFields
   const misplaced = Object.keys(line).find((field) => !known.includes(field))
-  if (misplaced !== undefined) throw new Malformed(`"${misplaced}" does not go with "why"; possible here: ${known.join(", ")}`)
+  if (misplaced !== undefined)
+    throw new Malformed(`"${misplaced}" does not go with "why"; possible here: ${known.join(", ")}`)
   if (value === undefined) {
     if (why === "incomplete" || why === "invalid") return { _tag: "Refused", why }
     throw new Malformed(`"why" must be "incomplete" or "invalid", found ${shown(why)}`)
@@ -97,9 +106,11 @@ export const readVector = (text: string): Read => {
   try {
     if (!isLine(json)) throw new Malformed(`a JSON object is needed, found ${shown(json)}`)
     const { dir, id, note } = json
-    if (dir !== "client" && dir !== "daemon") throw new Malformed(`"dir" must be "client" or "daemon", found ${shown(dir)}`)
+    if (dir !== "client" && dir !== "daemon")
+      throw new Malformed(`"dir" must be "client" or "daemon", found ${shown(dir)}`)
     for (const [field, value] of Object.entries({ id, note })) {
-      if (value !== undefined && typeof value !== "string") throw new Malformed(`"${field}" must be a text, found ${shown(value)}`)
+      if (value !== undefined && typeof value !== "string")
+        throw new Malformed(`"${field}" must be a text, found ${shown(value)}`)
     }
     const bytes = hexField(json, "hex")
     const name = String(id ?? note ?? shown(json["hex"]))
@@ -110,13 +121,20 @@ export const readVector = (text: string): Read => {
   }
 }
 
-/** The first place where two JSON values differ, as `.0.filters[1]: expected …, found …`. The order of an object's keys is free. */
+/**
+ * The first place where two JSON values differ, as `.0.filters[1]: expected …, found …`. The order of an object's keys
+ * is free.
+ */
 const difference = (expected: Json | undefined, found: Json | undefined, path = "value"): string | undefined => {
   if (typeof expected === "object" && typeof found === "object" && expected !== null && found !== null) {
     if (Array.isArray(expected) === Array.isArray(found)) {
       const [x, y] = [new Map(Object.entries(expected)), new Map(Object.entries(found))]
       for (const key of new Set([...x.keys(), ...y.keys()])) {
-        const inside = difference(x.get(key), y.get(key), Array.isArray(expected) ? `${path}[${key}]` : `${path}.${key}`)
+        const inside = difference(
+          x.get(key),
+          y.get(key),
+          Array.isArray(expected) ? `${path}[${key}]` : `${path}.${key}`
+        )
         if (inside !== undefined) return inside
       }
       return undefined
@@ -155,14 +173,18 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
   if (expect._tag === "Refused") {
     const problems: Array<string> = []
     if (decoded._tag.toLowerCase() !== expect.why) problems.push(`decoding: expected ${expect.why}, found ${outcome}`)
-    // The skipper looks only at what decides about lengths, so it may well accept an invalid message, but never an unfinished one.
-    if (expect.why === "incomplete" && walked._tag !== "Incomplete") problems.push(`skipping: expected incomplete, found ${walked._tag}`)
+    // The skipper looks only at what decides about lengths, so it may well accept an invalid message, but never an
+    // unfinished one.
+    if (expect.why === "incomplete" && walked._tag !== "Incomplete")
+      problems.push(`skipping: expected incomplete, found ${walked._tag}`)
     return problems
   }
   if (decoded._tag !== "Decoded") return [`decoding: expected a message, found ${outcome}`]
   const problems = [
     difference(expect.value, render(shape, decoded.value)),
-    decoded.used === expect.used ? undefined : `decoding: expected ${expect.used} bytes to be used, found ${decoded.used}`,
+    decoded.used === expect.used
+      ? undefined
+      : `decoding: expected ${expect.used} bytes to be used, found ${decoded.used}`,
     walked._tag === "End" && walked.offset === expect.used
       ? undefined
       : `skipping: expected the end at byte ${expect.used}, found ${walked._tag === "End" ? `byte ${walked.offset}` : walked._tag}`
@@ -172,7 +194,9 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
   if (expect.unordered) {
     const again = codec.decode(encoded)
     problems.push(
-      again._tag === "Decoded" ? difference(expect.value, render(shape, again.value), "encoded value") : `encoding: gives ${again._tag}`,
+      again._tag === "Decoded"
+        ? difference(expect.value, render(shape, again.value), "encoded value")
+        : `encoding: gives ${again._tag}`,
       encoded.length === expect.canonical.length
         ? undefined
         : `encoding: expected ${expect.canonical.length} bytes, found ${encoded.length}`
@@ -183,7 +207,9 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
 
 /** What the codec does differently from the vector; empty if nothing. */
 export const checkVector = (vector: Vector): ReadonlyArray<string> =>
-  vector.dir === "client" ? checkAs(vector, clientMessage, ClientMessage) : checkAs(vector, daemonMessage, DaemonMessage)
+  vector.dir === "client"
+    ? checkAs(vector, clientMessage, ClientMessage)
+    : checkAs(vector, daemonMessage, DaemonMessage)
 
 export interface LineResult {
   /** From 1. */

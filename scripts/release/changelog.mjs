@@ -1,8 +1,18 @@
 // @ts-check
 
-/** @typedef {{ readonly heading: string, readonly name: string, readonly date: string | undefined, readonly body: string, readonly start: number }} Section */
+/**
+ * @typedef {{
+ *   readonly heading: string
+ *   readonly name: string
+ *   readonly date: string | undefined
+ *   readonly body: string
+ *   readonly start: number
+ * }} Section
+ */
 
-/** The sections `## [NAME]` or `## [NAME] - DATE` of a changelog. @param {string} text @returns {ReadonlyArray<Section>} */
+/**
+ * The sections `## [NAME]` or `## [NAME] - DATE` of a changelog. @param {string} text @returns {ReadonlyArray<Section>}
+ */
 const sectionsOf = (text) => {
   const headings = [...text.matchAll(/^## \[([^\]\n]*)\](?: - (\S+))?[ \t]*$/gmu)]
   return headings.map(({ 0: heading, 1: name = "", 2: date, index }, at) => ({
@@ -18,8 +28,9 @@ const sectionsOf = (text) => {
 const hasEntries = (body) => /^[-*] \S/mu.test(body)
 
 /**
- * The changelog with a section for this version: the one that is there, or what was under "Unreleased" until now.
- * The format is that of Keep a Changelog 1.1.0.
+ * The changelog with a section for this version: the one that is there, or what was under "Unreleased" until now. The
+ * format is that of Keep a Changelog 1.1.0.
+ *
  * @param {string} text @param {string} version @param {string} date as 2026-01-31
  * @returns {{ readonly text: string } | { readonly problem: string }}
  */
@@ -36,8 +47,11 @@ export const releaseChangelog = (text, version, date) => {
     if (waiting) return { problem: `## [Unreleased] has entries although there is ## [${version}]; move them there` }
     return { text }
   }
-  if (unreleased === undefined) return { problem: `there is neither ## [${version}] nor ## [Unreleased]; write one, with what changed as a list` }
+  if (unreleased === undefined)
+    return { problem: `there is neither ## [${version}] nor ## [Unreleased]; write one, with what changed as a list` }
   if (!waiting) return { problem: "## [Unreleased] is empty; write what changed, as a list" }
   const { heading, start } = unreleased
-  return { text: `${text.slice(0, start)}## [Unreleased]\n\n## [${version}] - ${date}${text.slice(start + heading.length)}` }
+  return {
+    text: `${text.slice(0, start)}## [Unreleased]\n\n## [${version}] - ${date}${text.slice(start + heading.length)}`
+  }
 }

@@ -6,7 +6,8 @@ import { isVersion } from "./version.mjs"
 
 /**
  * Every place that names our version; the group is the version. The first is the one that counts.
- * @type {ReadonlyArray<{ readonly file: string, readonly field: string, readonly pattern: RegExp }>}
+ *
+ * @type {ReadonlyArray<{ readonly file: string; readonly field: string; readonly pattern: RegExp }>}
  */
 export const versionPlaces = [
   { file: "package.json", field: "version", pattern: /(?<=^ {2}"version": ")[^"\n]*/mu },
@@ -31,6 +32,7 @@ const field = (value, name) => (typeof value === "object" && value !== null ? Re
 
 /**
  * The version of the repository at `root`, and a sentence for everything that does not agree with it.
+ *
  * @param {URL} root
  */
 export const readVersions = (root) => {
@@ -38,17 +40,30 @@ export const readVersions = (root) => {
   const version = found[0]?.found ?? ""
   const problems = found
     .filter((place) => place.found === undefined || place.found !== version)
-    .map((place) => `${place.file}, ${place.field}: ${place.found === undefined ? "there is none" : `found ${place.found}`}; write ${version}, the version in package.json`)
-  if (!isVersion(version)) problems.push(`package.json, version: found ${version}; write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`)
+    .map(
+      (place) =>
+        `${place.file}, ${place.field}: ${place.found === undefined ? "there is none" : `found ${place.found}`}; write ${version}, the version in package.json`
+    )
+  if (!isVersion(version))
+    problems.push(`package.json, version: found ${version}; write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`)
   if (read(root, "Containerfile") !== containerfile(version)) {
-    problems.push(`Containerfile: it is not what scripts/image.mjs describes for ${version}; run node scripts/generate-containerfile.mjs`)
+    problems.push(
+      `Containerfile: it is not what scripts/image.mjs describes for ${version}; run node ` +
+        "scripts/generate-containerfile.mjs"
+    )
   }
   const operator = field(parse(read(root, valuesFile) ?? ""), "operator")
   if (field(operator, "image") !== image.name) {
-    problems.push(`${valuesFile}, operator.image: found ${field(operator, "image")}; write ${image.name}, the image of scripts/image.mjs`)
+    problems.push(
+      `${valuesFile}, operator.image: found ${field(operator, "image")}; write ${image.name}, the image of ` +
+        "scripts/image.mjs"
+    )
   }
   if (field(operator, "imageTag") !== null) {
-    problems.push(`${valuesFile}, operator.imageTag: found ${field(operator, "imageTag")}; write null: the tag is the chart's appVersion`)
+    problems.push(
+      `${valuesFile}, operator.imageTag: found ${field(operator, "imageTag")}; write null: the tag is the ` +
+        "chart's appVersion"
+    )
   }
   return { version, problems }
 }

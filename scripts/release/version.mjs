@@ -1,7 +1,8 @@
 // @ts-check
 
 /** Semantic Versioning 2.0.0, without build metadata: a version is an image's tag, too, and a tag has no "+". */
-const pattern = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-z-][\da-z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-z-][\da-z-]*))*))?$/iu
+const pattern =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-z-][\da-z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-z-][\da-z-]*))*))?$/iu
 
 /** @param {string} text */
 export const isVersion = (text) => pattern.test(text)
@@ -23,7 +24,10 @@ const compareIdentifiers = (a, b) => {
   return aNumber === bNumber ? order(a, b) : aNumber ? -1 : 1
 }
 
-/** Negative: `a` comes first (semver.org §11). Both must be versions. @param {string} a @param {string} b @returns {number} */
+/**
+ * Negative: `a` comes first (semver.org §11). Both must be versions. @param {string} a @param {string} b @returns
+ * {number}
+ */
 export const compareVersions = (a, b) => {
   const [left, right] = [parts(a), parts(b)]
   for (const [index, number] of left.numbers.entries()) {

@@ -6,10 +6,14 @@ import { Command, Flag } from "effect/cli"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
 
-const optionalText = (name: string, description: string) => Flag.String(name).pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription(description))
+const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription(description))
 
 const operator = Command.make("operator", {}, () =>
-  runs(() => import("./commands/operator-command.ts"), ({ runOperator }) => runOperator)
+  runs(
+    () => import("./commands/operator-command.ts"),
+    ({ runOperator }) => runOperator
+  )
 ).pipe(Command.withDescription("Runs the operator of one cluster, configured by the environment of the chart."))
 
 const cleanup = Command.make(
@@ -17,14 +21,20 @@ const cleanup = Command.make(
   {
     waitSecs: Flag.Int("wait-secs").pipe(
       Flag.withDefault(30),
-      Flag.withDescription("How long a running operator gets to end the sessions itself, children in other clusters included")
+      Flag.withDescription(
+        "How long a running operator gets to end the sessions itself, children in other clusters included"
+      )
     ),
     bestEffort: Flag.Boolean("best-effort").pipe(
       Flag.withDefault(false),
       Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")
     )
   },
-  (options) => runs(() => import("./commands/cleanup/cleanup-command.ts"), ({ runCleanup }) => runCleanup(options))
+  (options) =>
+    runs(
+      () => import("./commands/cleanup/cleanup-command.ts"),
+      ({ runCleanup }) => runCleanup(options)
+    )
 ).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
 
 /** How a person's commands find their cluster. */
@@ -38,33 +48,63 @@ const doctor = Command.make(
   {
     ...clusterFlags,
     cluster: optionalText("cluster", "Look at this cluster only"),
-    namespace: Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription("Namespace of the operator, with a kubeconfig")),
+    namespace: Flag.String("namespace").pipe(
+      Flag.withAlias("n"),
+      Flag.withDefault("mirrord"),
+      Flag.withDescription("Namespace of the operator, with a kubeconfig")
+    ),
     timeoutSecs: Flag.Int("timeout-secs").pipe(
-      Flag.filter((seconds) => seconds >= 1, (seconds) => `--timeout-secs: found ${seconds}; give at least 1`),
+      Flag.filter(
+        (seconds) => seconds >= 1,
+        (seconds) => `--timeout-secs: found ${seconds}; give at least 1`
+      ),
       Flag.withDefault(10),
       Flag.withDescription("How long connecting, and each answer, may take")
     ),
-    output: Flag.Literals("output", ["text", "json"]).pipe(Flag.withAlias("o"), Flag.withDefault("text"), Flag.withDescription("Lines for a person, or JSON"))
+    output: Flag.Literals("output", ["text", "json"]).pipe(
+      Flag.withAlias("o"),
+      Flag.withDefault("text"),
+      Flag.withDescription("Lines for a person, or JSON")
+    )
   },
-  (options) => runs(() => import("./commands/doctor/doctor-command.ts"), ({ runDoctor }) => runDoctor(options))
+  (options) =>
+    runs(
+      () => import("./commands/doctor/doctor-command.ts"),
+      ({ runDoctor }) => runDoctor(options)
+    )
 ).pipe(
   Command.withDescription(
-    "Says what is wrong with each cluster and what to do: in the operator's pod as the operator, elsewhere with a kubeconfig. Exit code 1 with a failure, 2 when no cluster can be looked at."
+    "Says what is wrong with each cluster and what to do: in the operator's pod as the operator, elsewhere with " +
+      "a kubeconfig. Exit code 1 with a failure, 2 when no cluster can be looked at."
   )
 )
 
 const overviewFlags = {
   ...clusterFlags,
-  output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(Flag.withAlias("o"), Flag.withDefault("table"), Flag.withDescription("A table for a person, JSON or YAML"))
+  output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(
+    Flag.withAlias("o"),
+    Flag.withDefault("table"),
+    Flag.withDescription("A table for a person, JSON or YAML")
+  )
 }
 
 const status = Command.make("status", overviewFlags, (options) =>
-  runs(() => import("./commands/overview/status-command.ts"), ({ runStatus }) => runStatus(options))
+  runs(
+    () => import("./commands/overview/status-command.ts"),
+    ({ runStatus }) => runStatus(options)
+  )
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
 
 const sessions = Command.make("sessions", overviewFlags, (options) =>
-  runs(() => import("./commands/overview/sessions-command.ts"), ({ runSessions }) => runSessions(options))
-).pipe(Command.withDescription("Lists the sessions of a cluster: phase, target, user, how many clusters are ready, and why not."))
+  runs(
+    () => import("./commands/overview/sessions-command.ts"),
+    ({ runSessions }) => runSessions(options)
+  )
+).pipe(
+  Command.withDescription(
+    "Lists the sessions of a cluster: phase, target, user, how many clusters are ready, and why not."
+  )
+)
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),

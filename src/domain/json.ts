@@ -42,7 +42,8 @@ export const jsonEqual = (a: unknown, b: unknown): boolean => {
 
 /** Sets an own field even if it is called `__proto__`. */
 export const setField = (target: JsonObject, key: string, value: unknown): void => {
-  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   else target[key] = value
 }
 

@@ -1,7 +1,7 @@
 import { Context, Data, type Effect } from "effect"
-import type { FrameChannel } from "./frame-channel.ts"
 import type { OwnerReference } from "../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../domain/target/pod-choice.ts"
+import type { FrameChannel } from "./frame-channel.ts"
 
 /** An agent that a session may use. `name` is the same for every session on the same container. */
 export interface AgentHandle {
@@ -16,21 +16,31 @@ export class AgentFailed extends Data.TaggedError("AgentFailed")<{ readonly agen
   }
 }
 
-export class AgentUnreachable extends Data.TaggedError("AgentUnreachable")<{ readonly agent: string; readonly detail: string }> {
+export class AgentUnreachable extends Data.TaggedError("AgentUnreachable")<{
+  readonly agent: string
+  readonly detail: string
+}> {
   override get message(): string {
     return `agent ${this.agent} cannot be reached: ${this.detail}`
   }
 }
 
-/** Starts agents next to targets and connects to them. One agent per container, shared by all sessions (agent-and-targets §4.5). */
+/**
+ * Starts agents next to targets and connects to them. One agent per container, shared by all sessions
+ * (agent-and-targets §4.5).
+ */
 export class Agents extends Context.Service<
   Agents,
   {
     /**
-     * Makes sure that an agent runs next to the container and that `owner` is among its owners: it goes when its last owner is gone.
-     * `undefined`: an agent of its own for a targetless session. Returns when the agent is ready to be dialled.
+     * Makes sure that an agent runs next to the container and that `owner` is among its owners: it goes when its last
+     * owner is gone. `undefined`: an agent of its own for a targetless session. Returns when the agent is ready to be
+     * dialled.
      */
-    readonly ensure: (placement: AgentPlacement | undefined, owner: OwnerReference) => Effect.Effect<AgentHandle, AgentFailed>
+    readonly ensure: (
+      placement: AgentPlacement | undefined,
+      owner: OwnerReference
+    ) => Effect.Effect<AgentHandle, AgentFailed>
     /** A new connection: a new client for the agent, with fresh state. */
     readonly connect: (agent: AgentHandle) => Effect.Effect<FrameChannel, AgentUnreachable>
   }

@@ -35,7 +35,10 @@ export interface ClusterProbe {
   readonly hasOwnAuthority: boolean
   /** Missing for a server without TLS. */
   readonly handshake: Effect.Effect<Handshake> | undefined
-  /** Why the credentials cannot be had from the files, the program or the texts that the configuration names; missing: they can. */
+  /**
+   * Why the credentials cannot be had from the files, the program or the texts that the configuration names; missing:
+   * they can.
+   */
   readonly credentialsProblem: Effect.Effect<string | undefined>
   readonly request: (method: "GET" | "POST", path: string, body?: object) => Effect.Effect<ProbeResult>
 }

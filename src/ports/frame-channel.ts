@@ -1,13 +1,19 @@
 /**
- * A two-way stream of whole protocol messages, in plain callbacks: the message path runs no fiber and no promise per message.
- * Behind it is a client's WebSocket, the link to a member or an agent's TCP connection.
+ * A two-way stream of whole protocol messages, in plain callbacks: the message path runs no fiber and no promise per
+ * message. Behind it is a client's WebSocket, the link to a member or an agent's TCP connection.
  */
 export interface FrameChannel {
-  /** Queues one message. Never throws; on a closed channel it does nothing. The buffer must not be written to afterwards. */
+  /**
+   * Queues one message. Never throws; on a closed channel it does nothing. The buffer must not be written to
+   * afterwards.
+   */
   readonly send: (bytes: Uint8Array) => void
   /** Bytes queued and not yet taken by the network. */
   readonly queuedBytes: () => number
-  /** Stops and restarts reading, so that the sender feels the brake. While paused the end of the channel may go unnoticed. */
+  /**
+   * Stops and restarts reading, so that the sender feels the brake. While paused the end of the channel may go
+   * unnoticed.
+   */
   readonly pause: () => void
   readonly resume: () => void
   /** Ends the channel: what is queued is still sent, `ended` is not called for it. */

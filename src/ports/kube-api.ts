@@ -10,8 +10,9 @@ export interface ResourceRef {
 }
 
 /**
- * An object as the API server sent it: nothing is checked but the metadata's presence, and nothing is dropped but, in lists and
- * watches, what `metadata.managedFields` holds. Equal parts of several objects may be one value, so nobody may change any.
+ * An object as the API server sent it: nothing is checked but the metadata's presence, and nothing is dropped but, in
+ * lists and watches, what `metadata.managedFields` holds. Equal parts of several objects may be one value, so nobody
+ * may change any.
  */
 export interface KubeObject {
   readonly apiVersion?: string
@@ -21,8 +22,8 @@ export interface KubeObject {
 }
 
 /**
- * `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason. `NotLeading`: nothing was sent, for
- * another replica may lead by now.
+ * `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason.
+ * `NotLeading`: nothing was sent, for another replica may lead by now.
  */
 export type KubeErrorReason =
   | "NotFound"
@@ -88,17 +89,25 @@ export interface KubeApi {
     ref: ResourceRef,
     selection?: Selection
   ) => Effect.Effect<{ readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }, KubeError>
-  /** Changes after `resourceVersion`. Ends without error when the server ends it; fails with `Gone` when the version is too old. */
-  readonly watch: (ref: ResourceRef, resourceVersion: string, selection?: Selection) => Stream.Stream<WatchEvent, KubeError>
+  /**
+   * Changes after `resourceVersion`. Ends without error when the server ends it; fails with `Gone` when the version is
+   * too old.
+   */
+  readonly watch: (
+    ref: ResourceRef,
+    resourceVersion: string,
+    selection?: Selection
+  ) => Stream.Stream<WatchEvent, KubeError>
   readonly create: (ref: ResourceRef, object: object, namespace?: string) => Effect.Effect<KubeObject, KubeError>
   /**
-   * A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. A `metadata.uid` of another
-   * object conflicts too, but not in a patch of the status: there only the version counts.
+   * A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. A
+   * `metadata.uid` of another object conflicts too, but not in a patch of the status: there only the version counts.
    */
-  readonly mergePatch: (ref: ResourceRef, name: string, patch: object, options?: PatchOptions) => Effect.Effect<KubeObject, KubeError>
-  readonly delete: (
+  readonly mergePatch: (
     ref: ResourceRef,
     name: string,
-    options?: DeleteOptions
-  ) => Effect.Effect<void, KubeError>
+    patch: object,
+    options?: PatchOptions
+  ) => Effect.Effect<KubeObject, KubeError>
+  readonly delete: (ref: ResourceRef, name: string, options?: DeleteOptions) => Effect.Effect<void, KubeError>
 }

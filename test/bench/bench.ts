@@ -4,10 +4,20 @@ import { protocol } from "./protocol.ts"
 import { simulation } from "./simulation.ts"
 
 /** Name, what it measures, and the measurement, which gives the lines to print. */
-const benchmarks: ReadonlyArray<readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]> = [
+const benchmarks: ReadonlyArray<
+  readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]
+> = [
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
-  ["kubernetes", "against a real API server: our watch cache and client-node's informer, our controllers and a plain loop", kubernetes],
-  ["simulation", "virtual against real time, the cost of more clusters and sessions, and what distance costs a client", simulation]
+  [
+    "kubernetes",
+    "against a real API server: our watch cache and client-node's informer, our controllers and a plain loop",
+    kubernetes
+  ],
+  [
+    "simulation",
+    "virtual against real time, the cost of more clusters and sessions, and what distance costs a client",
+    simulation
+  ]
 ]
 
 const help = `npm run bench -- NAME…
@@ -19,18 +29,25 @@ ${benchmarks.map(([name, about]) => `  ${name.padEnd(10)} ${about}`).join("\n")}
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`
 
 const main = async (): Promise<number> => {
-  const { values, positionals } = parseArgs({ options: { help: { type: "boolean" } }, allowPositionals: true, strict: false })
+  const { values, positionals } = parseArgs({
+    options: { help: { type: "boolean" } },
+    allowPositionals: true,
+    strict: false
+  })
   if (values["help"] === true) {
     console.log(help)
     return 0
   }
   const unknown = positionals.find((wanted) => !benchmarks.some(([name]) => name === wanted))
   if (unknown !== undefined || positionals.length === 0) {
-    console.error(`bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`)
+    console.error(
+      `bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`
+    )
     return 2
   }
   try {
-    for (const [name, , run] of benchmarks) if (positionals.includes(name)) for await (const line of run()) console.log(line)
+    for (const [name, , run] of benchmarks)
+      if (positionals.includes(name)) for await (const line of run()) console.log(line)
   } catch (error) {
     console.error(`bench: ${error instanceof Error ? error.message : String(error)}`)
     return 1

@@ -1,5 +1,4 @@
-import { CustomObjectsApi, type KubernetesObject, makeInformer } from "@kubernetes/client-node"
-import { KubeConfig } from "@kubernetes/client-node"
+import { CustomObjectsApi, type KubernetesObject, makeInformer, KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { makeReflector } from "../../src/app/kernel/reflector.ts"
@@ -7,7 +6,10 @@ import { turns } from "../support/turns.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
-/** One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs|reading KUBECONFIG OBJECTS ROUNDS`. */
+/**
+ * One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs|reading
+ * KUBECONFIG OBJECTS ROUNDS`.
+ */
 export interface CacheResult {
   readonly listMs: number
   readonly listCpuMs: number
@@ -34,11 +36,15 @@ const ours: Fill = async (config, objects, empty) => {
   const source = empty ? { ...api, list: () => Effect.succeed({ items: [], resourceVersion: fromTheStart }) } : api
   let seen = 0
   return new Promise((resolve, reject) => {
-    const filled = (): void => resolve({ size: () => made?.all().length ?? 0, stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) })
+    const filled = (): void =>
+      resolve({ size: () => made?.all().length ?? 0, stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) })
     const made = Effect.runSync(
       makeReflector(source, sessionRef, () => {
         if (++seen === objects) setImmediate(filled)
-      }).pipe(Scope.provide(scope), Effect.tapCause((cause) => Effect.sync(() => reject(new Error(String(cause))))))
+      }).pipe(
+        Scope.provide(scope),
+        Effect.tapCause((cause) => Effect.sync(() => reject(new Error(String(cause)))))
+      )
     )
   })
 }
@@ -46,12 +52,16 @@ const ours: Fill = async (config, objects, empty) => {
 const theirs: Fill = (config, objects, empty) => {
   const api = config.makeApiClient(CustomObjectsApi)
   const { group, plural, version } = sessionRef
-  const list = async () => (empty ? { items: [], metadata: { resourceVersion: fromTheStart } } : await api.listClusterCustomObject({ group, version, plural }))
+  const list = async () =>
+    empty
+      ? { items: [], metadata: { resourceVersion: fromTheStart } }
+      : await api.listClusterCustomObject({ group, version, plural })
   const informer = makeInformer<KubernetesObject>(config, pathOf(sessionRef, undefined), list)
   return new Promise((resolve, reject) => {
     let seen = 0
     informer.on("add", () => {
-      if (++seen === objects) setImmediate(() => resolve({ size: () => informer.list().length, stop: () => informer.stop() }))
+      if (++seen === objects)
+        setImmediate(() => resolve({ size: () => informer.list().length, stop: () => informer.stop() }))
     })
     informer.on("error", reject)
     void informer.start()
@@ -61,13 +71,19 @@ const theirs: Fill = (config, objects, empty) => {
 /** The same bytes, read and thrown away: what nobody can do without. */
 const reading: Fill = async (config, objects, empty) => {
   const { close, send } = await rawRequests(config)
-  const { body } = await send("GET", `${pathOf(sessionRef, undefined)}${empty ? `?watch=true&resourceVersion=${fromTheStart}` : ""}`)
+  const { body } = await send(
+    "GET",
+    `${pathOf(sessionRef, undefined)}${empty ? `?watch=true&resourceVersion=${fromTheStart}` : ""}`
+  )
   let lines = 0
   await new Promise<void>((resolve) => {
-    body.on("error", () => {}).on("end", resolve).on("data", (chunk: Buffer) => {
-      for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", end + 1)) lines++
-      if (empty && lines >= objects) resolve()
-    })
+    body
+      .on("error", () => {})
+      .on("end", resolve)
+      .on("data", (chunk: Buffer) => {
+        for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", end + 1)) lines++
+        if (empty && lines >= objects) resolve()
+      })
   })
   return { size: () => (empty ? Math.min(lines, objects) : objects), stop: close }
 }
@@ -114,8 +130,15 @@ const main = async ([side = "", kubeconfig = "", objects = "", rounds = ""]: Rea
     await filled.stop()
     events.push({ ms, cpuMs })
   }
-  const micros = (read: (event: { readonly ms: number; readonly cpuMs: number }) => number) => events.slice(2).map((event) => (read(event) * 1_000) / count)
-  const result: CacheResult = { listMs: listed.ms, listCpuMs: listed.cpuMs, bytes, eventMicros: micros(({ ms }) => ms), eventCpuMicros: micros(({ cpuMs }) => cpuMs) }
+  const micros = (read: (event: { readonly ms: number; readonly cpuMs: number }) => number) =>
+    events.slice(2).map((event) => (read(event) * 1_000) / count)
+  const result: CacheResult = {
+    listMs: listed.ms,
+    listCpuMs: listed.cpuMs,
+    bytes,
+    eventMicros: micros(({ ms }) => ms),
+    eventCpuMicros: micros(({ cpuMs }) => cpuMs)
+  }
   console.log(JSON.stringify(result))
 }
 

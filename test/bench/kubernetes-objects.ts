@@ -18,7 +18,12 @@ const session = (index: number) => ({
   },
   spec: {
     namespace: `team-${index % 50}`,
-    owner: { userId: `user-${index % 200}`, username: "ann", hostname: `laptop-${index % 200}`, k8sUsername: `ann-${index % 200}@example.com` },
+    owner: {
+      userId: `user-${index % 200}`,
+      username: "ann",
+      hostname: `laptop-${index % 200}`,
+      k8sUsername: `ann-${index % 200}@example.com`
+    },
     target: { apiVersion: "apps/v1", kind: "Deployment", name: `service-${index % 300}`, container: "main" },
     key: `key-${index}`,
     clientCliVersion: "3.250.0",
@@ -26,17 +31,30 @@ const session = (index: number) => ({
   }
 })
 
-const condition = (type: string) => ({ type, status: "True", reason: "AsWanted", message: "every agent is there", lastTransitionTime: "2026-01-02T03:04:05Z", observedGeneration: 1 })
-const status = { connectedTimestamp: "2026-01-02T03:04:05Z", observedGeneration: 1, conditions: [condition("Ready"), condition("TargetFound"), condition("AgentsStarted")] }
+const condition = (type: string) => ({
+  type,
+  status: "True",
+  reason: "AsWanted",
+  message: "every agent is there",
+  lastTransitionTime: "2026-01-02T03:04:05Z",
+  observedGeneration: 1
+})
+const status = {
+  connectedTimestamp: "2026-01-02T03:04:05Z",
+  observedGeneration: 1,
+  conditions: [condition("Ready"), condition("TargetFound"), condition("AgentsStarted")]
+}
 
 /** Makes so many, with their statuses; `made` hears of each. */
 export const makeSessions = (api: KubeApi, count: number, made: () => void): Effect.Effect<void, KubeError> =>
   Effect.forEach(
     Array.from({ length: count }, (_, index) => index),
     (index) =>
-      api.create(sessionRef, session(index)).pipe(
-        Effect.andThen(api.mergePatch(sessionRef, nameOf(index), { status }, { subresource: "status" })),
-        Effect.andThen(Effect.sync(made))
-      ),
+      api
+        .create(sessionRef, session(index))
+        .pipe(
+          Effect.andThen(api.mergePatch(sessionRef, nameOf(index), { status }, { subresource: "status" })),
+          Effect.andThen(Effect.sync(made))
+        ),
     { concurrency: 16, discard: true }
   )

@@ -7,8 +7,8 @@ import { nameOf, sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
 /**
- * Reads and patches so many objects, so many at a time, in a process of its own: `node kubernetes-reconcile-child.ts ours|plain
- * KUBECONFIG OBJECTS WORKERS MARK`.
+ * Reads and patches so many objects, so many at a time, in a process of its own: `node kubernetes-reconcile-child.ts
+ * ours|plain KUBECONFIG OBJECTS WORKERS MARK`.
  */
 export interface ReconcileResult {
   readonly perSecond: number
@@ -56,19 +56,31 @@ const ours: Run = (config, names, workers, mark) =>
 const plain: Run = async (config, names, workers, mark) => {
   const { close, send } = await rawRequests(config)
   const call = async (method: "GET" | "PATCH", name: string, value?: object): Promise<KubeObject> => {
-    const response = await send(method, pathOf(sessionRef, undefined, name), value === undefined ? undefined : { type: "application/merge-patch+json", value })
-    if (response.statusCode !== 200) throw new Error(`${method} ${name}: ${response.statusCode} ${await response.body.text()}`)
+    const response = await send(
+      method,
+      pathOf(sessionRef, undefined, name),
+      value === undefined ? undefined : { type: "application/merge-patch+json", value }
+    )
+    if (response.statusCode !== 200)
+      throw new Error(`${method} ${name}: ${response.statusCode} ${await response.body.text()}`)
     return (await response.body.json()) as KubeObject
   }
   let next = 0
   const loop = async (): Promise<void> => {
-    for (let name = names[next++]; name !== undefined; name = names[next++]) await call("PATCH", name, patchOf(await call("GET", name), mark))
+    for (let name = names[next++]; name !== undefined; name = names[next++])
+      await call("PATCH", name, patchOf(await call("GET", name), mark))
   }
   await Promise.all(Array.from({ length: workers }, loop))
   await close()
 }
 
-const main = async ([side = "", kubeconfig = "", objects = "", workers = "", mark = ""]: ReadonlyArray<string>): Promise<void> => {
+const main = async ([
+  side = "",
+  kubeconfig = "",
+  objects = "",
+  workers = "",
+  mark = ""
+]: ReadonlyArray<string>): Promise<void> => {
   const run = side === "ours" ? ours : plain
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)

@@ -1,11 +1,11 @@
-import type { KubeConfig } from "@kubernetes/client-node"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createSecureServer } from "node:http2"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import type { KubeConfig } from "@kubernetes/client-node"
 import { createAuthority } from "../../lab/cluster/http/pki.ts"
+import { pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
@@ -37,11 +37,20 @@ const record = async (config: KubeConfig, count: number): Promise<Recording> => 
   return { list, events: events.slice(0, count) }
 }
 
-/** Answers as the server of the configuration did, as fast as it is read: a real one takes longer to make an event than anybody to read it. */
-export const startReplay = async (config: KubeConfig, count: number): Promise<{ readonly kubeconfigPath: string; readonly close: () => Promise<void> }> => {
+/**
+ * Answers as the server of the configuration did, as fast as it is read: a real one takes longer to make an event than
+ * anybody to read it.
+ */
+export const startReplay = async (
+  config: KubeConfig,
+  count: number
+): Promise<{ readonly kubeconfigPath: string; readonly close: () => Promise<void> }> => {
   const { events, list } = await record(config, count)
   const authority = await createAuthority("replay", Date.now)
-  const { certPem, keyPem } = await authority.issue({ commonName: "replay", sans: [{ type: "ip", value: "127.0.0.1" }] })
+  const { certPem, keyPem } = await authority.issue({
+    commonName: "replay",
+    sans: [{ type: "ip", value: "127.0.0.1" }]
+  })
   const sessions = new Set<{ readonly destroy: () => void }>()
   const server = createSecureServer({ cert: certPem, key: keyPem })
   server.on("session", (session) => sessions.add(session))
@@ -51,7 +60,8 @@ export const startReplay = async (config: KubeConfig, count: number): Promise<{ 
     if (!String(headers[":path"]).includes("watch=true")) return void stream.end(list)
     let next = 0
     const write = (): void => {
-      for (let event = events[next++]; event !== undefined; event = events[next++]) if (!stream.write(event)) return void stream.once("drain", write)
+      for (let event = events[next++]; event !== undefined; event = events[next++])
+        if (!stream.write(event)) return void stream.once("drain", write)
     }
     write()
   })
@@ -60,7 +70,10 @@ export const startReplay = async (config: KubeConfig, count: number): Promise<{ 
   const address = server.address()
   const directory = await mkdtemp(join(tmpdir(), "braid-replay-"))
   const kubeconfigPath = join(directory, "kubeconfig")
-  const cluster = { server: `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`, "certificate-authority-data": Buffer.from(authority.caPem).toString("base64") }
+  const cluster = {
+    server: `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+    "certificate-authority-data": Buffer.from(authority.caPem).toString("base64")
+  }
   // Kubeconfigs are YAML, and so is JSON.
   await writeFile(
     kubeconfigPath,

@@ -1,9 +1,9 @@
-import { KubeConfig } from "@kubernetes/client-node"
-import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { assetsProblem, assetsVariable } from "../kubernetes/assets-problem.ts"
 import { startControlPlane } from "../kubernetes/control-plane.ts"
@@ -15,7 +15,10 @@ import { median, spread } from "./spread.ts"
 
 const objects = 10_000
 const repetitions = 5
-/** Watches of all objects per repetition: of the server, whose own pace it is, and of its answer replayed. The first two warm up. */
+/**
+ * Watches of all objects per repetition: of the server, whose own pace it is, and of its answer replayed. The first two
+ * warm up.
+ */
 const [rounds, replayedRounds] = [4, 12]
 const reconciled = 500
 const workerCounts = [1, 16]
@@ -32,7 +35,11 @@ const runChild = async <T>(file: string, args: ReadonlyArray<string>): Promise<T
 }
 
 /** Runs all sides so many times, in turns that change, so that what else the machine does meets all. */
-const inTurns = async <Side extends string, T>(sides: ReadonlyArray<Side>, what: string, run: (side: Side, repetition: number) => Promise<T>): Promise<Readonly<Record<Side, ReadonlyArray<T>>>> => {
+const inTurns = async <Side extends string, T>(
+  sides: ReadonlyArray<Side>,
+  what: string,
+  run: (side: Side, repetition: number) => Promise<T>
+): Promise<Readonly<Record<Side, ReadonlyArray<T>>>> => {
   const results = Object.fromEntries(sides.map((side) => [side, []])) as unknown as Record<Side, Array<T>>
   for (let repetition = 0; repetition < repetitions; repetition++) {
     for (const side of repetition % 2 === 0 ? sides : sides.toReversed()) {
@@ -45,8 +52,15 @@ const inTurns = async <Side extends string, T>(sides: ReadonlyArray<Side>, what:
 }
 
 /** `ours against theirs`, in both numbers and as the ratio of the medians. */
-const compare = (what: string, unit: string, ours: ReadonlyArray<number>, others: ReadonlyArray<number>, digits = 0): string =>
-  `  ${what}: ×${(median(ours) / median(others)).toFixed(2)} (${unit}: ${spread(ours, digits)} against ${spread(others, digits)})`
+const compare = (
+  what: string,
+  unit: string,
+  ours: ReadonlyArray<number>,
+  others: ReadonlyArray<number>,
+  digits = 0
+): string =>
+  `  ${what}: ×${(median(ours) / median(others)).toFixed(2)} (${unit}: ${spread(ours, digits)} against ` +
+  `${spread(others, digits)})`
 
 /** Throws a sentence where there is no control plane to start. */
 export const kubernetes = async function* (): AsyncGenerator<string> {
@@ -63,19 +77,34 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
     const counted = (): void => {
       if (++made % 100 === 0) progress(`${made} of ${objects} objects are made`)
     }
-    await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "bench"), (api) => makeSessions(api, objects, counted))))
+    await Effect.runPromise(
+      Effect.scoped(Effect.flatMap(makeKubeApi(config, "bench"), (api) => makeSessions(api, objects, counted)))
+    )
 
     const measureCaches = (what: string, kubeconfigPath: string, times: number) =>
-      inTurns(["ours", "theirs", "reading"], what, (side) => runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)]))
+      inTurns(["ours", "theirs", "reading"], what, (side) =>
+        runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)])
+      )
     type Caches = Awaited<ReturnType<typeof measureCaches>>
-    const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) => [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
+    const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) =>
+      [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
     const events = function* (caches: Caches): Generator<string> {
-      yield compare("events per second", "1/s", ...read(caches, ({ eventMicros }) => eventMicros.map((each) => 1_000_000 / each)))
+      yield compare(
+        "events per second",
+        "1/s",
+        ...read(caches, ({ eventMicros }) => eventMicros.map((each) => 1_000_000 / each))
+      )
       yield compare("CPU per event", "µs", ...read(caches, ({ eventCpuMicros }) => eventCpuMicros), 1)
-      yield `    of which, to read the bytes: ${spread(caches.reading.flatMap(({ eventCpuMicros }) => eventCpuMicros), 1)}`
+      yield `    of which, to read the bytes: ${spread(
+        caches.reading.flatMap(({ eventCpuMicros }) => eventCpuMicros),
+        1
+      )}`
     }
     const caches = await measureCaches("caches", plane.kubeconfigPath, rounds)
-    yield `watch cache of ${objects} MirrordClusterSessions, ours against the informer of @kubernetes/client-node, ${repetitions} repetitions in turns:`
+    yield (
+      `watch cache of ${objects} MirrordClusterSessions, ours against the informer of @kubernetes/client-node, ` +
+        `${repetitions} repetitions in turns:`
+    )
     yield* events(caches)
     yield compare("memory per object", "bytes", ...read(caches, ({ bytes }) => bytes))
     yield compare("first list", "ms", ...read(caches, ({ listMs }) => listMs))
@@ -89,12 +118,22 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
       await replay.close()
     }
 
-    yield `reconciles (GET and PATCH) of ${reconciled} of them, on our controllers against a plain loop over the same HTTP client:`
+    yield (
+      `reconciles (GET and PATCH) of ${reconciled} of them, on our controllers against a plain loop over the same ` +
+        "HTTP client:"
+    )
     for (const workers of workerCounts) {
       const runs = await inTurns(["ours", "plain"], `reconciles, ${workers} at a time`, (side, repetition) =>
-        runChild<ReconcileResult>("kubernetes-reconcile-child.ts", [side, plane.kubeconfigPath, String(reconciled), String(workers), `${side} ${workers} ${repetition}`])
+        runChild<ReconcileResult>("kubernetes-reconcile-child.ts", [
+          side,
+          plane.kubeconfigPath,
+          String(reconciled),
+          String(workers),
+          `${side} ${workers} ${repetition}`
+        ])
       )
-      const of = (name: keyof ReconcileResult) => [runs.ours.map((result) => result[name]), runs.plain.map((result) => result[name])] as const
+      const of = (name: keyof ReconcileResult) =>
+        [runs.ours.map((result) => result[name]), runs.plain.map((result) => result[name])] as const
       yield compare(`${workers} at a time, round trips per second`, "1/s", ...of("perSecond"))
       yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...of("cpuMicros"))
     }

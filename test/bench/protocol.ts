@@ -1,6 +1,14 @@
+import {
+  type ClientMessage,
+  ClientMessage as ClientShape,
+  clientMessage
+} from "../../src/domain/protocol/client-message.ts"
 import type { Codec } from "../../src/domain/protocol/codec.ts"
-import { type ClientMessage, ClientMessage as ClientShape, clientMessage } from "../../src/domain/protocol/client-message.ts"
-import { type DaemonMessage, DaemonMessage as DaemonShape, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import {
+  type DaemonMessage,
+  DaemonMessage as DaemonShape,
+  daemonMessage
+} from "../../src/domain/protocol/daemon-message.ts"
 import type { Shape } from "../../src/domain/protocol/shape.ts"
 import { skip } from "../../src/domain/protocol/walker.ts"
 
@@ -39,7 +47,10 @@ const headers = Array.from({ length: 15 }, (_, i) => [`x-header-${i}`, text(`val
 
 const client: ReadonlyArray<readonly [string, ClientMessage]> = [
   ["client Ping", { _tag: "Ping" }],
-  ["client Data 64 KiB", { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 300n, bytes: new Uint8Array(65_536) } } }],
+  [
+    "client Data 64 KiB",
+    { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 300n, bytes: new Uint8Array(65_536) } } }
+  ],
   [
     "client HttpResponseFramed",
     {
@@ -50,7 +61,12 @@ const client: ReadonlyArray<readonly [string, ClientMessage]> = [
           port: 80,
           connectionId: 300n,
           requestId: 0,
-          internalResponse: { status: 200, version: "HTTP/1.1", headers, body: [{ _tag: "Data", value: new Uint8Array(1000) }] }
+          internalResponse: {
+            status: 200,
+            version: "HTTP/1.1",
+            headers,
+            body: [{ _tag: "Data", value: new Uint8Array(1000) }]
+          }
         }
       }
     }
@@ -69,8 +85,18 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
           value: {
             connectionId: 300n,
             requestId: 0,
-            request: { method: "GET", uri: "/api/v1/things?page=2", headers, version: "HTTP/1.1", body: { frames: [], isLast: true } },
-            metadata: { _tag: "V1", source: { ip: "10.0.0.9", port: 51000 }, destination: { ip: "10.0.0.5", port: 80 } },
+            request: {
+              method: "GET",
+              uri: "/api/v1/things?page=2",
+              headers,
+              version: "HTTP/1.1",
+              body: { frames: [], isLast: true }
+            },
+            metadata: {
+              _tag: "V1",
+              source: { ip: "10.0.0.9", port: 51000 },
+              destination: { ip: "10.0.0.5", port: 80 }
+            },
             transport: { _tag: "Tcp" }
           }
         }
@@ -79,11 +105,17 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
   ],
   [
     "daemon env, 100 variables",
-    { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map(Array.from({ length: 100 }, (_, i) => [`VARIABLE_${i}`, `value ${i}`])) } }
+    {
+      _tag: "GetEnvVarsResponse",
+      value: { _tag: "Ok", value: new Map(Array.from({ length: 100 }, (_, i) => [`VARIABLE_${i}`, `value ${i}`])) }
+    }
   ],
   [
     "daemon outgoing Read 16 KiB",
-    { _tag: "TcpOutgoing", value: { _tag: "Read", value: { _tag: "Ok", value: { connectionId: 7n, bytes: new Uint8Array(16_384) } } } }
+    {
+      _tag: "TcpOutgoing",
+      value: { _tag: "Read", value: { _tag: "Ok", value: { connectionId: 7n, bytes: new Uint8Array(16_384) } } }
+    }
   ]
 ]
 
@@ -93,7 +125,12 @@ const row = <T>(name: string, codec: Codec<T>, shape: Shape, value: T): string =
   const copies = measure(() => Buffer.from(source))
   const copy = median(copies)
   const works = [() => codec.encode(value), () => codec.decode(bytes), () => skip(codec.name, shape, bytes)]
-  return [name.padEnd(28), String(bytes.length).padStart(7), shown(copies, copy), ...works.map((work) => shown(measure(work), copy))].join("")
+  return [
+    name.padEnd(28),
+    String(bytes.length).padStart(7),
+    shown(copies, copy),
+    ...works.map((work) => shown(measure(work), copy))
+  ].join("")
 }
 
 /** A table: nanoseconds (median), the ratio to a plain copy of the same bytes, half the spread. */

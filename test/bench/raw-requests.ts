@@ -1,10 +1,14 @@
-import type { KubeConfig } from "@kubernetes/client-node"
 import type { RequestOptions } from "node:https"
+import type { KubeConfig } from "@kubernetes/client-node"
 import { Agent, type Dispatcher } from "undici"
 
 /** Requests to the server of a configuration, with nothing around them. */
 export interface RawRequests {
-  readonly send: (method: Dispatcher.HttpMethod, path: string, body?: { readonly type: string; readonly value: object }) => Promise<Dispatcher.ResponseData>
+  readonly send: (
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body?: { readonly type: string; readonly value: object }
+  ) => Promise<Dispatcher.ResponseData>
   /** Breaks off what is under way. */
   readonly close: () => Promise<void>
 }

@@ -11,8 +11,7 @@ const repetitions = 5
 
 const sleepers = 500
 const naps = 60
-const sleeper = (index: number) =>
-  Effect.repeat(Effect.sleep(900 + (index % 200)), { times: naps - 1 })
+const sleeper = (index: number) => Effect.repeat(Effect.sleep(900 + (index % 200)), { times: naps - 1 })
 
 /** Real ms for 500 fibers that sleep a second 60 times, under our kernel. */
 const ownClock = (): number => {
@@ -43,12 +42,17 @@ interface Life {
 }
 
 /**
- * Normal life: every session in every cluster, pings every 30 s, heartbeats every 10 s, one stolen request per session every 10 s.
- * Throws where a session does not live, so that nothing is measured that does not work.
+ * Normal life: every session in every cluster, pings every 30 s, heartbeats every 10 s, one stolen request per session
+ * every 10 s. Throws where a session does not live, so that nothing is measured that does not work.
  */
 const normalLife = (sessions: number, clusters: number, minutes: number): Life => {
   const names = Array.from({ length: clusters }, (_, i) => `cluster-${i}`)
-  const world = new World({ ...usualPlan, seed: "bench", clusters: names.map((name) => ({ name, pods: 1 })), defaultCluster: "cluster-0" })
+  const world = new World({
+    ...usualPlan,
+    seed: "bench",
+    clusters: names.map((name) => ({ name, pods: 1 })),
+    defaultCluster: "cluster-0"
+  })
   world.pass(2_000)
   const clients = Array.from({ length: sessions }, (_, i): SimClient => {
     const client = world.startClient({ name: `s${i}`, user: "ann", shape: "exec", target: "deployment.myapp" })
@@ -59,7 +63,9 @@ const normalLife = (sessions: number, clusters: number, minutes: number): Life =
   const steps = world.kernel.steps
   const start = performance.now()
   for (let round = 0; round < minutes * 6; round++) {
-    const requests = clients.map((_, i) => world.request(names[(round + i) % clusters] ?? "", `/${i}`, [["x-user", `s${i}`]]))
+    const requests = clients.map((_, i) =>
+      world.request(names[(round + i) % clusters] ?? "", `/${i}`, [["x-user", `s${i}`]])
+    )
     world.pass(10_000)
     const astray = requests.filter(({ answer }) => answer?.by !== "client").length
     if (astray > 0) throw new Error(`${astray} of ${sessions} requests were not answered by their session`)
@@ -68,15 +74,30 @@ const normalLife = (sessions: number, clusters: number, minutes: number): Life =
   return { factor: (minutes * minute) / ms, steps: world.kernel.steps - steps, ms }
 }
 
-/** Virtual ms that a client waits with the primary so far from the members (one way): for a file of the default, for its answer to a request. */
+/**
+ * Virtual ms that a client waits with the primary so far from the members (one way): for a file of the default, for its
+ * answer to a request.
+ */
 const atDistance = (ms: number): { readonly stateful: number; readonly stolen: number } => {
-  const world = new World({ ...usualPlan, seed: "bench", clusters: [{ name: "a", pods: 1 }, { name: "b", pods: 1 }], defaultCluster: "a" })
+  const world = new World({
+    ...usualPlan,
+    seed: "bench",
+    clusters: [
+      { name: "a", pods: 1 },
+      { name: "b", pods: 1 }
+    ],
+    defaultCluster: "a"
+  })
   for (const member of ["a", "b"]) {
     world.network.setLatency("primary", member, ms, ms)
     world.network.setLatency(member, "primary", ms, ms)
   }
   const client = world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp" })
-  for (const [from, to] of [["primary", client.place], [client.place, "primary"]] as const) world.network.setLatency(from, to, 5, 5)
+  for (const [from, to] of [
+    ["primary", client.place],
+    [client.place, "primary"]
+  ] as const)
+    world.network.setLatency(from, to, 5, 5)
   client.do({ _tag: "Steal", type: { _tag: "All", value: 80 } })
   world.pass(minute)
   let answeredAt = 0
@@ -96,19 +117,33 @@ export const simulation = async function* (): AsyncGenerator<string> {
   const own = Array.from({ length: repetitions }, ownClock)
   const stock: Array<number> = []
   for (let i = 0; i < repetitions; i++) stock.push(await stockClock())
-  yield `clock: ${sleepers} fibers sleep ${naps} times: stock TestClock / ours = ${(median(stock) / median(own)).toFixed(1)} (ms: ${spread(stock)} / ${spread(own)})`
+  yield (
+    `clock: ${sleepers} fibers sleep ${naps} times: stock TestClock / ours = ` +
+      `${(median(stock) / median(own)).toFixed(1)} (ms: ${spread(stock)} / ${spread(own)})`
+  )
 
   yield "normal life (pings 30 s, heartbeats 10 s, a stolen request per session each 10 s), virtual / real time:"
   const small: Array<number> = []
-  for (const [sessions, clusters, minutes] of [[25, 10, 8], [50, 10, 4], [100, 10, 2]] as const) {
+  for (const [sessions, clusters, minutes] of [
+    [25, 10, 8],
+    [50, 10, 4],
+    [100, 10, 2]
+  ] as const) {
     const runs = Array.from({ length: repetitions }, () => normalLife(sessions, clusters, minutes))
     const perUnit = runs.map(({ ms }) => (ms * 1_000) / (sessions * clusters * minutes))
     if (small.length === 0) small.push(...perUnit)
     const steps = runs[0]?.steps ?? 0
-    yield `  ${sessions} sessions × ${clusters} clusters × ${minutes} min: ${spread(runs.map(({ factor }) => factor))} × real time, ${((1_000 * median(runs.map(({ ms }) => ms))) / steps).toFixed(1)} µs a step; µs per session, cluster and minute: ${spread(perUnit)}, ×${(median(perUnit) / median(small)).toFixed(2)} of the smallest`
+    yield (
+      `  ${sessions} sessions × ${clusters} clusters × ${minutes} min: ${spread(runs.map(({ factor }) => factor))} ` +
+        `× real time, ${((1_000 * median(runs.map(({ ms }) => ms))) / steps).toFixed(1)} µs a step; µs per session, ` +
+        `cluster and minute: ${spread(perUnit)}, ×${(median(perUnit) / median(small)).toFixed(2)} of the smallest`
+    )
   }
 
-  yield "distance between primary and members, one way → virtual ms that the client waits for a name of the default, a caller at b for the client's answer:"
+  yield (
+    "distance between primary and members, one way → virtual ms that the client waits for a name of the default, a " +
+      "caller at b for the client's answer:"
+  )
   for (const ms of [0, 20, 80, 150]) {
     const { stateful, stolen } = atDistance(ms)
     yield `  ${String(ms).padStart(3)} ms → ${stateful} ms, ${stolen} ms`

@@ -1,5 +1,6 @@
 /** Of a few repetitions; 0 of none. */
-export const median = (all: ReadonlyArray<number>): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
+export const median = (all: ReadonlyArray<number>): number =>
+  all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
 
 /** Median and both ends, with so many digits. */
 export const spread = (all: ReadonlyArray<number>, digits = 0): string =>

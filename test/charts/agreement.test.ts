@@ -1,15 +1,15 @@
-import fc from "fast-check"
-import { Result } from "effect"
 import { readFileSync } from "node:fs"
+import { Result } from "effect"
+import fc from "fast-check"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
-import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
+import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { settingsFrom, settingsOf } from "./operator-settings.ts"
-import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { at } from "./json.ts"
+import { settingsFrom, settingsOf } from "./operator-settings.ts"
 
 /** Values of `operator.multiCluster` as far as they decide whether the operator starts. */
 interface MultiCluster {
@@ -20,13 +20,20 @@ interface MultiCluster {
 const parsed = (value: unknown): ConfigurationDocument => ({ _tag: "Parsed", value })
 
 /** A scalar as the published templates print it in quotes. */
-const quoted = (value: unknown): string | undefined => (value === undefined || value === null ? undefined : String(value))
-const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== "" && value !== false && value !== 0
+const quoted = (value: unknown): string | undefined =>
+  value === undefined || value === null ? undefined : String(value)
+const isSet = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== "" && value !== false && value !== 0
 
-/** The two files that the published chart makes of the values, written down once more and without a look at whether they are right. */
+/**
+ * The two files that the published chart makes of the values, written down once more and without a look at whether they
+ * are right.
+ */
 const publishedFiles = (multiCluster: MultiCluster): Parameters<typeof parseFleetConfiguration>[0] => {
-  const seconds = (value: unknown): unknown => (typeof value === "string" && /^[1-9]\d*$/u.test(value) ? Number(value) : value === "" || value === "0" ? 0 : value)
-  const truth = (value: unknown): unknown => (value === "true" ? true : value === "false" || value === "" || value === null ? false : value)
+  const seconds = (value: unknown): unknown =>
+    typeof value === "string" && /^[1-9]\d*$/u.test(value) ? Number(value) : value === "" || value === "0" ? 0 : value
+  const truth = (value: unknown): unknown =>
+    value === "true" ? true : value === "false" || value === "" || value === null ? false : value
   const entries = Object.entries(multiCluster.clusters).map(([name, cluster]) => ({
     name,
     server: quoted(cluster["server"]),
@@ -47,15 +54,51 @@ const publishedFiles = (multiCluster: MultiCluster): Parameters<typeof parseFlee
 }
 
 const names = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom("a", "b", "hub", "primary", "Prod_EU", "prod_eu", `prod-eu-${sha256Hex("Prod_EU").slice(0, 6)}`, "Zürich", "12", "a.b", "x".repeat(64)) },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(
+      "a",
+      "b",
+      "hub",
+      "primary",
+      "Prod_EU",
+      "prod_eu",
+      `prod-eu-${sha256Hex("Prod_EU").slice(0, 6)}`,
+      "Zürich",
+      "12",
+      "a.b",
+      "x".repeat(64)
+    )
+  },
   { weight: 1, arbitrary: fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }) },
-  { weight: 1, arbitrary: fc.constantFrom(" ", "\u00a0", "\ufeff", "a\nb", "\u0085", "y".repeat(253), "y".repeat(254), "𝒳".repeat(126), "𝒳".repeat(127), "é".repeat(253)) }
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      " ",
+      "\u00a0",
+      "\ufeff",
+      "a\nb",
+      "\u0085",
+      "y".repeat(253),
+      "y".repeat(254),
+      "𝒳".repeat(126),
+      "𝒳".repeat(127),
+      "é".repeat(253)
+    )
+  }
 )
-const mostly = <A>(usual: fc.Arbitrary<A>, odd: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: odd })
+const mostly = <A>(usual: fc.Arbitrary<A>, odd: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: odd })
 const cluster = fc.record(
   {
-    authType: mostly(fc.constantFrom("bearerToken", "eks", "aks", "mtls"), fc.constantFrom("", "token", "EKS", 1, true, null)),
-    server: mostly(fc.constantFrom("https://a.example.com", "nowhere"), fc.constantFrom("", " ", "\ufeff", 5, false, null)),
+    authType: mostly(
+      fc.constantFrom("bearerToken", "eks", "aks", "mtls"),
+      fc.constantFrom("", "token", "EKS", 1, true, null)
+    ),
+    server: mostly(
+      fc.constantFrom("https://a.example.com", "nowhere"),
+      fc.constantFrom("", " ", "\ufeff", 5, false, null)
+    ),
     isDefault: mostly(fc.constantFrom(false, "", null), fc.constantFrom(true, "true", "false", "yes", 1, 0))
   },
   { requiredKeys: ["authType", "server"] }
@@ -66,7 +109,10 @@ const multiClusters = fc.record(
     clusterName: mostly(fc.constantFrom("hub", "Prod_EU", ""), fc.oneof(names, fc.constantFrom(null, 7))),
     defaultCluster: mostly(fc.constantFrom("", "a", "hub"), fc.oneof(names, fc.constantFrom(null, 12))),
     managementOnly: mostly(fc.boolean(), fc.constantFrom("true", "false", "", null, "no", 1, 0)),
-    remoteSessionTimeoutSecs: mostly(fc.nat(), fc.constantFrom(0, null, -1, 1.5, "60", "0", "5m", 9007199254740991, 1_000_000)),
+    remoteSessionTimeoutSecs: mostly(
+      fc.nat(),
+      fc.constantFrom(0, null, -1, 1.5, "60", "0", "5m", 9007199254740991, 1_000_000)
+    ),
     sessionTtlSecs: mostly(fc.nat(100), fc.constantFrom(0, null, -5, 0.1, "", "90", 1e15)),
     sessionStart: mostly(fc.constantFrom("default", "all"), fc.constantFrom("", null, "any"))
   },
@@ -82,16 +128,42 @@ const rightMultiClusters: ReadonlyArray<MultiCluster> = [
   { enabled: true, managementOnly: false, defaultCluster: "primary", clusters: { a: member } }
 ]
 
-const truths = mostly(fc.constantFrom("true", "no", "on", "0", true, false, 1), fc.constantFrom("True", "maybe", " yes", 2, -1))
+const truths = mostly(
+  fc.constantFrom("true", "no", "on", "0", true, false, 1),
+  fc.constantFrom("True", "maybe", " yes", 2, -1)
+)
 const addresses = mostly(
   fc.constantFrom("[::]:443", "0.0.0.0:8443", "localhost:0", "[2001:DB8::1]:00443", "a b:65535"),
-  fc.constantFrom("somewhere", "[::]:65536", "0.0.0.0:99999", ":443", "[::]", "[::]:", "::1:443", "0.0.0.0:443\n", 443, true)
+  fc.constantFrom(
+    "somewhere",
+    "[::]:65536",
+    "0.0.0.0:99999",
+    ":443",
+    "[::]",
+    "[::]:",
+    "::1:443",
+    "0.0.0.0:443\n",
+    443,
+    true
+  )
 )
-const ports = mostly(fc.constantFrom(1, 8443, "61337", 65535), fc.constantFrom(65536, "1e3", "01", "many", -1, 1.5, true, " 443"))
+const ports = mostly(
+  fc.constantFrom(1, 8443, "61337", 65535),
+  fc.constantFrom(65536, "1e3", "01", "many", -1, 1.5, true, " 443")
+)
 const leaseTime = (...usual: ReadonlyArray<number | string>) =>
-  mostly(fc.constantFrom(...usual), fc.oneof(fc.integer({ min: -1, max: 20 }), fc.constantFrom(86400, 86401, "1.5", 0.5, "15s", "NaN", "1e1", "+5", "010", true)))
+  mostly(
+    fc.constantFrom(...usual),
+    fc.oneof(
+      fc.integer({ min: -1, max: 20 }),
+      fc.constantFrom(86400, 86401, "1.5", 0.5, "15s", "NaN", "1e1", "+5", "010", true)
+    )
+  )
 const words = fc.constantFrom("x", "a b", 5, true)
-/** Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does not see others. */
+/**
+ * Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does
+ * not see others.
+ */
 const variables = {
   OPERATOR_ADDR: addresses,
   OPERATOR_FALLBACK_ADDR: addresses,
@@ -114,14 +186,22 @@ const variables = {
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
-/** What may stand for any of them: not set, or not known to helm, which then judges lease times no more, not even the others. */
+/**
+ * What may stand for any of them: not set, or not known to helm, which then judges lease times no more, not even the
+ * others.
+ */
 const notSet = ["", null]
 const elsewhere = fc.constantFrom(...notSet, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })
 const extraEnvs = fc.record(
   Object.fromEntries(
     Object.entries(variables).map(([name, values]): [string, fc.Arbitrary<unknown>] => [
       name,
-      name.startsWith("MIRRORD_MULTICLUSTER") ? values : fc.oneof({ weight: 6, arbitrary: values as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: name.startsWith("OPERATOR_LEASE") ? fc.constantFrom(...notSet) : elsewhere })
+      name.startsWith("MIRRORD_MULTICLUSTER")
+        ? values
+        : fc.oneof(
+            { weight: 6, arbitrary: values as fc.Arbitrary<unknown> },
+            { weight: 1, arbitrary: name.startsWith("OPERATOR_LEASE") ? fc.constantFrom(...notSet) : elsewhere }
+          )
     ])
   ),
   { requiredKeys: [] }
@@ -136,13 +216,28 @@ const installations = fc.record({
   extraEnv: fc.oneof(
     { weight: 2, arbitrary: extraEnvs },
     // A few at a time: among twenty, one is wrong all too often.
-    { weight: 3, arbitrary: fc.tuple(extraEnvs, fc.subarray(Object.keys(variables), { minLength: 1, maxLength: 3 })).map(([all, names]) => Object.fromEntries(names.map((name) => [name, all[name]]))) }
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(extraEnvs, fc.subarray(Object.keys(variables), { minLength: 1, maxLength: 3 }))
+        .map(([all, names]) => Object.fromEntries(names.map((name) => [name, all[name]])))
+    }
   )
 })
 type Values = typeof installations extends fc.Arbitrary<infer One> ? One : never
 
-/** The variables that the published chart makes of the values, as far as the operator reads them, without a look at whether they are right. */
-const publishedEnvironment = ({ agentPort, extraEnv, jsonLog, multiCluster, port, requireFrontProxyClientCert }: Values): Readonly<Record<string, unknown>> => {
+/**
+ * The variables that the published chart makes of the values, as far as the operator reads them, without a look at
+ * whether they are right.
+ */
+const publishedEnvironment = ({
+  agentPort,
+  extraEnv,
+  jsonLog,
+  multiCluster,
+  port,
+  requireFrontProxyClientCert
+}: Values): Readonly<Record<string, unknown>> => {
   const truth = (value: unknown): string => (typeof value === "string" && value !== "" ? value : String(isSet(value)))
   const own: Readonly<Record<string, unknown>> = {
     OPERATOR_ADDR: `[::]:${isSet(port) ? String(port) : "443"}`,
@@ -150,11 +245,18 @@ const publishedEnvironment = ({ agentPort, extraEnv, jsonLog, multiCluster, port
     OPERATOR_JSON_LOG: truth(jsonLog),
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
-    ...(multiCluster["enabled"] === true ? { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" } : {}),
-    ...(multiCluster["enabled"] === true && Object.keys(multiCluster.clusters).length > 0 ? { MIRRORD_CLUSTERS_CONFIG: "/mirrord-config/clusters-config.yaml" } : {})
+    ...(multiCluster["enabled"] === true
+      ? { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" }
+      : {}),
+    ...(multiCluster["enabled"] === true && Object.keys(multiCluster.clusters).length > 0
+      ? { MIRRORD_CLUSTERS_CONFIG: "/mirrord-config/clusters-config.yaml" }
+      : {})
   }
   const users = Object.entries(extraEnv).filter(([, value]) => value !== null && value !== undefined)
-  return { ...own, ...Object.fromEntries(users.map(([name, value]) => [name, typeof value === "object" ? value : String(value)])) }
+  return {
+    ...own,
+    ...Object.fromEntries(users.map(([name, value]) => [name, typeof value === "object" ? value : String(value)]))
+  }
 }
 
 describeHelm("helm and the operator", (helm) => {
@@ -165,12 +267,18 @@ describeHelm("helm and the operator", (helm) => {
     await fc.assert(
       fc.asyncProperty(multiClusters, async (multiCluster) => {
         const wanted = parseFleetConfiguration(publishedFiles(multiCluster as MultiCluster), sha256Hex)
-        const withTokens = Object.fromEntries(Object.entries(multiCluster.clusters).map(([name, one]) => [name, { ...one, bearerToken: "token" }]))
-        const result = await chart.try({ values: { operator: { multiCluster: { ...multiCluster, enabled: true, clusters: withTokens } } } })
+        const withTokens = Object.fromEntries(
+          Object.entries(multiCluster.clusters).map(([name, one]) => [name, { ...one, bearerToken: "token" }])
+        )
+        const result = await chart.try({
+          values: { operator: { multiCluster: { ...multiCluster, enabled: true, clusters: withTokens } } }
+        })
         if (!(result instanceof Rendered)) {
           refused++
           expect(result.sentences.length > 0 ? "sentences" : result.text).toBe("sentences")
-          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe("refused")
+          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe(
+            "refused"
+          )
           return
         }
         accepted++
@@ -201,8 +309,12 @@ describeHelm("helm and the operator", (helm) => {
         }
         // A wrong value stays one where a variable takes its place.
         const withoutExtra = await settingsFrom(publishedEnvironment({ ...values, extraEnv: {} }), file)
-        const wanted = Result.isFailure(withoutExtra) ? withoutExtra : await settingsFrom(publishedEnvironment(values), file)
-        const result = await chart.try({ values: { operator: { ...operator, multiCluster }, agent: { port: agentPort } } })
+        const wanted = Result.isFailure(withoutExtra)
+          ? withoutExtra
+          : await settingsFrom(publishedEnvironment(values), file)
+        const result = await chart.try({
+          values: { operator: { ...operator, multiCluster }, agent: { port: agentPort } }
+        })
         if (result instanceof Rendered) {
           accepted++
           expect(Result.isFailure(wanted) ? wanted.failure : "").toBe("")
@@ -210,7 +322,9 @@ describeHelm("helm and the operator", (helm) => {
         } else {
           refused++
           expect(result.sentences.length > 0 ? "sentences" : result.text).toBe("sentences")
-          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe("refused")
+          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe(
+            "refused"
+          )
         }
       }),
       { numRuns: 80 }

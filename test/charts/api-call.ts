@@ -1,4 +1,7 @@
-/** A call of the Kubernetes API as its authorizer sees it. Nothing in `namespace`: the whole cluster; in `name`: the collection. */
+/**
+ * A call of the Kubernetes API as its authorizer sees it. Nothing in `namespace`: the whole cluster; in `name`: the
+ * collection.
+ */
 export interface ApiCall {
   readonly verb: string
   readonly group: string
@@ -11,9 +14,16 @@ export interface ApiCall {
 /** Namespaces that are the same in each installation; another one is a user's. */
 const fixedNamespaces: ReadonlySet<string> = new Set(["mirrord", "kube-system"])
 /** Events about objects of the whole cluster are in `default`, wherever users' workloads are. */
-const isFixed = (namespace: string, resource: string): boolean => fixedNamespaces.has(namespace) || (resource === "events" && namespace === "default")
+const isFixed = (namespace: string, resource: string): boolean =>
+  fixedNamespaces.has(namespace) || (resource === "events" && namespace === "default")
 /** Objects that are the same in each installation; rights can be given to them alone. */
-const fixedNames: ReadonlySet<string> = new Set(["extension-apiserver-authentication", "mirrord-operator-user-authority", "mirrord-operator-debts", "mirrord-operator-envoy", "mirrord-operator"])
+const fixedNames: ReadonlySet<string> = new Set([
+  "extension-apiserver-authentication",
+  "mirrord-operator-user-authority",
+  "mirrord-operator-debts",
+  "mirrord-operator-envoy",
+  "mirrord-operator"
+])
 
 /** What is the same for every user and session: other namespaces and names are `*`. */
 export const abstracted = ({ group, name = "", namespace = "", resource, verb }: ApiCall): ApiCall => ({
@@ -22,7 +32,7 @@ export const abstracted = ({ group, name = "", namespace = "", resource, verb }:
   resource,
   ...(namespace === "" ? {} : { namespace: isFixed(namespace, resource) ? namespace : "*" }),
   // Authorizers do not know the name of an object that is to be made.
-  ...(name === "" || verb === "create" && !resource.includes("/") ? {} : { name: fixedNames.has(name) ? name : "*" })
+  ...(name === "" || (verb === "create" && !resource.includes("/")) ? {} : { name: fixedNames.has(name) ? name : "*" })
 })
 
 /** One row of a table in `calls/`. */
@@ -33,4 +43,5 @@ export const rowOf = (call: ApiCall): string => {
 }
 
 /** The rows of calls, each once, sorted. */
-export const tableOf = (calls: Iterable<ApiCall>): string => `${[...new Set([...calls].map(rowOf))].toSorted().join("\n")}\n`
+export const tableOf = (calls: Iterable<ApiCall>): string =>
+  `${[...new Set([...calls].map(rowOf))].toSorted().join("\n")}\n`

@@ -8,7 +8,14 @@ import { type ApiCall, rowOf } from "./api-call.ts"
 export const resourceCalls = (callers: ReadonlyArray<Caller>): ReadonlyArray<ApiCall> =>
   callers.flatMap(({ method, path }) => {
     const { access } = parseRequest(method, path)
-    return access._tag === "Resource" ? [{ ...access, resource: access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}` }] : []
+    return access._tag === "Resource"
+      ? [
+          {
+            ...access,
+            resource: access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}`
+          }
+        ]
+      : []
   })
 
 /** What somebody asked of an API server for resources, since a time (epoch ms). */
@@ -16,7 +23,10 @@ export const auditedCalls = (cluster: LocalCluster, user: string, since = 0): Re
   resourceCalls(cluster.callers().filter((call) => call.user === user && call.at >= since))
 
 /** Rows of a committed table of calls. */
-export const readTable = (name: string): ReadonlyArray<string> => readFileSync(new URL(`calls/${name}.txt`, import.meta.url), "utf8").trimEnd().split("\n")
+export const readTable = (name: string): ReadonlyArray<string> =>
+  readFileSync(new URL(`calls/${name}.txt`, import.meta.url), "utf8")
+    .trimEnd()
+    .split("\n")
 
 /** Rows of calls that are in none of these tables. */
 export const outsideOf = (tables: ReadonlyArray<string>, calls: Iterable<ApiCall>): ReadonlyArray<string> => {

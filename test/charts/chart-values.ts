@@ -77,7 +77,8 @@ const others: Readonly<Record<string, unknown>> = {
 }
 
 /** Values with this one changed; a text is its path. */
-export const changedAt = (path: ValuePath): object => nested(path, others[path.join(".")] ?? another(at(defaults, ...path), path.join(".")))
+export const changedAt = (path: ValuePath): object =>
+  nested(path, others[path.join(".")] ?? another(at(defaults, ...path), path.join(".")))
 
 /** Values with all of them changed. */
 export const allChanged: object = leavesOf(defaults).map(changedAt).reduce(merged)

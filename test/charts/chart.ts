@@ -34,7 +34,13 @@ export class Rendered {
   /** `Kind/name`, or `Kind/namespace/name` of a namespaced object, sorted. */
   get names(): ReadonlyArray<string> {
     return this.objects
-      .map((object) => [asText(object["kind"]), ...[at(object, "metadata", "namespace")].filter((part) => part !== undefined), at(object, "metadata", "name")].join("/"))
+      .map((object) =>
+        [
+          asText(object["kind"]),
+          ...[at(object, "metadata", "namespace")].filter((part) => part !== undefined),
+          at(object, "metadata", "name")
+        ].join("/")
+      )
       .toSorted()
   }
 
@@ -64,7 +70,8 @@ export class Rendered {
   get env(): Readonly<Record<string, unknown>> {
     const entries = asList(this.container["env"]).map(asMap)
     const twice = entries.filter(({ name }, index) => entries.findIndex((other) => other["name"] === name) !== index)
-    if (twice.length > 0) throw new Error(`twice in the environment: ${twice.map(({ name }) => asText(name)).join(", ")}`)
+    if (twice.length > 0)
+      throw new Error(`twice in the environment: ${twice.map(({ name }) => asText(name)).join(", ")}`)
     return Object.fromEntries(entries.map(({ name, value, valueFrom }) => [asText(name), value ?? valueFrom]))
   }
 
@@ -90,7 +97,10 @@ export class Rendered {
 
 /** JSON as YAML takes it: without line breaks and controls that JSON leaves unescaped. */
 const flowYaml = (value: object): string =>
-  JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufeff]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
 
 export interface RenderOptions {
   /** Values files of `test/charts/values`, without `.yaml`. */
@@ -115,18 +125,23 @@ export class Chart {
 
   /** `helm template`; values come after the sample. */
   async try({ sample, values, namespace = "default", args = [] }: RenderOptions): Promise<Rendered | Refused> {
-    const files = [...(sample === undefined ? [] : ["-f", samplePath(sample)]), ...(values === undefined ? [] : ["-f", "-"])]
-    const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>((resolve) => {
-      const child = execFile(
-        this.#helm,
-        ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args],
-        { maxBuffer: 64 * 1024 * 1024 },
-        (error, out, err) => resolve({ failed: error !== null, stdout: out, stderr: err })
-      )
-      // It may end before it has read the values.
-      child.stdin?.on("error", () => undefined)
-      child.stdin?.end(values === undefined ? "" : flowYaml(values))
-    })
+    const files = [
+      ...(sample === undefined ? [] : ["-f", samplePath(sample)]),
+      ...(values === undefined ? [] : ["-f", "-"])
+    ]
+    const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>(
+      (resolve) => {
+        const child = execFile(
+          this.#helm,
+          ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args],
+          { maxBuffer: 64 * 1024 * 1024 },
+          (error, out, err) => resolve({ failed: error !== null, stdout: out, stderr: err })
+        )
+        // It may end before it has read the values.
+        child.stdin?.on("error", () => undefined)
+        child.stdin?.end(values === undefined ? "" : flowYaml(values))
+      }
+    )
     if (!failed) return new Rendered(stdout)
     const start = stderr.indexOf("the values cannot be used:\n")
     const sentences = start < 0 ? [] : (stderr.slice(start).split("\n\n")[0] ?? "").split("\n").slice(1)
@@ -141,7 +156,12 @@ export class Chart {
 
   /** What NOTES would say, by way of an extra object. */
   async notes({ values, ...options }: RenderOptions): Promise<string> {
-    const carrier = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "notes" }, data: { text: '{{ include "braid.notes" . | b64enc }}' } }
+    const carrier = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "notes" },
+      data: { text: '{{ include "braid.notes" . | b64enc }}' }
+    }
     const rendered = await this.render({ ...options, values: { ...values, extraObjects: [carrier] } })
     return Buffer.from(asText(at(rendered.get("ConfigMap", "notes"), "data", "text")), "base64").toString("utf8")
   }

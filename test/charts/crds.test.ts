@@ -11,19 +11,28 @@ const resources = readdirSync(join(chartFolder, "files/crds")).map((file) => fil
 const flagsOf = (resource: string): ReadonlyArray<string> => asList(flags[resource]).map(asText)
 const allFlags = [...new Set(Object.keys(flags).flatMap(flagsOf))].toSorted()
 
-const nested = (path: string, value: unknown): object => path.split(".").reduceRight<unknown>((below, key) => ({ [key]: below }), value) as object
-const plurals = (rendered: Rendered): ReadonlyArray<unknown> => rendered.ofKind("CustomResourceDefinition").map((crd) => at(crd, "spec", "names", "plural")).toSorted()
+const nested = (path: string, value: unknown): object =>
+  path.split(".").reduceRight<unknown>((below, key) => ({ [key]: below }), value) as object
+const plurals = (rendered: Rendered): ReadonlyArray<unknown> =>
+  rendered
+    .ofKind("CustomResourceDefinition")
+    .map((crd) => at(crd, "spec", "names", "plural"))
+    .toSorted()
 
 describeHelm("custom resources", (helm) => {
   const chart = new Chart(helm)
 
   it("without a flag are always installed, others not by default", async () => {
-    expect(plurals(await chart.render({}))).toEqual(resources.filter((resource) => flagsOf(resource).length === 0).toSorted())
+    expect(plurals(await chart.render({}))).toEqual(
+      resources.filter((resource) => flagsOf(resource).length === 0).toSorted()
+    )
   })
 
   describe("are installed with each of their flags, and no others", () => {
     it.each(allFlags)("%s", async (flag) => {
-      const wanted = resources.filter((resource) => flagsOf(resource).length === 0 || flagsOf(resource).includes(flag)).toSorted()
+      const wanted = resources
+        .filter((resource) => flagsOf(resource).length === 0 || flagsOf(resource).includes(flag))
+        .toSorted()
       expect(plurals(await chart.render({ values: nested(flag, true) }))).toEqual(wanted)
       expect(plurals(await chart.render({ values: nested(flag, "false") }))).toEqual(plurals(await chart.render({})))
     })

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
-import { Chart, type Rendered } from "./chart.ts"
 import { allChanged } from "./chart-values.ts"
+import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 
 /** The operator's variables as text, in their order. */

@@ -18,7 +18,10 @@ describe("the chart", () => {
   })
 
   it("has the custom resources of crds/ and the tables of its values", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(root, "scripts/generate-chart.mjs"), "--check"])
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      join(root, "scripts/generate-chart.mjs"),
+      "--check"
+    ])
     expect(stdout).toBe("the chart is up to date\n")
   })
 
@@ -28,7 +31,8 @@ describe("the chart", () => {
     const walk = (value: unknown, path: ReadonlyArray<string>): void => {
       const key = path.map((part) => (part.includes(".") ? `"${part}"` : part)).join(".")
       if (readme.includes(`\n| ${key} | `)) return
-      if (typeof value === "object" && value !== null && Object.keys(value).length > 0) for (const [name, below] of Object.entries(value)) walk(below, [...path, name])
+      if (typeof value === "object" && value !== null && Object.keys(value).length > 0)
+        for (const [name, below] of Object.entries(value)) walk(below, [...path, name])
       else undocumented.push(key)
     }
     walk(read("values.yaml"), [])
@@ -38,7 +42,8 @@ describe("the chart", () => {
   it("names only values that exist as flags of custom resources", () => {
     const values = read("values.yaml")
     for (const [resource, flags] of Object.entries(asMap(read("files/crd-flags.yaml")))) {
-      for (const flag of asList(flags)) expect([resource, flag, typeof at(values, ...asText(flag).split("."))]).toEqual([resource, flag, "boolean"])
+      for (const flag of asList(flags))
+        expect([resource, flag, typeof at(values, ...asText(flag).split("."))]).toEqual([resource, flag, "boolean"])
     }
   })
 

@@ -8,7 +8,9 @@ export interface Grant extends ApiCall {
 }
 
 /** Who has rights: a subject of bindings, or whoever is bound to a role. */
-export type Holder = { readonly _tag: "Account"; readonly name: string } | { readonly _tag: "Role"; readonly name: string }
+export type Holder =
+  | { readonly _tag: "Account"; readonly name: string }
+  | { readonly _tag: "Role"; readonly name: string }
 
 const texts = (value: unknown): ReadonlyArray<string> => asList(value ?? []).map(asText)
 
@@ -18,19 +20,29 @@ export const grantsOf = (rendered: Rendered, holder: Holder): ReadonlyArray<Gran
     rendered.ofKind(kind).flatMap((role) => {
       const name = asText(at(role, "metadata", "name"))
       const namespace = at(role, "metadata", "namespace")
-      const isBound = rendered.ofKind(`${kind}Binding`).some(
-        (binding) =>
-          at(binding, "roleRef", "name") === name &&
-          at(binding, "metadata", "namespace") === namespace &&
-          asList(binding["subjects"]).some((subject) => at(subject, "kind") === "ServiceAccount" && at(subject, "name") === holder.name)
-      )
+      const isBound = rendered
+        .ofKind(`${kind}Binding`)
+        .some(
+          (binding) =>
+            at(binding, "roleRef", "name") === name &&
+            at(binding, "metadata", "namespace") === namespace &&
+            asList(binding["subjects"]).some(
+              (subject) => at(subject, "kind") === "ServiceAccount" && at(subject, "name") === holder.name
+            )
+        )
       if (!(holder._tag === "Account" ? isBound : kind === "ClusterRole" && name === holder.name)) return []
       return asList(role["rules"]).flatMap((rule) =>
         texts(at(rule, "apiGroups")).flatMap((group) =>
           texts(at(rule, "resources")).flatMap((resource) =>
             texts(at(rule, "verbs")).flatMap((verb) => {
               const names = texts(at(rule, "resourceNames"))
-              const one = { role: name, verb, group, resource, ...(namespace === undefined ? {} : { namespace: asText(namespace) }) }
+              const one = {
+                role: name,
+                verb,
+                group,
+                resource,
+                ...(namespace === undefined ? {} : { namespace: asText(namespace) })
+              }
               return names.length === 0 ? [one] : names.map((named) => ({ ...one, name: named }))
             })
           )

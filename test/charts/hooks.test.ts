@@ -8,12 +8,18 @@ describeHelm("hooks of the chart", (helm) => {
 
   it("make what a Job runs with before the Job: helm takes them by weight, then by name, and waits for each", async () => {
     const { objects } = await chart.render({})
-    const annotation = (object: unknown, name: string): string => asText(at(object, "metadata", "annotations", `helm.sh/${name}`) ?? "")
+    const annotation = (object: unknown, name: string): string =>
+      asText(at(object, "metadata", "annotations", `helm.sh/${name}`) ?? "")
     const hooks = objects.filter((object) => annotation(object, "hook") === "pre-delete")
     const weight = (object: unknown): number => Number(annotation(object, "hook-weight") || "0")
     const name = (object: unknown): string => asText(at(object, "metadata", "name"))
     const inOrder = hooks.toSorted((a, b) => weight(a) - weight(b) || (name(a) < name(b) ? -1 : 1))
     expect(inOrder.map(({ kind }) => kind).at(-1)).toBe("Job")
-    expect(inOrder.map(({ kind }) => kind).slice(0, -1).toSorted()).toEqual(["ClusterRole", "ClusterRoleBinding", "ServiceAccount"])
+    expect(
+      inOrder
+        .map(({ kind }) => kind)
+        .slice(0, -1)
+        .toSorted()
+    ).toEqual(["ClusterRole", "ClusterRoleBinding", "ServiceAccount"])
   })
 })

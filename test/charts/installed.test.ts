@@ -10,16 +10,22 @@ import { parse, stringify } from "yaml"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
-import { ApiClient } from "../lab/cluster/api-client.ts"
 import { type ControlPlane, startControlPlane } from "../kubernetes/control-plane.ts"
 import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { ApiClient } from "../lab/cluster/api-client.ts"
 import { Chart, chartFolder, samplePath, samples } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, at } from "./json.ts"
 import { publishedRelease } from "./published-shape.ts"
 
 /** A kind of somebody else's that samples use, with any content. */
-const foreignKind = (group: string, version: string, kind: string, plural: string, scope: "Cluster" | "Namespaced"): object => ({
+const foreignKind = (
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  scope: "Cluster" | "Namespaced"
+): object => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: `${plural}.${group}` },
@@ -27,7 +33,14 @@ const foreignKind = (group: string, version: string, kind: string, plural: strin
     group,
     scope,
     names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-    versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } }]
+    versions: [
+      {
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+      }
+    ]
   }
 })
 
@@ -45,15 +58,25 @@ const parent = (name: string): object => ({
   }
 })
 
-const execute = async ({ kubeconfigPath }: ControlPlane, program: string, ...args: ReadonlyArray<string>): Promise<string> =>
-  (await promisify(execFile)(program, [...args], { env: { ...process.env, KUBECONFIG: kubeconfigPath }, maxBuffer: 16 * 1024 * 1024 })).stdout
+const execute = async (
+  { kubeconfigPath }: ControlPlane,
+  program: string,
+  ...args: ReadonlyArray<string>
+): Promise<string> =>
+  (
+    await promisify(execFile)(program, [...args], {
+      env: { ...process.env, KUBECONFIG: kubeconfigPath },
+      maxBuffer: 16 * 1024 * 1024
+    })
+  ).stdout
 
 describeKubernetes("the chart in a real cluster", (assets) => {
   describeHelm("with the real helm", (helm) => {
     const chart = new Chart(helm)
     let plane: ControlPlane
     let admin: ApiClient
-    const kubectl = (...args: ReadonlyArray<string>): Promise<string> => execute(plane, join(assets, "kubectl"), ...args)
+    const kubectl = (...args: ReadonlyArray<string>): Promise<string> =>
+      execute(plane, join(assets, "kubectl"), ...args)
     const as = (token: string): ApiClient => new ApiClient(plane.server, plane.caPem, { token })
     const statusOf = async (client: ApiClient, method: string, path: string, body?: object): Promise<number> =>
       (await client.call(method, path, body === undefined ? {} : { body })).code
@@ -61,13 +84,23 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     beforeAll(async () => {
       plane = await startControlPlane({ name: "chart", assets })
       admin = new ApiClient(plane.server, plane.caPem, plane.admin)
-      const namespaces = ["agents", "mirrord-agents", "007", "8888"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
+      const namespaces = ["agents", "mirrord-agents", "007", "8888"].map((name) => ({
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name }
+      }))
       await plane.apply(
         [
           ...namespaces,
           foreignKind("cert-manager.io", "v1", "Certificate", "certificates", "Namespaced"),
           foreignKind("cert-manager.io", "v1", "Issuer", "issuers", "Namespaced"),
-          foreignKind("security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints", "Cluster")
+          foreignKind(
+            "security.openshift.io",
+            "v1",
+            "SecurityContextConstraints",
+            "securitycontextconstraints",
+            "Cluster"
+          )
         ]
           .map((object) => stringify(object))
           .join("---\n")
@@ -75,7 +108,10 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     })
     afterAll(() => plane.close())
 
-    /** Without the five seconds that a namespace's controller would wait first. What helm has not deleted in there is nobody's. */
+    /**
+     * Without the five seconds that a namespace's controller would wait first. What helm has not deleted in there is
+     * nobody's.
+     */
     const removeNamespace = async (name: string): Promise<void> => {
       await kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
       const body = { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } }
@@ -87,7 +123,9 @@ describeKubernetes("the chart in a real cluster", (assets) => {
       const namespace = String(at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace"))
       if (rendered.find("Namespace", namespace) === undefined) await kubectl("create", "namespace", namespace)
       try {
-        expect(await execute(plane, helm, "install", "braid", chartFolder, "--values", samplePath(sample))).toMatch(/STATUS: deployed[^]*NOTES:/u)
+        expect(await execute(plane, helm, "install", "braid", chartFolder, "--values", samplePath(sample))).toMatch(
+          /STATUS: deployed[^]*NOTES:/u
+        )
         // Their pods would not run here.
         const hooks = join(plane.directory, "hooks.yaml")
         await writeFile(hooks, await execute(plane, helm, "get", "hooks", "braid"))
@@ -97,23 +135,43 @@ describeKubernetes("the chart in a real cluster", (assets) => {
         await removeNamespace(namespace)
       }
       const kinds = "clusterroles,clusterrolebindings,roles,rolebindings,apiservices"
-      expect(await kubectl("get", kinds, "--all-namespaces", "--selector=app.kubernetes.io/instance=braid", "--output=name")).toBe("")
+      expect(
+        await kubectl("get", kinds, "--all-namespaces", "--selector=app.kubernetes.io/instance=braid", "--output=name")
+      ).toBe("")
     })
 
     it("lets the pods of operator and hook into a namespace that enforces the restricted standard", async () => {
       const rendered = await chart.render({ sample: "multicluster_rfc" })
       await plane.apply(rendered.text)
       await kubectl("label", "namespace", "mirrord", "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
-      for (const [kind, name] of [["Deployment", "mirrord-operator"], ["Job", "mirrord-cleanup"]] as const) {
-        const template = at(rendered.get(kind, name), "spec", "template") as { readonly metadata: object; readonly spec: object }
-        const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, generateName: `try-${name}-` }, spec: template.spec }
+      for (const [kind, name] of [
+        ["Deployment", "mirrord-operator"],
+        ["Job", "mirrord-cleanup"]
+      ] as const) {
+        const template = at(rendered.get(kind, name), "spec", "template") as {
+          readonly metadata: object
+          readonly spec: object
+        }
+        const pod = {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { ...template.metadata, generateName: `try-${name}-` },
+          spec: template.spec
+        }
         const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", { body: pod })
         expect([code, code === 201 ? "" : text]).toEqual([201, ""])
       }
       const test = rendered.get("Pod", "mirrord-doctor")
-      const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", { body: { ...test, metadata: { name: "try-mirrord-doctor" } } })
+      const { code, text } = await admin.call("POST", "/api/v1/namespaces/mirrord/pods", {
+        body: { ...test, metadata: { name: "try-mirrord-doctor" } }
+      })
       expect([code, code === 201 ? "" : text]).toEqual([201, ""])
-      const privileged = { apiVersion: "v1", kind: "Pod", metadata: { name: "refused" }, spec: { containers: [{ name: "a", image: "a" }] } }
+      const privileged = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "refused" },
+        spec: { containers: [{ name: "a", image: "a" }] }
+      }
       expect(await statusOf(admin, "POST", "/api/v1/namespaces/mirrord/pods", privileged)).toBe(403)
       await kubectl("label", "namespace", "mirrord", "pod-security.kubernetes.io/enforce-")
     })
@@ -123,7 +181,13 @@ describeKubernetes("the chart in a real cluster", (assets) => {
       beforeAll(async () => {
         await kubectl("delete", "clusterrolebindings", "--selector=app.kubernetes.io/instance=braid")
         const rendered = await chart.render({ sample: "child_in_multicluster" })
-        await kubectl("delete", "job/mirrord-cleanup", "pod/mirrord-doctor", "--namespace=mirrord", "--ignore-not-found")
+        await kubectl(
+          "delete",
+          "job/mirrord-cleanup",
+          "pod/mirrord-doctor",
+          "--namespace=mirrord",
+          "--ignore-not-found"
+        )
         await plane.apply(rendered.text)
         primary = as(await plane.tokenOf("mirrord", "mirrord-operator-envoy"))
       })
@@ -136,7 +200,8 @@ describeKubernetes("the chart in a real cluster", (assets) => {
 
       it("may renew its own token, and make none of another account", async () => {
         const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} }
-        const ask = (namespace: string, account: string): Promise<number> => statusOf(primary, "POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, request)
+        const ask = (namespace: string, account: string): Promise<number> =>
+          statusOf(primary, "POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, request)
         expect(await ask("mirrord", "mirrord-operator-envoy")).toBe(201)
         expect(await ask("mirrord", "mirrord-operator")).toBe(403)
         expect(await ask("kube-system", "default")).toBe(403)
@@ -156,7 +221,9 @@ describeKubernetes("the chart in a real cluster", (assets) => {
       const rendered = await chart.render({ sample: "multicluster_bearer_token" })
       await kubectl("delete", "job/mirrord-cleanup", "pod/mirrord-doctor", "--namespace=mirrord", "--ignore-not-found")
       await plane.apply(rendered.text)
-      await plane.apply([parent("mc-0000000000000001"), parent("mc-0000000000000002")].map((object) => stringify(object)).join("---\n"))
+      await plane.apply(
+        [parent("mc-0000000000000001"), parent("mc-0000000000000002")].map((object) => stringify(object)).join("---\n")
+      )
       const config = new KubeConfig()
       config.loadFromOptions({
         clusters: [{ name: "c", server: plane.server, caData: Buffer.from(plane.caPem).toString("base64") }],
@@ -164,7 +231,9 @@ describeKubernetes("the chart in a real cluster", (assets) => {
         contexts: [{ name: "c", cluster: "c", user: "hook" }],
         currentContext: "c"
       })
-      const problems = await Effect.runPromise(Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => cleanup(api, { waitSecs: 1 }))))
+      const problems = await Effect.runPromise(
+        Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => cleanup(api, { waitSecs: 1 })))
+      )
       expect(problems).toEqual([])
       expect((await kubectl("get", "mirrordmulticlustersessions", "--output=name")).trim()).toBe("")
     })
@@ -180,8 +249,17 @@ describeKubernetes("a release of the chart", (assets) => {
       await writeFile(file, JSON.stringify(values))
       return run(helm, ["upgrade", "--install", "braid", chartFolder, "--values", file, ...args])
     }
-    const crds = async (): Promise<ReadonlyArray<string>> => (await run(join(assets, "kubectl"), ["get", "crd", "--output=name"])).trim().split("\n").toSorted()
-    const primary = { operator: { multiCluster: { enabled: true, defaultCluster: "a", clusters: { a: { authType: "bearerToken", server: "https://a.example.com", bearerToken: "token" } } } } }
+    const crds = async (): Promise<ReadonlyArray<string>> =>
+      (await run(join(assets, "kubectl"), ["get", "crd", "--output=name"])).trim().split("\n").toSorted()
+    const primary = {
+      operator: {
+        multiCluster: {
+          enabled: true,
+          defaultCluster: "a",
+          clusters: { a: { authType: "bearerToken", server: "https://a.example.com", bearerToken: "token" } }
+        }
+      }
+    }
     let installed: ReadonlyArray<string> = []
 
     beforeAll(async () => {
@@ -191,14 +269,34 @@ describeKubernetes("a release of the chart", (assets) => {
 
     it("is installed into another namespace than the release's, and tells what is to do", async () => {
       expect(await release(primary)).toMatch(/primary primary\.[^]*To do for cluster a/u)
-      expect(await run(join(assets, "kubectl"), ["get", "secret", "mirrord-cluster-a", "--namespace=mirrord", "--output=jsonpath={.data.bearerToken}"])).toBe(Buffer.from("token").toString("base64"))
+      expect(
+        await run(join(assets, "kubectl"), [
+          "get",
+          "secret",
+          "mirrord-cluster-a",
+          "--namespace=mirrord",
+          "--output=jsonpath={.data.bearerToken}"
+        ])
+      ).toBe(Buffer.from("token").toString("base64"))
       installed = await crds()
-      expect(installed).toContain("customresourcedefinition.apiextensions.k8s.io/mirrordclustersessions.mirrord.metalbear.co")
-      expect(installed).toContain("customresourcedefinition.apiextensions.k8s.io/mirrordmulticlustersessions.operator.metalbear.co")
+      expect(installed).toContain(
+        "customresourcedefinition.apiextensions.k8s.io/mirrordclustersessions.mirrord.metalbear.co"
+      )
+      expect(installed).toContain(
+        "customresourcedefinition.apiextensions.k8s.io/mirrordmulticlustersessions.operator.metalbear.co"
+      )
     })
 
     it("is upgraded with other values, and back", async () => {
-      await release({ ...primary, operator: { ...primary.operator, multiClusterMember: true, port: 8443, extraEnv: { OPERATOR_ADDR: "0.0.0.0:8443" } } })
+      await release({
+        ...primary,
+        operator: {
+          ...primary.operator,
+          multiClusterMember: true,
+          port: 8443,
+          extraEnv: { OPERATOR_ADDR: "0.0.0.0:8443" }
+        }
+      })
       await release(primary)
     })
 
@@ -214,7 +312,13 @@ describeKubernetes("a release of the chart", (assets) => {
     })
 
     it("is refused with the sentence and leaves the release as it was", async () => {
-      await expect(release({ operator: { multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "token" } } } } })).rejects.toThrow("this authType does not exist")
+      await expect(
+        release({
+          operator: {
+            multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "token" } } }
+          }
+        })
+      ).rejects.toThrow("this authType does not exist")
       expect(await run(helm, ["status", "braid"])).toContain("STATUS: deployed")
     })
 
@@ -227,7 +331,10 @@ describeKubernetes("a release of the chart", (assets) => {
 
     describe("whose hook cannot run", () => {
       const readme = async (): Promise<ReadonlyArray<string>> => {
-        const section = (await readFile(join(chartFolder, "README.md"), "utf8")).split("\n## ").find((text) => text.startsWith("Uninstalling\n")) ?? ""
+        const section =
+          (await readFile(join(chartFolder, "README.md"), "utf8"))
+            .split("\n## ")
+            .find((text) => text.startsWith("Uninstalling\n")) ?? ""
         return [...section.matchAll(/```sh\n([^]*?)```/gu)].map(([, commands = ""]) => commands)
       }
       /** No node is here, so that its pod never starts. */
@@ -235,22 +342,40 @@ describeKubernetes("a release of the chart", (assets) => {
         const folder = join(plane.directory, "impatient")
         await cp(chartFolder, folder, { recursive: true })
         const hooks = join(folder, "templates/hooks.yaml")
-        await writeFile(hooks, (await readFile(hooks, "utf8")).replace("activeDeadlineSeconds: 280", "activeDeadlineSeconds: 1"))
+        await writeFile(
+          hooks,
+          (await readFile(hooks, "utf8")).replace("activeDeadlineSeconds: 280", "activeDeadlineSeconds: 1")
+        )
         return folder
       }
       /** A shell's commands with the programs of a user; they wait for no operator, since none is there. */
       const typed = async (commands: string): Promise<void> => {
         const folder = join(plane.directory, "bin")
         await mkdir(folder, { recursive: true })
-        await writeFile(join(folder, "braid"), `#!/bin/sh\nexec "${process.execPath}" "${fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))}" "$@"\n`, { mode: 0o755 })
-        const inHaste = commands.replaceAll("RELEASE", "braid").replaceAll("braid cleanup", "braid cleanup --wait-secs 1").replaceAll("--timeout=30s", "--timeout=1s")
-        const env = { ...process.env, KUBECONFIG: plane.kubeconfigPath, PATH: [folder, assets, process.env["PATH"]].join(":") }
+        await writeFile(
+          join(folder, "braid"),
+          `#!/bin/sh\nexec "${process.execPath}" ` +
+            `"${fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))}" "$@"\n`,
+          { mode: 0o755 }
+        )
+        const inHaste = commands
+          .replaceAll("RELEASE", "braid")
+          .replaceAll("braid cleanup", "braid cleanup --wait-secs 1")
+          .replaceAll("--timeout=30s", "--timeout=1s")
+        const env = {
+          ...process.env,
+          KUBECONFIG: plane.kubeconfigPath,
+          PATH: [folder, assets, process.env["PATH"]].join(":")
+        }
         await promisify(execFile)("sh", ["-c", inHaste], { env })
       }
 
       it.each([
         ["with braid", ([uninstall = ""]: ReadonlyArray<string>) => uninstall],
-        ["with kubectl", ([uninstall = "", byHand = ""]: ReadonlyArray<string>) => uninstall.replace("braid cleanup\n", byHand)]
+        [
+          "with kubectl",
+          ([uninstall = "", byHand = ""]: ReadonlyArray<string>) => uninstall.replace("braid cleanup\n", byHand)
+        ]
       ])("is uninstalled as the README says, %s, and no finalizer is left", async (_, commands) => {
         const kubectl = join(assets, "kubectl")
         await run(kubectl, ["wait", "--for=delete", "namespace/mirrord", "--timeout=300s"])
@@ -259,12 +384,16 @@ describeKubernetes("a release of the chart", (assets) => {
         await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
 
         await expect(run(helm, ["uninstall", "braid"])).rejects.toThrow("DeadlineExceeded")
-        expect(await run(kubectl, ["get", "mmcs", "--output=jsonpath={.items[*].metadata.finalizers[*]}"])).toBe(parentFinalizer)
+        expect(await run(kubectl, ["get", "mmcs", "--output=jsonpath={.items[*].metadata.finalizers[*]}"])).toBe(
+          parentFinalizer
+        )
 
         await typed(commands(await readme()))
         expect(await run(kubectl, ["get", "mmcs,mirrordclustersessions", "--output=name"])).toBe("")
         expect(await run(helm, ["list", "--all", "--output=json"])).toBe("[]\n")
-        expect(await run(kubectl, ["get", "clusterroles,clusterrolebindings", "--output=name"])).not.toContain("mirrord")
+        expect(await run(kubectl, ["get", "clusterroles,clusterrolebindings", "--output=name"])).not.toContain(
+          "mirrord"
+        )
         expect(await crds()).toEqual(installed)
       })
     })
@@ -272,34 +401,90 @@ describeKubernetes("a release of the chart", (assets) => {
     it("takes over a release of the published chart, with its sessions", async () => {
       const folder = join(plane.directory, "published")
       await mkdir(join(folder, "templates"), { recursive: true })
-      await writeFile(join(folder, "Chart.yaml"), stringify({ apiVersion: "v2", name: "mirrord-operator", version: "3.187.0" }))
+      await writeFile(
+        join(folder, "Chart.yaml"),
+        stringify({ apiVersion: "v2", name: "mirrord-operator", version: "3.187.0" })
+      )
       // The last two are of features that the new values do not have.
-      const names = ["mirrordclustersessions", "mirrordmulticlustersessions", "mirrordsqssessions", "mirrordrmqsessions"]
-      const definitions = await Promise.all(names.map(async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object))
-      await writeFile(join(folder, "templates/all.yaml"), publishedRelease(definitions).map((object) => stringify(object)).join("---\n"))
+      const names = [
+        "mirrordclustersessions",
+        "mirrordmulticlustersessions",
+        "mirrordsqssessions",
+        "mirrordrmqsessions"
+      ]
+      const definitions = await Promise.all(
+        names.map(
+          async (name) => parse(await readFile(join(chartFolder, "../../crds", `${name}.yaml`), "utf8")) as object
+        )
+      )
+      await writeFile(
+        join(folder, "templates/all.yaml"),
+        publishedRelease(definitions)
+          .map((object) => stringify(object))
+          .join("---\n")
+      )
       const kubectl = join(assets, "kubectl")
-      // What the release before has kept belongs to that one; the namespace goes slowly. The second try begins with what is left of the first.
+      // What the release before has kept belongs to that one; the namespace goes slowly. The second try begins with
+      // what is left of the first.
       await run(helm, ["uninstall", "operator", "--no-hooks", "--ignore-not-found"])
-      await run(kubectl, ["delete", "crd", ...installed.map((name) => name.replace(/^.*\//u, "")), "--ignore-not-found", "--wait=false"])
-      await run(kubectl, ["patch", "mmcs", "mc-0000000000000001", "--type=merge", "--patch", '{"metadata":{"finalizers":null}}']).catch(() => "")
+      await run(kubectl, [
+        "delete",
+        "crd",
+        ...installed.map((name) => name.replace(/^.*\//u, "")),
+        "--ignore-not-found",
+        "--wait=false"
+      ])
+      await run(kubectl, [
+        "patch",
+        "mmcs",
+        "mc-0000000000000001",
+        "--type=merge",
+        "--patch",
+        '{"metadata":{"finalizers":null}}'
+      ]).catch(() => "")
       await run(kubectl, ["wait", "--for=delete", ...installed, "namespace/mirrord", "--timeout=300s"])
       await run(helm, ["install", "operator", folder])
       await run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=300s"])
       await run(kubectl, ["apply", "-f", join(plane.directory, "session.yaml")])
       // As the chart's README advises; for the other one nobody did it.
-      await run(kubectl, ["annotate", "crd", "mirrordsqssessions.queues.mirrord.metalbear.co", "helm.sh/resource-policy=keep"])
+      await run(kubectl, [
+        "annotate",
+        "crd",
+        "mirrordsqssessions.queues.mirrord.metalbear.co",
+        "helm.sh/resource-policy=keep"
+      ])
 
       await writeFile(join(plane.directory, "values.json"), JSON.stringify({ ...primary, license: { key: "key" } }))
       await run(helm, ["upgrade", "operator", chartFolder, "--values", join(plane.directory, "values.json")])
 
       expect(await run(kubectl, ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
-      await run(kubectl, ["wait", "--for=delete", "crd/mirrordrmqsessions.queues.mirrord.metalbear.co", "--timeout=300s"])
+      await run(kubectl, [
+        "wait",
+        "--for=delete",
+        "crd/mirrordrmqsessions.queues.mirrord.metalbear.co",
+        "--timeout=300s"
+      ])
       expect(await run(kubectl, ["get", "crd", "--output=name"])).toContain("mirrordsqssessions")
-      expect(await run(kubectl, ["get", "secrets", "--all-namespaces", "--field-selector=metadata.name=mirrord-cluster-a", "--output=jsonpath={.items[*].metadata.namespace}"])).toBe("mirrord")
-      const deployment = JSON.parse(await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])) as unknown
+      expect(
+        await run(kubectl, [
+          "get",
+          "secrets",
+          "--all-namespaces",
+          "--field-selector=metadata.name=mirrord-cluster-a",
+          "--output=jsonpath={.items[*].metadata.namespace}"
+        ])
+      ).toBe("mirrord")
+      const deployment = JSON.parse(
+        await run(kubectl, ["get", "deployment", "mirrord-operator", "--namespace=mirrord", "--output=json"])
+      ) as unknown
       expect(at(deployment, "spec", "replicas")).toBe(1)
-      expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } })
-      expect(asList(at(deployment, "spec", "template", "spec", "volumes")).map((volume) => at(volume, "name"))).toEqual(["config", "tmp"])
+      expect(at(deployment, "spec", "strategy")).toEqual({
+        type: "RollingUpdate",
+        rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+      })
+      expect(asList(at(deployment, "spec", "template", "spec", "volumes")).map((volume) => at(volume, "name"))).toEqual(
+        ["config", "tmp"]
+      )
       expect(at(deployment, "spec", "template", "spec", "containers", 0, "args")).toEqual(["operator"])
     })
   })

@@ -1,6 +1,7 @@
 /** Reading of what helm rendered: what is not of the expected shape is an error. */
 export const asMap = (value: unknown): Readonly<Record<string, unknown>> => {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>
   throw new Error(`no map: ${JSON.stringify(value)}`)
 }
 
@@ -17,6 +18,9 @@ export const asText = (value: unknown): string => {
 /** The value at a path, or nothing. */
 export const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>(
-    (found, key) => (typeof found === "object" && found !== null ? (found as Readonly<Record<string | number, unknown>>)[key] : undefined),
+    (found, key) =>
+      typeof found === "object" && found !== null
+        ? (found as Readonly<Record<string | number, unknown>>)[key]
+        : undefined,
     value
   )

@@ -5,25 +5,49 @@ import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, at } from "./json.ts"
 
-const scopes: Readonly<Record<string, RightScope>> = { mirrord: "operator-namespace", agents: "agent-namespace", default: "event-namespace", "kube-system": "kube-system" }
-const line = (scope: string, verb: unknown, resource: unknown, group: unknown, name: unknown): string => `${scope}: ${String(verb)} ${String(resource)}.${String(group)}${name === undefined ? "" : ` named ${String(name)}`}`
+const scopes: Readonly<Record<string, RightScope>> = {
+  mirrord: "operator-namespace",
+  agents: "agent-namespace",
+  default: "event-namespace",
+  "kube-system": "kube-system"
+}
+const line = (scope: string, verb: unknown, resource: unknown, group: unknown, name: unknown): string =>
+  `${scope}: ${String(verb)} ${String(resource)}.${String(group)}${name === undefined ? "" : ` named ${String(name)}`}`
 
 const needed = (rights: ReadonlyArray<NeededRight>): ReadonlyArray<string> =>
-  [...new Set(rights.flatMap(({ group, name, resource, scope, verbs }) => verbs.map((verb) => line(scope, verb, resource, group, name))))].toSorted()
+  [
+    ...new Set(
+      rights.flatMap(({ group, name, resource, scope, verbs }) =>
+        verbs.map((verb) => line(scope, verb, resource, group, name))
+      )
+    )
+  ].toSorted()
 
 /** Every verb that a service account is granted. */
 const granted = (rendered: Rendered, account: string): ReadonlyArray<string> =>
   ["ClusterRole", "Role"]
     .flatMap((kind) => {
       const place = (object: unknown): unknown => at(object, "metadata", "namespace")
-      const bindings = rendered.ofKind(`${kind}Binding`).filter((binding) => asList(binding["subjects"]).some((subject) => at(subject, "kind") === "ServiceAccount" && at(subject, "name") === account))
+      const bindings = rendered
+        .ofKind(`${kind}Binding`)
+        .filter((binding) =>
+          asList(binding["subjects"]).some(
+            (subject) => at(subject, "kind") === "ServiceAccount" && at(subject, "name") === account
+          )
+        )
       return bindings.flatMap((binding) => {
-        const role = rendered.ofKind(kind).find((one) => at(one, "metadata", "name") === at(binding, "roleRef", "name") && place(one) === place(binding))
+        const role = rendered
+          .ofKind(kind)
+          .find(
+            (one) => at(one, "metadata", "name") === at(binding, "roleRef", "name") && place(one) === place(binding)
+          )
         const scope = kind === "ClusterRole" ? "cluster" : (scopes[String(place(binding))] ?? String(place(binding)))
         return asList(at(role, "rules")).flatMap((rule) =>
           asList(at(rule, "apiGroups")).flatMap((group) =>
             asList(at(rule, "resources")).flatMap((resource) =>
-              asList(at(rule, "resourceNames") ?? [undefined]).flatMap((name) => asList(at(rule, "verbs")).map((verb) => line(scope, verb, resource, group, name)))
+              asList(at(rule, "resourceNames") ?? [undefined]).flatMap((name) =>
+                asList(at(rule, "verbs")).map((verb) => line(scope, verb, resource, group, name))
+              )
             )
           )
         )
@@ -33,7 +57,8 @@ const granted = (rendered: Rendered, account: string): ReadonlyArray<string> =>
 
 describeHelm("what braid doctor asks for", (helm) => {
   const chart = new Chart(helm)
-  const render = (operator: object): Promise<Rendered> => chart.render({ values: { operator, agent: { extraConfig: { namespace: "agents" } } } })
+  const render = (operator: object): Promise<Rendered> =>
+    chart.render({ values: { operator, agent: { extraConfig: { namespace: "agents" } } } })
   const primary = (managementOnly: boolean): Role => ({ _tag: "Primary", managementOnly, isDefault: !managementOnly })
 
   it.each([
@@ -47,6 +72,8 @@ describeHelm("what braid doctor asks for", (helm) => {
 
   it("is what the chart of a member grants to a primary, but for renewing its token", async () => {
     const renewal = "operator-namespace: create serviceaccounts/token. named mirrord-operator-envoy"
-    expect([...needed(memberRights), renewal].toSorted()).toEqual(granted(await render({ multiClusterMember: true }), "mirrord-operator-envoy"))
+    expect([...needed(memberRights), renewal].toSorted()).toEqual(
+      granted(await render({ multiClusterMember: true }), "mirrord-operator-envoy")
+    )
   })
 })

@@ -3,8 +3,8 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { clusterFields } from "../../src/domain/fleet/configuration-fields.ts"
-import { Chart, chartFolder } from "./chart.ts"
 import { another, defaults, nested, pathOf } from "./chart-values.ts"
+import { Chart, chartFolder } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
 
@@ -21,22 +21,33 @@ describeHelm("NOTES", (helm) => {
   })
 
   describe("name each value without effect that is set", () => {
-    it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))("$path", async ({ path, why }) => {
-      const value = another(at(defaults, ...path.split(".")))
-      expect(await chart.notes({ values: nested(pathOf(path), value) })).toContain(`\n  ${path}: ${why}`)
-    })
+    it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))(
+      "$path",
+      async ({ path, why }) => {
+        const value = another(at(defaults, ...path.split(".")))
+        expect(await chart.notes({ values: nested(pathOf(path), value) })).toContain(`\n  ${path}: ${why}`)
+      }
+    )
   })
 
   it("know the defaults of values without effect", () => {
     for (const row of withoutEffect) {
       const found = at(defaults, ...asText(at(row, "path")).split("."))
-      const isEmpty = found === undefined || found === null || found === "" || (typeof found === "object" && Object.keys(found).length === 0)
+      const isEmpty =
+        found === undefined ||
+        found === null ||
+        found === "" ||
+        (typeof found === "object" && Object.keys(found).length === 0)
       expect([at(row, "path"), isEmpty ? undefined : found]).toEqual([at(row, "path"), at(row, "default")])
     }
   })
 
   it("list per cluster what is still to do", async () => {
-    const cluster = (authType: string, more: object = {}): object => ({ authType, server: "https://x.example.com", ...more })
+    const cluster = (authType: string, more: object = {}): object => ({
+      authType,
+      server: "https://x.example.com",
+      ...more
+    })
     const notes = await chart.notes({
       values: {
         namespace: "tools",
@@ -57,34 +68,53 @@ describeHelm("NOTES", (helm) => {
     })
     expect(notes).toContain("primary hub.")
     expect(notes).not.toContain("cluster done")
-    expect(notes).toMatch(/cluster Token_A, unless it is done:\n {2}- its token, as bearerToken in a Secret mirrord-cluster-token-a-[0-9a-f]{6} here; make the token there:\n.*kubectl -n there create token/u)
-    expect(notes).toContain("cluster pair, unless it is done:\n  - a client certificate, as tls.crt and tls.key in a Secret mirrord-cluster-pair here\n")
+    expect(notes).toMatch(
+      /cluster Token_A, unless it is done:\n {2}- its token, as bearerToken in a Secret mirrord-cluster-token-a-[0-9a-f]{6} here; make the token there:\n.*kubectl -n there create token/u
+    )
+    expect(notes).toContain(
+      "cluster pair, unless it is done:\n  - a client certificate, as tls.crt and tls.key in a Secret " +
+        "mirrord-cluster-pair here\n"
+    )
     expect(notes).toContain("label operator.metalbear.co/remote-cluster-credentials=true and the namespace tools")
-    expect(notes).toContain("- region, the AWS region of the EKS cluster\n  - an AWS identity of the operator: sa.roleArn, or an EKS Pod Identity\n")
+    expect(notes).toContain(
+      "- region, the AWS region of the EKS cluster\n  - an AWS identity of the operator: sa.roleArn, or an EKS " +
+        "Pod Identity\n"
+    )
     expect(notes).toContain("- an Azure identity of the operator: sa.azureClientId\n")
   })
 
   it("give a member the line that makes the primary's token, unless it has groups", async () => {
-    expect(await chart.notes({ sample: "multicluster_member_custom_namespace" })).toContain("kubectl -n elsewhere create token mirrord-operator-envoy --duration=24h")
+    expect(await chart.notes({ sample: "multicluster_member_custom_namespace" })).toContain(
+      "kubectl -n elsewhere create token mirrord-operator-envoy --duration=24h"
+    )
     expect(await chart.notes({ sample: "multicluster_member_iam" })).not.toContain("create token")
   })
 
   it("say that a group without multiClusterMember gets nothing", async () => {
-    expect(await chart.notes({ sample: "multicluster_group_without_member" })).toContain("operator.multiClusterMember is off")
+    expect(await chart.notes({ sample: "multicluster_group_without_member" })).toContain(
+      "operator.multiClusterMember is off"
+    )
   })
 
   it("say that a primary without clusters runs no sessions", async () => {
-    expect(await chart.notes({ sample: "multicluster_empty_clusters" })).toContain("operator.multiCluster.clusters is empty, so no session can run.")
+    expect(await chart.notes({ sample: "multicluster_empty_clusters" })).toContain(
+      "operator.multiCluster.clusters is empty, so no session can run."
+    )
   })
 
   it("say what helps when the hook's pod cannot run", async () => {
-    const notes = await chart.notes({ namespace: "releases", values: { operator: { image: "registry.example.com/braid", imageTag: "7" } } })
+    const notes = await chart.notes({
+      namespace: "releases",
+      values: { operator: { image: "registry.example.com/braid", imageTag: "7" } }
+    })
     expect(notes).toContain("a pod of registry.example.com/braid:7 ends all sessions first")
     expect(notes).toContain("\n  braid cleanup\n  helm uninstall braid --namespace releases --no-hooks\n")
   })
 
   it("warn of the published operator's image", async () => {
-    expect(await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })).toContain("is the published operator")
+    expect(
+      await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })
+    ).toContain("is the published operator")
   })
 
   it("name settings of agents that are only passed on", async () => {
@@ -94,9 +124,20 @@ describeHelm("NOTES", (helm) => {
   })
 
   it("name fields of clusters that nobody knows, with the one that is meant", async () => {
-    const known = Object.fromEntries([...Object.keys(clusterFields), "bearerToken", "tlsCrt", "tlsKey"].map((field) => [field, ""]))
-    const cluster = { ...known, server: "https://a.example.com", authType: "bearerToken", bearertoken: "t", "tls-crt": "c", colour: "blue" }
-    const notes = await chart.notes({ values: { operator: { multiCluster: { enabled: true, clusters: { a: cluster } } } } })
+    const known = Object.fromEntries(
+      [...Object.keys(clusterFields), "bearerToken", "tlsCrt", "tlsKey"].map((field) => [field, ""])
+    )
+    const cluster = {
+      ...known,
+      server: "https://a.example.com",
+      authType: "bearerToken",
+      bearertoken: "t",
+      "tls-crt": "c",
+      colour: "blue"
+    }
+    const notes = await chart.notes({
+      values: { operator: { multiCluster: { enabled: true, clusters: { a: cluster } } } }
+    })
     const at = "operator.multiCluster.clusters.a"
     expect(notes.split("\n").filter((line) => line.includes("no such field"))).toEqual([
       `  ${at}.bearertoken: a cluster has no such field, is it bearerToken?`,
@@ -111,7 +152,12 @@ describeHelm("NOTES", (helm) => {
       b: { server: "https://b.example.com", authType: "mtls", tlsCrt: "x", tlsKey: "x" },
       c: { server: "https://c.example.com", authType: "bearerToken" }
     }
-    const notes = await chart.notes({ values: { tls: { data: { "tls.key": "x", "tls.crt": "x" } }, operator: { multiCluster: { enabled: true, clusters } } } })
+    const notes = await chart.notes({
+      values: {
+        tls: { data: { "tls.key": "x", "tls.crt": "x" } },
+        operator: { multiCluster: { enabled: true, clusters } }
+      }
+    })
     expect(notes).toContain(`leave them out:
   operator.multiCluster.clusters.a.bearerToken
   operator.multiCluster.clusters.b.tlsKey

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
-import { Chart, type KubernetesObject } from "./chart.ts"
 import { defaults, leavesOf, manyFeatures, merged, nested, pathOf, type ValuePath } from "./chart-values.ts"
+import { Chart, type KubernetesObject } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
 
@@ -23,15 +23,22 @@ const notTheDefault: Readonly<Record<string, string>> = {
 
 describeHelm("a value that is null", (helm) => {
   const chart = new Chart(helm)
-  const render = async (values: object): Promise<ReadonlyArray<KubernetesObject>> => (await chart.render({ values })).objects
-  const nulls = (paths: ReadonlyArray<ValuePath>, base: object = {}): object => paths.reduce((values, path) => merged(values, nested(path, null)), base)
+  const render = async (values: object): Promise<ReadonlyArray<KubernetesObject>> =>
+    (await chart.render({ values })).objects
+  const nulls = (paths: ReadonlyArray<ValuePath>, base: object = {}): object =>
+    paths.reduce((values, path) => merged(values, nested(path, null)), base)
 
   it.each([
     ["a plain install", {}],
     ["an install with many features", manyFeatures],
-    ["an install with cert-manager", { tls: { certManager: { enabled: true }, apiService: { insecureSkipTLSVerify: false } } }]
+    [
+      "an install with cert-manager",
+      { tls: { certManager: { enabled: true }, apiService: { insecureSkipTLSVerify: false } } }
+    ]
   ])("is the default in %s", async (_, base) => {
-    const paths = leavesOf(defaults).filter((path) => notTheDefault[path.join(".")] === undefined && at(base, ...path) === undefined)
+    const paths = leavesOf(defaults).filter(
+      (path) => notTheDefault[path.join(".")] === undefined && at(base, ...path) === undefined
+    )
     expect(paths.length).toBeGreaterThan(100)
     expect(await render(nulls(paths, base))).toEqual(await render(base))
   })
@@ -45,15 +52,19 @@ describeHelm("a value that is null", (helm) => {
 
   it("is on no list without need", async () => {
     const usual = await render(manyFeatures)
-    for (const path of Object.keys(notTheDefault)) expect([path, await render(nulls([pathOf(path)], manyFeatures))]).not.toEqual([path, usual])
+    for (const path of Object.keys(notTheDefault))
+      expect([path, await render(nulls([pathOf(path)], manyFeatures))]).not.toEqual([path, usual])
   })
 
   it("does not turn off the check of a certificate that can be checked", async () => {
-    const spec = async (values: object): Promise<unknown> => (await chart.render({ values })).get("APIService", "v1.operator.metalbear.co")["spec"]
+    const spec = async (values: object): Promise<unknown> =>
+      (await chart.render({ values })).get("APIService", "v1.operator.metalbear.co")["spec"]
     const byBundle = await spec({ tls: { apiService: { caBundle: "Y2E=", insecureSkipTLSVerify: null } } })
     expect(byBundle).toHaveProperty("caBundle", "Y2E=")
     expect(byBundle).not.toHaveProperty("insecureSkipTLSVerify")
-    expect(await spec({ tls: { certManager: { enabled: true }, apiService: null } })).not.toHaveProperty("insecureSkipTLSVerify")
+    expect(await spec({ tls: { certManager: { enabled: true }, apiService: null } })).not.toHaveProperty(
+      "insecureSkipTLSVerify"
+    )
   })
 
   it("or empty text, does not let anybody call himself somebody", async () => {

@@ -2,33 +2,42 @@ import { readdirSync, readFileSync } from "node:fs"
 import { Effect, Fiber, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
-import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
+import { parseStory } from "../../lab/simulation/story/parse-story.ts"
+import { runStory } from "../../lab/simulation/story/run-story.ts"
+import { operatorNamespace } from "../../lab/simulation/world/operator-replica.ts"
+import type { FaultPlan } from "../../lab/simulation/world/port-calls.ts"
+import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
+import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
-import { operatorNamespace } from "../../lab/simulation/world/operator-replica.ts"
-import { parseStory } from "../../lab/simulation/story/parse-story.ts"
-import { runStory } from "../../lab/simulation/story/run-story.ts"
-import type { FaultPlan } from "../../lab/simulation/world/port-calls.ts"
-import type { PortCall } from "../../lab/simulation/world/world-event.ts"
-import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import {
+  mirrordClusterSessions,
+  type MirrordClusterSession
+} from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import type { MirrordClusterSession } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
 import { kindAddress, targetKinds } from "../../src/domain/target/target.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
+import { virtualTime } from "../support/effect-it.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import type { ApiCall } from "./api-call.ts"
-import { virtualTime } from "../support/effect-it.ts"
 
 /**
- * Who calls an API server: the operator of a cluster with workloads (a single one's and a member's are the same), of a primary with and without
- * workloads, each in its own cluster; the primary in its members' clusters; the hooks of the chart.
+ * Who calls an API server: the operator of a cluster with workloads (a single one's and a member's are the same), of a
+ * primary with and without workloads, each in its own cluster; the primary in its members' clusters; the hooks of the
+ * chart.
  */
-export const callers = ["operator-with-workloads", "primary-with-workloads", "primary-management-only", "primary-at-a-member", "hooks"] as const
+export const callers = [
+  "operator-with-workloads",
+  "primary-with-workloads",
+  "primary-management-only",
+  "primary-at-a-member",
+  "hooks"
+] as const
 export type ApiUser = (typeof callers)[number]
 
 const scenarios = new URL("../../lab/simulation/scenarios/", import.meta.url)
@@ -40,16 +49,27 @@ const inSimulation = ({ group, name, namespace, resource, subresource, verb }: P
     case "link":
       return { verb: "proxy", group: "operator.metalbear.co", resource: "targets", namespace, name }
     default:
-      return { verb, group, resource: subresource === undefined ? resource : `${resource}/${subresource}`, namespace, name }
+      return {
+        verb,
+        group,
+        resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+        namespace,
+        name
+      }
   }
 }
 
 /** Calls of something against an empty API server, or one with these objects. */
-const callsOf = (use: (api: KubeApi) => Effect.Effect<unknown, unknown>, api: KubeApi = new MemoryKubeApi("recorded")): Promise<ReadonlyArray<ApiCall>> => {
+const callsOf = (
+  use: (api: KubeApi) => Effect.Effect<unknown, unknown>,
+  api: KubeApi = new MemoryKubeApi("recorded")
+): Promise<ReadonlyArray<ApiCall>> => {
   const calls: Array<ApiCall> = []
   return Effect.runPromise(
     Effect.gen(function* () {
-      const running = yield* Effect.forkChild(Effect.exit(use(recordingKubeApi(api, calls))), { startImmediately: true })
+      const running = yield* Effect.forkChild(Effect.exit(use(recordingKubeApi(api, calls))), {
+        startImmediately: true
+      })
       // Whatever it waits for: nothing here takes an hour.
       yield* TestClock.adjust("1 hour")
       yield* Fiber.join(running)
@@ -62,7 +82,10 @@ const ofTargets = Promise.all(
   targetKinds.map((kind) => {
     const { group, kind: name, version } = kindAddress(kind)
     const target = { apiVersion: group === "" ? version : `${group}/${version}`, kind: name, name: "x", container: "" }
-    const session: MirrordClusterSession = { metadata: { name: "s" }, spec: { namespace: "default", owner: { userId: "", username: "", hostname: "", k8sUsername: "" }, target } }
+    const session: MirrordClusterSession = {
+      metadata: { name: "s" },
+      spec: { namespace: "default", owner: { userId: "", username: "", hostname: "", k8sUsername: "" }, target }
+    }
     return callsOf((api) => resolveTarget(api, session))
   })
 )
@@ -82,8 +105,24 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
       const cluster = (yield* memoryWorld()).members.get("a")
       if (cluster === undefined) return []
       const certificate = yield* certificateOf(cluster)
-      const request = { caller: { user: "ann", groups: [], extra: {} }, checked: "proxy", namespace: "default", target: "deployment.myapp", sessionId: "255", query: "connect=true" } as const
-      yield* Effect.forkChild(openConnection(cluster, { ...request, certificate, clientVersion: undefined, clientName: undefined, clientHostname: undefined }), { startImmediately: true })
+      const request = {
+        caller: { user: "ann", groups: [], extra: {} },
+        checked: "proxy",
+        namespace: "default",
+        target: "deployment.myapp",
+        sessionId: "255",
+        query: "connect=true"
+      } as const
+      yield* Effect.forkChild(
+        openConnection(cluster, {
+          ...request,
+          certificate,
+          clientVersion: undefined,
+          clientName: undefined,
+          clientHostname: undefined
+        }),
+        { startImmediately: true }
+      )
       yield* TestClock.adjust("1 minute")
       const { group, plural } = mirrordClusterSessions
       return cluster.api.calls.flatMap(({ name, plural: of, subresource, verb }) =>
@@ -92,21 +131,41 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
   )
 
-/** What each of them calls: in all scenarios of the simulation, and where the simulation has only a part of the program, in that part alone. */
+/**
+ * What each of them calls: in all scenarios of the simulation, and where the simulation has only a part of the program,
+ * in that part alone.
+ */
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
-  const found: Record<ApiUser, Array<ApiCall>> = { "operator-with-workloads": [], "primary-with-workloads": [], "primary-management-only": [], "primary-at-a-member": [], hooks: [] }
+  const found: Record<ApiUser, Array<ApiCall>> = {
+    "operator-with-workloads": [],
+    "primary-with-workloads": [],
+    "primary-management-only": [],
+    "primary-at-a-member": [],
+    hooks: []
+  }
   const record = (name: string, faults?: FaultPlan): void => {
-    const story = { seed: name, lines: readFileSync(new URL(`${name}.txt`, scenarios), "utf8").trimEnd().split("\n") }
+    const story = {
+      seed: name,
+      lines: readFileSync(new URL(`${name}.txt`, scenarios), "utf8")
+        .trimEnd()
+        .split("\n")
+    }
     const plan = Result.getOrThrow(parseStory(story.seed, story.lines)).plan
-    const own = plan.clusters.some(({ name }) => name === plan.primary) ? "primary-with-workloads" : "primary-management-only"
+    const own = plan.clusters.some(({ name }) => name === plan.primary)
+      ? "primary-with-workloads"
+      : "primary-management-only"
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue
       const call = inSimulation(event.call)
       const { operator, to } = event.call
-      if (call !== undefined) found[operator !== plan.primary ? "operator-with-workloads" : to === operator ? own : "primary-at-a-member"].push(call)
+      if (call !== undefined)
+        found[
+          operator !== plan.primary ? "operator-with-workloads" : to === operator ? own : "primary-at-a-member"
+        ].push(call)
     }
   }
-  for (const file of readdirSync(scenarios)) if (file.endsWith(".txt") && !file.endsWith(".golden.txt")) record(file.replace(".txt", ""))
+  for (const file of readdirSync(scenarios))
+    if (file.endsWith(".txt") && !file.endsWith(".golden.txt")) record(file.replace(".txt", ""))
   // Somebody else has just changed what an operator changes: once for each of its objects' kinds.
   for (const name of ["rfc-example", "primary-is-default"]) {
     const conflicts = new Set<string>()
@@ -121,12 +180,22 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
   // What the URL does not name; the scenarios' clients come by the prefix `proxy/`.
-  const review = await callsOf((api) => mayDo(api, { user: "ann", groups: [], extra: {} }, { group: "operator.metalbear.co", resource: "targets", verb: "proxy" }), {
-    ...new MemoryKubeApi("recorded"),
-    create: () => Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
-  })
-  for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const) found[user].push(...starting, ...authority, ...review)
-  for (const user of ["operator-with-workloads", "primary-with-workloads"] as const) found[user].push(...(await ofTargets).flat())
+  const review = await callsOf(
+    (api) =>
+      mayDo(
+        api,
+        { user: "ann", groups: [], extra: {} },
+        { group: "operator.metalbear.co", resource: "targets", verb: "proxy" }
+      ),
+    {
+      ...new MemoryKubeApi("recorded"),
+      create: () => Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
+    }
+  )
+  for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
+    found[user].push(...starting, ...authority, ...review)
+  for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
+    found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))
   found.hooks.push(...(await ofCleanup()))
   return found

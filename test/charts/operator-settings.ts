@@ -1,26 +1,36 @@
-import { ConfigProvider, Effect, Result } from "effect"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
+import { ConfigProvider, Effect, Result } from "effect"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
 import type { Rendered } from "./chart.ts"
 
 /** Settings, or why the operator does not start. */
 export type StartOutcome = Result.Result<Settings, string>
 
-/** What the operator reads at its start. `file` tells the content of a file of its ConfigMap; a variable that is no text is not set. */
-export const settingsFrom = async (env: Readonly<Record<string, unknown>>, file: (name: string) => string | undefined): Promise<StartOutcome> => {
+/**
+ * What the operator reads at its start. `file` tells the content of a file of its ConfigMap; a variable that is no text
+ * is not set.
+ */
+export const settingsFrom = async (
+  env: Readonly<Record<string, unknown>>,
+  file: (name: string) => string | undefined
+): Promise<StartOutcome> => {
   const folder = await mkdtemp(join(tmpdir(), "braid-chart-"))
   try {
     for (const name of ["multicluster-config.yaml", "clusters-config.yaml"]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)
     }
-    const texts = Object.entries(env).flatMap(([name, value]) => (typeof value === "string" ? [[name, value.replace(/^\/mirrord-config/u, folder)]] : []))
+    const texts = Object.entries(env).flatMap(([name, value]) =>
+      typeof value === "string" ? [[name, value.replace(/^\/mirrord-config/u, folder)]] : []
+    )
     const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(texts) as Record<string, string> })
     return await Effect.runPromise(
-      Effect.result(Effect.mapError(readSettings(sha256Hex), ({ message }) => message)).pipe(Effect.provideService(ConfigProvider.ConfigProvider, provider))
+      Effect.result(Effect.mapError(readSettings(sha256Hex), ({ message }) => message)).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, provider)
+      )
     )
   } finally {
     await rm(folder, { recursive: true })
@@ -28,4 +38,5 @@ export const settingsFrom = async (env: Readonly<Record<string, unknown>>, file:
 }
 
 /** The same of a rendered chart. */
-export const settingsOf = (rendered: Rendered): Promise<StartOutcome> => settingsFrom(rendered.env, (name) => rendered.file(name))
+export const settingsOf = (rendered: Rendered): Promise<StartOutcome> =>
+  settingsFrom(rendered.env, (name) => rendered.file(name))

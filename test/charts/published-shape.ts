@@ -1,6 +1,7 @@
 /**
- * Objects of a release of the published chart (helm-chart.md §2, §4.1, §5), a primary with one cluster, as far as an upgrade to ours can
- * stumble over them: names, selectors, bindings, immutable fields, and where the credentials are. Contents are ours.
+ * Objects of a release of the published chart (helm-chart.md §2, §4.1, §5), a primary with one cluster, as far as an
+ * upgrade to ours can stumble over them: names, selectors, bindings, immutable fields, and where the credentials are.
+ * Contents are ours.
  */
 export const publishedRelease = (crds: ReadonlyArray<object>): ReadonlyArray<object> => {
   const namespace = "mirrord"
@@ -8,7 +9,12 @@ export const publishedRelease = (crds: ReadonlyArray<object>): ReadonlyArray<obj
   const rbac = "rbac.authorization.k8s.io"
   const labels = { "app.kubernetes.io/name": "mirrord-operator", "app.kubernetes.io/version": "3.187.0" }
   const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }]
-  const clusterRole = (name: string): object => ({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name, labels }, rules })
+  const clusterRole = (name: string): object => ({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRole",
+    metadata: { name, labels },
+    rules
+  })
   const clusterBinding = (name: string): object => ({
     apiVersion: `${rbac}/v1`,
     kind: "ClusterRoleBinding",
@@ -18,26 +24,59 @@ export const publishedRelease = (crds: ReadonlyArray<object>): ReadonlyArray<obj
   })
   const role = (name: string, place: string): ReadonlyArray<object> => [
     { apiVersion: `${rbac}/v1`, kind: "Role", metadata: { name, namespace: place }, rules },
-    { apiVersion: `${rbac}/v1`, kind: "RoleBinding", metadata: { name, namespace: place }, roleRef: { apiGroup: rbac, kind: "Role", name }, subjects: [account] }
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "RoleBinding",
+      metadata: { name, namespace: place },
+      roleRef: { apiGroup: rbac, kind: "Role", name },
+      subjects: [account]
+    }
   ]
   return [
     ...crds,
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "mirrord-operator", namespace } },
-    { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "mirrord-agent-pod" }, value: 1_000_000_000, preemptionPolicy: "PreemptLowerPriority" },
-    ...["mirrord-operator", "mirrord-operator-user", "mirrord-operator-ci", "mirrord-operator-user-basic", "mirrord-operator-envoy", "mirrord-operator-envoy-remote"].map(clusterRole),
+    {
+      apiVersion: "scheduling.k8s.io/v1",
+      kind: "PriorityClass",
+      metadata: { name: "mirrord-agent-pod" },
+      value: 1_000_000_000,
+      preemptionPolicy: "PreemptLowerPriority"
+    },
+    ...[
+      "mirrord-operator",
+      "mirrord-operator-user",
+      "mirrord-operator-ci",
+      "mirrord-operator-user-basic",
+      "mirrord-operator-envoy",
+      "mirrord-operator-envoy-remote"
+    ].map(clusterRole),
     ...["mirrord-operator", "mirrord-operator-envoy"].map(clusterBinding),
     ...role("mirrord-operator", namespace),
     ...role("mirrord-operator-apiserver-authentication", "kube-system"),
-    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mirrord-configmap", namespace }, data: { "agent-config.yaml": "" } },
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "mirrord-operator-license", namespace }, stringData: { OPERATOR_LICENSE_KEY: "key" } },
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "mirrord-configmap", namespace },
+      data: { "agent-config.yaml": "" }
+    },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "mirrord-operator-license", namespace },
+      stringData: { OPERATOR_LICENSE_KEY: "key" }
+    },
     // In the release's namespace.
     { apiVersion: "v1", kind: "Secret", metadata: { name: "mirrord-cluster-a" }, stringData: { bearerToken: "token" } },
     {
       apiVersion: "v1",
       kind: "Service",
       metadata: { name: "mirrord-operator", namespace },
-      spec: { type: "ClusterIP", selector: { app: "mirrord-operator", "mirrord-operator-leader": "true" }, ports: [{ name: "https", port: 443, targetPort: "https" }] }
+      spec: {
+        type: "ClusterIP",
+        selector: { app: "mirrord-operator", "mirrord-operator-leader": "true" },
+        ports: [{ name: "https", port: 443, targetPort: "https" }]
+      }
     },
     {
       apiVersion: "apiregistration.k8s.io/v1",
@@ -70,7 +109,10 @@ export const publishedRelease = (crds: ReadonlyArray<object>): ReadonlyArray<obj
                 image: "registry.example.com/operator:3.187.0",
                 env: [{ name: "RUST_LOG", value: "info" }],
                 ports: [{ name: "https", containerPort: 443 }],
-                volumeMounts: [{ name: "license", mountPath: "/license" }, { name: "files", mountPath: "/mirrord-config" }]
+                volumeMounts: [
+                  { name: "license", mountPath: "/license" },
+                  { name: "files", mountPath: "/mirrord-config" }
+                ]
               }
             ],
             volumes: [

@@ -1,18 +1,34 @@
 import { expect, it } from "vitest"
-import { Chart, type Rendered } from "./chart.ts"
 import { defaults } from "./chart-values.ts"
+import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asMap, at } from "./json.ts"
 
 /** All rights of an install as text: roles with their rules, and to whom they are bound. */
 const rights = (rendered: Rendered): string => {
-  const place = (object: unknown): string => [at(object, "metadata", "namespace"), at(object, "metadata", "name")].filter((part) => part !== undefined).join("/")
+  const place = (object: unknown): string =>
+    [at(object, "metadata", "namespace"), at(object, "metadata", "name")].filter((part) => part !== undefined).join("/")
   const roles = ["ClusterRole", "Role"].flatMap((kind) =>
     rendered.ofKind(kind).map((role) => {
-      const bindings = rendered.ofKind(`${kind}Binding`).filter((binding) => at(binding, "roleRef", "name") === at(role, "metadata", "name") && at(binding, "metadata", "namespace") === at(role, "metadata", "namespace"))
-      const subjects = bindings.flatMap((binding) => asList(binding["subjects"])).map((subject) => `  to ${[at(subject, "kind"), at(subject, "namespace"), at(subject, "name")].filter((part) => part !== undefined).join(" ")}`)
+      const bindings = rendered
+        .ofKind(`${kind}Binding`)
+        .filter(
+          (binding) =>
+            at(binding, "roleRef", "name") === at(role, "metadata", "name") &&
+            at(binding, "metadata", "namespace") === at(role, "metadata", "namespace")
+        )
+      const subjects = bindings
+        .flatMap((binding) => asList(binding["subjects"]))
+        .map(
+          (subject) =>
+            "  to " +
+            `${[at(subject, "kind"), at(subject, "namespace"), at(subject, "name")].filter((part) => part !== undefined).join(" ")}`
+        )
       const rules = asList(role["rules"]).map((rule) => {
-        const list = (field: string): string => asList(at(rule, field) ?? []).map((part) => (part === "" ? "core" : String(part))).join(", ")
+        const list = (field: string): string =>
+          asList(at(rule, field) ?? [])
+            .map((part) => (part === "" ? "core" : String(part)))
+            .join(", ")
         const names = list("resourceNames")
         return `  ${list("apiGroups")}: ${list("resources")}${names === "" ? "" : ` named ${names}`}: ${list("verbs")}`
       })
@@ -32,14 +48,35 @@ describeHelm("rights", (helm) => {
 
   it.each([
     ["single", {}],
-    ["single-features", { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }],
+    [
+      "single-features",
+      { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }
+    ],
     ["role-namespaces", { roleNamespaces: ["default"] }],
     ["primary", { operator: { multiCluster: { enabled: true } } }],
     ["member", { operator: { multiClusterMember: true } }],
-    ["member-groups", { operator: { multiClusterMember: true, multiClusterMemberIamGroup: "from-aws", multiClusterMemberAzureGroup: "from-azure" } }],
+    [
+      "member-groups",
+      {
+        operator: {
+          multiClusterMember: true,
+          multiClusterMemberIamGroup: "from-aws",
+          multiClusterMemberAzureGroup: "from-azure"
+        }
+      }
+    ],
     ["member-published-width", { rbac: { publishedWidth: true }, operator: { multiClusterMember: true } }],
-    ["member-published-width-features", { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true, previewEnv: true } }],
-    ["primary-and-member", { operator: { multiClusterMember: true, multiCluster: { enabled: true, managementOnly: false } } }]
+    [
+      "member-published-width-features",
+      {
+        rbac: { publishedWidth: true },
+        operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true, previewEnv: true }
+      }
+    ],
+    [
+      "primary-and-member",
+      { operator: { multiClusterMember: true, multiCluster: { enabled: true, managementOnly: false } } }
+    ]
   ])("of mode %s", async (mode, values) => {
     await expect(rights(await chart.render({ values }))).toMatchFileSnapshot(`rbac/${mode}.txt`)
   })
@@ -48,7 +85,8 @@ describeHelm("rights", (helm) => {
     ["no", false],
     [true, true]
   ])("follow PRIMARY_MANAGEMENT_ONLY: %s", async (text, managementOnly) => {
-    const render = (own: boolean, extraEnv: object) => chart.render({ values: { operator: { multiCluster: { enabled: true, managementOnly: own }, extraEnv } } })
+    const render = (own: boolean, extraEnv: object) =>
+      chart.render({ values: { operator: { multiCluster: { enabled: true, managementOnly: own }, extraEnv } } })
     const wanted = await render(managementOnly, {})
     const overridden = await render(!managementOnly, { PRIMARY_MANAGEMENT_ONLY: text })
     expect(rights(overridden)).toBe(rights(wanted))
@@ -57,19 +95,46 @@ describeHelm("rights", (helm) => {
 
   it("of a published primary are all there with publishedWidth (R1 and R2 of helm-chart §4.4)", async () => {
     const features = { genericBranching: true, sqsSplitting: true, previewEnv: true }
-    const rendered = await chart.render({ values: { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, ...features } } })
-    const rules = ["mirrord-operator-envoy", "mirrord-operator-envoy-remote"].flatMap((name) => asList(rendered.get("ClusterRole", name)["rules"]))
+    const rendered = await chart.render({
+      values: { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, ...features } }
+    })
+    const rules = ["mirrord-operator-envoy", "mirrord-operator-envoy-remote"].flatMap((name) =>
+      asList(rendered.get("ClusterRole", name)["rules"])
+    )
     const may = (group: string, resource: string, verb: string): boolean =>
-      rules.some((rule) => [["apiGroups", group], ["resources", resource], ["verbs", verb]].every(([field = "", wanted]) => asList(at(rule, field)).includes(wanted)))
+      rules.some((rule) =>
+        [
+          ["apiGroups", group],
+          ["resources", resource],
+          ["verbs", verb]
+        ].every(([field = "", wanted]) => asList(at(rule, field)).includes(wanted))
+      )
     const all = ["get", "list", "watch", "create", "update", "patch", "delete"]
     const expected: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]> = [
-      ["dbs.mirrord.metalbear.co", ["pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases", "branchdatabases"], all],
-      ["dbs.mirrord.metalbear.co", ["pgbranchdatabases/status", "mysqlbranchdatabases/status", "mongodbbranchdatabases/status", "branchdatabases/status"], ["get", "update", "patch"]],
+      [
+        "dbs.mirrord.metalbear.co",
+        ["pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases", "branchdatabases"],
+        all
+      ],
+      [
+        "dbs.mirrord.metalbear.co",
+        [
+          "pgbranchdatabases/status",
+          "mysqlbranchdatabases/status",
+          "mongodbbranchdatabases/status",
+          "branchdatabases/status"
+        ],
+        ["get", "update", "patch"]
+      ],
       ["preview.mirrord.metalbear.co", ["previewsessions"], all],
       ["preview.mirrord.metalbear.co", ["previewsessions/status"], ["get", "update", "patch"]],
       ["operator.metalbear.co", ["mirrordoperators"], ["get"]],
       ["operator.metalbear.co", ["sessions"], ["get", "list", "delete"]],
-      ["operator.metalbear.co", ["targets", "copytargets", "targets/port-locks", "queuesplits"], ["get", "list", "proxy"]],
+      [
+        "operator.metalbear.co",
+        ["targets", "copytargets", "targets/port-locks", "queuesplits"],
+        ["get", "list", "proxy"]
+      ],
       ["operator.metalbear.co", ["copytargets"], ["create"]],
       ["queues.mirrord.metalbear.co", ["mirrordworkloadqueueregistries", "mirrordsplitconfigs"], all],
       ["mirrord.metalbear.co", ["mirrordpropertylists"], all],
@@ -87,7 +152,9 @@ describeHelm("rights", (helm) => {
       ["queues.mirrord.metalbear.co", ["mirrordclustersplitsessions/status"], ["get", "update", "patch"]]
     ]
     const missing = expected.flatMap(([group, resources, verbs]) =>
-      resources.flatMap((resource) => verbs.filter((verb) => !may(group, resource, verb)).map((verb) => `${verb} ${resource}.${group}`))
+      resources.flatMap((resource) =>
+        verbs.filter((verb) => !may(group, resource, verb)).map((verb) => `${verb} ${resource}.${group}`)
+      )
     )
     expect(missing).toEqual([])
   })

@@ -13,7 +13,8 @@ const authTypes = "write one of bearerToken, eks, aks, mtls."
 const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
 
 const leaseTimes = (problem: string): string =>
-  `operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
+  "operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and " +
+  `OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
 
 export const refusals: ReadonlyArray<Refusal> = [
   {
@@ -72,17 +73,26 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "clusters as a list",
     values: primary({ clusters: [{ name: "a", ...bearer }] }),
-    sentences: [`${where}.clusters: it must hold a map (found [{"authType":"bearerToken","name":"a","server":"${server}"}]); write keys below it.`]
+    sentences: [
+      `${where}.clusters: it must hold a map (found ` +
+        `[{"authType":"bearerToken","name":"a","server":"${server}"}]); write keys below it.`
+    ]
   },
   {
     name: "management-only with itself as default",
     values: primary({ clusterName: "hub", defaultCluster: "hub", clusters: { a: bearer } }),
-    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "hub"); name another cluster, or set managementOnly to false.`]
+    sentences: [
+      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found ` +
+        `"hub"); name another cluster, or set managementOnly to false.`
+    ]
   },
   {
     name: "management-only with itself as default, by its default name and without clusters",
     values: primary({ defaultCluster: "primary" }),
-    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "primary"); name another cluster, or set managementOnly to false.`]
+    sentences: [
+      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found ` +
+        `"primary"); name another cluster, or set managementOnly to false.`
+    ]
   },
   {
     name: "a default cluster that does not exist",
@@ -102,46 +112,80 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "two defaults",
     values: primary({ clusters: { a: { ...bearer, isDefault: true }, b: { ...bearer, isDefault: true } } }),
-    sentences: [`${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`]
+    sentences: [
+      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault ` +
+        "at one cluster only."
+    ]
   },
   {
     name: "three defaults",
-    values: primary({ defaultCluster: "c", clusters: { a: { ...bearer, isDefault: true }, b: { ...bearer, isDefault: "true" }, c: { ...bearer, isDefault: true } } }),
+    values: primary({
+      defaultCluster: "c",
+      clusters: {
+        a: { ...bearer, isDefault: true },
+        b: { ...bearer, isDefault: "true" },
+        c: { ...bearer, isDefault: true }
+      }
+    }),
     sentences: [
-      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`,
-      `${where}.clusters.c.isDefault: c is marked as default although a is already (found true); leave isDefault at one cluster only.`
+      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault ` +
+        "at one cluster only.",
+      `${where}.clusters.c.isDefault: c is marked as default although a is already (found true); leave isDefault ` +
+        "at one cluster only."
     ]
   },
   {
     name: "isDefault against defaultCluster",
     values: primary({ defaultCluster: "b", clusters: { a: { ...bearer, isDefault: true }, b: bearer } }),
-    sentences: [`${where}.clusters.a.isDefault: a is marked as default but defaultCluster is b (found true); make the two agree, or leave isDefault out.`]
+    sentences: [
+      `${where}.clusters.a.isDefault: a is marked as default but defaultCluster is b (found true); make the two ` +
+        "agree, or leave isDefault out."
+    ]
   },
   {
     name: "isDefault against the primary as default",
-    values: primary({ clusterName: "hub", managementOnly: false, defaultCluster: "hub", clusters: { a: { ...bearer, isDefault: true } } }),
-    sentences: [`${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the two agree, or leave isDefault out.`]
+    values: primary({
+      clusterName: "hub",
+      managementOnly: false,
+      defaultCluster: "hub",
+      clusters: { a: { ...bearer, isDefault: true } }
+    }),
+    sentences: [
+      `${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the ` +
+        "two agree, or leave isDefault out."
+    ]
   },
   {
     name: "isDefault that is neither true nor false",
     values: primary({ clusters: { a: { ...bearer, isDefault: "yes" } } }),
-    sentences: [`${where}.clusters.a.isDefault: isDefault must be true or false (found "yes"); write true, or leave it out.`]
+    sentences: [
+      `${where}.clusters.a.isDefault: isDefault must be true or false (found "yes"); write true, or leave it out.`
+    ]
   },
   {
     name: "a cluster with the primary's name",
     values: primary({ clusterName: "hub", defaultCluster: "a", clusters: { a: bearer, hub: bearer } }),
-    sentences: [`${where}.clusters.hub: the name collides with clusterName hub, the primary itself (found "hub"); rename one of the two.`]
+    sentences: [
+      `${where}.clusters.hub: the name collides with clusterName hub, the primary itself (found "hub"); rename ` +
+        "one of the two."
+    ]
   },
   {
     name: "a cluster with the name that the primary has by default",
     values: primary({ clusters: { primary: bearer } }),
-    sentences: [`${where}.clusters.primary: the name collides with clusterName primary, the primary itself (found "primary"); rename one of the two.`]
+    sentences: [
+      `${where}.clusters.primary: the name collides with clusterName primary, the primary itself (found ` +
+        `"primary"); rename one of the two.`
+    ]
   },
   {
     name: "a cluster whose objects would be named like another's",
     // The second is the slug of the first.
     values: primary({ clusters: { Prod_EU: bearer, "prod-eu-510067": bearer } }),
-    sentences: [`${where}.clusters.prod-eu-510067: the name collides with that of Prod_EU (found "prod-eu-510067"); rename one of the two.`]
+    sentences: [
+      `${where}.clusters.prod-eu-510067: the name collides with that of Prod_EU (found "prod-eu-510067"); rename ` +
+        "one of the two."
+    ]
   },
   {
     name: "a cluster with an empty name",
@@ -152,13 +196,17 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "a cluster with a name that is too long",
     values: primary({ clusters: { ["x".repeat(254)]: bearer } }),
     sentences: [
-      `${where}.clusters.${"x".repeat(254)}: a cluster's name may have at most 253 characters (found "${"x".repeat(79)}); write the name by which you know the cluster.`
+      `${where}.clusters.${"x".repeat(254)}: a cluster's name may have at most 253 characters (found ` +
+        `"${"x".repeat(79)}); write the name by which you know the cluster.`
     ]
   },
   {
     name: "a cluster with a line break in its name",
     values: primary({ clusters: { "a\tb": bearer } }),
-    sentences: [`${where}.clusters.a\tb: a cluster's name may not hold control characters (found "a\\tb"); write the name by which you know the cluster.`]
+    sentences: [
+      `${where}.clusters.a\tb: a cluster's name may not hold control characters (found "a\\tb"); write the name ` +
+        "by which you know the cluster."
+    ]
   },
   {
     name: "a clusterName of spaces",
@@ -183,12 +231,22 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "PRIMARY_MANAGEMENT_ONLY that is neither true nor false",
     values: { operator: { extraEnv: { PRIMARY_MANAGEMENT_ONLY: "maybe" } } },
-    sentences: [`operator.extraEnv.PRIMARY_MANAGEMENT_ONLY: it must be true or false (found "maybe"); write true or false.`]
+    sentences: [
+      `operator.extraEnv.PRIMARY_MANAGEMENT_ONLY: it must be true or false (found "maybe"); write true or false.`
+    ]
   },
   {
     name: "PRIMARY_MANAGEMENT_ONLY with itself as default",
-    values: { operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" }, extraEnv: { PRIMARY_MANAGEMENT_ONLY: "yes" } } },
-    sentences: [`${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "primary"); name another cluster, or set managementOnly to false.`]
+    values: {
+      operator: {
+        multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" },
+        extraEnv: { PRIMARY_MANAGEMENT_ONLY: "yes" }
+      }
+    },
+    sentences: [
+      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found ` +
+        `"primary"); name another cluster, or set managementOnly to false.`
+    ]
   },
   {
     name: "managementOnly as a number",
@@ -198,17 +256,26 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "a negative time",
     values: primary({ sessionTtlSecs: -1 }),
-    sentences: [`${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found -1); write for example 60.`]
+    sentences: [
+      `${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found -1); write for ` +
+        "example 60."
+    ]
   },
   {
     name: "a time with a unit",
     values: primary({ remoteSessionTimeoutSecs: "5m" }),
-    sentences: [`${where}.remoteSessionTimeoutSecs: remoteSessionTimeoutSecs must be a whole number of seconds above 0 (found "5m"); write for example 300.`]
+    sentences: [
+      `${where}.remoteSessionTimeoutSecs: remoteSessionTimeoutSecs must be a whole number of seconds above 0 ` +
+        `(found "5m"); write for example 300.`
+    ]
   },
   {
     name: "a fraction of a second",
     values: primary({ sessionTtlSecs: 0.5 }),
-    sentences: [`${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found 0.5); write for example 60.`]
+    sentences: [
+      `${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found 0.5); write for ` +
+        "example 60."
+    ]
   },
   {
     name: "an unknown start of sessions",
@@ -218,12 +285,17 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "credentials that are no text",
     values: primary({ clusters: { a: { ...bearer, bearerToken: { secretKeyRef: "x" } } } }),
-    sentences: [`${where}.clusters.a.bearerToken: bearerToken must be text (found "a map or a list"); write the text itself, or make the Secret by hand.`]
+    sentences: [
+      `${where}.clusters.a.bearerToken: bearerToken must be text (found "a map or a list"); write the text ` +
+        "itself, or make the Secret by hand."
+    ]
   },
   {
     name: "a port out of range",
     values: { operator: { port: 70000 } },
-    sentences: [`operator.port: it must be a port from 1 to 65535 (found 70000); write for example 443, or leave it out.`]
+    sentences: [
+      `operator.port: it must be a port from 1 to 65535 (found 70000); write for example 443, or leave it out.`
+    ]
   },
   {
     name: "an agents' port that is a word",
@@ -233,22 +305,34 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "a switch that the operator cannot read",
     values: { operator: { requireFrontProxyClientCert: "never" } },
-    sentences: [`operator.requireFrontProxyClientCert: requireFrontProxyClientCert must be true or false (found "never"); write true or false.`]
+    sentences: [
+      `operator.requireFrontProxyClientCert: requireFrontProxyClientCert must be true or false (found "never"); ` +
+        "write true or false."
+    ]
   },
   {
     name: "an own address without a port",
     values: { operator: { extraEnv: { OPERATOR_ADDR: "0.0.0.0" } } },
-    sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example [::]:443 or 0.0.0.0:443.`]
+    sentences: [
+      `operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "0.0.0.0"); write for example ` +
+        "[::]:443 or 0.0.0.0:443."
+    ]
   },
   {
     name: "an own fallback address without an address",
     values: { operator: { extraEnv: { OPERATOR_FALLBACK_ADDR: 443 } } },
-    sentences: [`operator.extraEnv.OPERATOR_FALLBACK_ADDR: it must be an address and a port (found 443); write for example [::]:443 or 0.0.0.0:443.`]
+    sentences: [
+      "operator.extraEnv.OPERATOR_FALLBACK_ADDR: it must be an address and a port (found 443); write for example " +
+        "[::]:443 or 0.0.0.0:443."
+    ]
   },
   {
     name: "an own address with a port out of range",
     values: { operator: { extraEnv: { OPERATOR_ADDR: "[::]:99999" } } },
-    sentences: [`operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "[::]:99999"); write for example [::]:443 or 0.0.0.0:443.`]
+    sentences: [
+      `operator.extraEnv.OPERATOR_ADDR: it must be an address and a port (found "[::]:99999"); write for example ` +
+        "[::]:443 or 0.0.0.0:443."
+    ]
   },
   {
     name: "a lease that ends before its holder would give it up",
@@ -257,7 +341,9 @@ export const refusals: ReadonlyArray<Refusal> = [
   },
   {
     name: "a renew deadline beyond the lease",
-    values: { operator: { extraEnv: { OPERATOR_LEASE_RENEW_DEADLINE_SECS: "30", OPERATOR_LEASE_DURATION_SECS: "30" } } },
+    values: {
+      operator: { extraEnv: { OPERATOR_LEASE_RENEW_DEADLINE_SECS: "30", OPERATOR_LEASE_DURATION_SECS: "30" } }
+    },
     sentences: [leaseTimes("the lease duration is 30 s; it must be longer than the renew deadline of 30 s")]
   },
   {
@@ -267,23 +353,32 @@ export const refusals: ReadonlyArray<Refusal> = [
   },
   {
     name: "a lease time with a unit",
-    values: { operator: { extraEnv: { OPERATOR_LEASE_DURATION_SECS: "60s", OPERATOR_LEASE_RENEW_DEADLINE_SECS: 86401 } } },
+    values: {
+      operator: { extraEnv: { OPERATOR_LEASE_DURATION_SECS: "60s", OPERATOR_LEASE_RENEW_DEADLINE_SECS: 86401 } }
+    },
     sentences: [
-      `operator.extraEnv.OPERATOR_LEASE_DURATION_SECS: it must be a whole number of seconds from 1 to 86400 (found "60s"); leave it out for 15.`,
-      `operator.extraEnv.OPERATOR_LEASE_RENEW_DEADLINE_SECS: it must be a whole number of seconds from 1 to 86400 (found 86401); leave it out for 10.`
+      "operator.extraEnv.OPERATOR_LEASE_DURATION_SECS: it must be a whole number of seconds from 1 to 86400 " +
+        `(found "60s"); leave it out for 15.`,
+      "operator.extraEnv.OPERATOR_LEASE_RENEW_DEADLINE_SECS: it must be a whole number of seconds from 1 to " +
+        "86400 (found 86401); leave it out for 10."
     ]
   },
   {
     name: "a file of the chart that is not there",
     values: { operator: { extraEnv: { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" } } },
     sentences: [
-      `operator.extraEnv.MIRRORD_MULTICLUSTER_CONFIG: the chart makes no such file (found "/mirrord-config/multicluster-config.yaml"); leave it out, set operator.multiCluster, or name a file of your own volume.`
+      "operator.extraEnv.MIRRORD_MULTICLUSTER_CONFIG: the chart makes no such file (found " +
+        `"/mirrord-config/multicluster-config.yaml"); leave it out, set operator.multiCluster, or name a file of ` +
+        "your own volume."
     ]
   },
   {
     name: "a variable that is a list",
     values: { operator: { extraEnv: { HOSTS: ["a", "b"] } } },
-    sentences: [`operator.extraEnv.HOSTS: a variable must be text, or a map with valueFrom (found ["a","b"]); write the text in quotes.`]
+    sentences: [
+      `operator.extraEnv.HOSTS: a variable must be text, or a map with valueFrom (found ["a","b"]); write the ` +
+        "text in quotes."
+    ]
   },
   {
     name: "a list where a map belongs",
@@ -292,15 +387,24 @@ export const refusals: ReadonlyArray<Refusal> = [
   },
   {
     name: "many mistakes, told at once",
-    values: primary({ clusterName: "hub", defaultCluster: "hub", sessionTtlSecs: "soon", clusters: { a: { isDefault: true }, b: { server, authType: "x", isDefault: true } } }),
+    values: primary({
+      clusterName: "hub",
+      defaultCluster: "hub",
+      sessionTtlSecs: "soon",
+      clusters: { a: { isDefault: true }, b: { server, authType: "x", isDefault: true } }
+    }),
     sentences: [
-      `${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found "soon"); write for example 60.`,
+      `${where}.sessionTtlSecs: sessionTtlSecs must be a whole number of seconds above 0 (found "soon"); write ` +
+        "for example 60.",
       `${where}.clusters.a.authType: a does not say how to authenticate (found nothing); ${authTypes}`,
       `${where}.clusters.a.server: a has no server (found nothing); ${serverCure}`,
       `${where}.clusters.b.authType: this authType does not exist (found "x"); ${authTypes}`,
-      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault at one cluster only.`,
-      `${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the two agree, or leave isDefault out.`,
-      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found "hub"); name another cluster, or set managementOnly to false.`
+      `${where}.clusters.b.isDefault: b is marked as default although a is already (found true); leave isDefault ` +
+        "at one cluster only.",
+      `${where}.clusters.a.isDefault: a is marked as default but defaultCluster is hub (found true); make the ` +
+        "two agree, or leave isDefault out.",
+      `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found ` +
+        `"hub"); name another cluster, or set managementOnly to false.`
     ]
   }
 ]

@@ -1,7 +1,16 @@
 import { asList, asMap, at } from "./json.ts"
 
 /** Volumes that the restricted Pod Security Standard allows. */
-const volumeKinds = new Set(["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"])
+const volumeKinds = new Set([
+  "configMap",
+  "csi",
+  "downwardAPI",
+  "emptyDir",
+  "ephemeral",
+  "persistentVolumeClaim",
+  "projected",
+  "secret"
+])
 /** Sysctls that it takes for safe and that a pod of ours may want. */
 const sysctls = new Set(["net.ipv4.ip_unprivileged_port_start"])
 
@@ -20,7 +29,9 @@ export const restrictedProblems = (spec: unknown): ReadonlyArray<string> => {
   for (const sysctl of asList(at(pod, "securityContext", "sysctls") ?? [])) {
     refuse(!sysctls.has(String(at(sysctl, "name"))), `sysctl ${String(at(sysctl, "name"))} is set`)
   }
-  const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((field) => asList(pod[field] ?? []))
+  const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
+    asList(pod[field] ?? [])
+  )
   for (const container of containers.map(asMap)) {
     const name = String(container["name"])
     const own = (field: string): unknown => at(container, "securityContext", field)
@@ -30,10 +41,18 @@ export const restrictedProblems = (spec: unknown): ReadonlyArray<string> => {
     refuse(either("runAsNonRoot") !== true, `${name} may run as root`)
     refuse(either("runAsUser") === 0, `${name} runs as user 0`)
     refuse(at(either("seccompProfile"), "type") !== "RuntimeDefault", `${name} has no seccomp profile RuntimeDefault`)
-    refuse(!asList(at(container, "securityContext", "capabilities", "drop") ?? []).includes("ALL"), `${name} keeps capabilities`)
-    const added = asList(at(container, "securityContext", "capabilities", "add") ?? []).filter((capability) => capability !== "NET_BIND_SERVICE")
+    refuse(
+      !asList(at(container, "securityContext", "capabilities", "drop") ?? []).includes("ALL"),
+      `${name} keeps capabilities`
+    )
+    const added = asList(at(container, "securityContext", "capabilities", "add") ?? []).filter(
+      (capability) => capability !== "NET_BIND_SERVICE"
+    )
     refuse(added.length > 0, `${name} adds ${added.join(", ")}`)
-    refuse(asList(container["ports"] ?? []).some((port) => at(port, "hostPort") !== undefined), `${name} has a port of the host`)
+    refuse(
+      asList(container["ports"] ?? []).some((port) => at(port, "hostPort") !== undefined),
+      `${name} has a port of the host`
+    )
   }
   return problems
 }

@@ -8,16 +8,22 @@ import { type ApiUser, callers, operatorCalls } from "./operator-calls.ts"
 
 /** Rights that nothing here uses, each with the reason why it is given. */
 const exceptions: Readonly<Record<string, string>> = {
-  "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord": "the holder of a member's token may renew it; who holds it does that, not yet the primary by itself",
-  "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co": "on a primary the published chart binds this role to the operator's own account, and its name and subjects are public",
+  "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord":
+    "the holder of a member's token may renew it; who holds it does that, not yet the primary by itself",
+  "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co":
+    "on a primary the published chart binds this role to the operator's own account, and its name and subjects " +
+    "are public",
   "mirrord-operator-envoy: proxy targets of operator.metalbear.co": "the same",
-  "mirrord-operator: get mirrordclustersessions of mirrord.metalbear.co": "where sessions have no agents, those of an earlier time end: they are read anew after a conflict,",
+  "mirrord-operator: get mirrordclustersessions of mirrord.metalbear.co":
+    "where sessions have no agents, those of an earlier time end: they are read anew after a conflict,",
   "mirrord-operator: delete mirrordclustersessions of mirrord.metalbear.co": "deleted,",
   "mirrord-operator: patch mirrordclustersessions/status of mirrord.metalbear.co": "and say so"
 }
 /** The modes in which an exception may be needed; elsewhere the right must be used. */
 const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "member, for a primary": ["mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord"],
+  "member, for a primary": [
+    "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord"
+  ],
   primary: Object.keys(exceptions).slice(1),
   "primary with workloads": ["mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co"],
   "primary and member": Object.keys(exceptions).slice(1, 3)
@@ -27,30 +33,53 @@ const account = (name: string): Holder => ({ _tag: "Account", name })
 const primary = { operator: { multiCluster: { enabled: true } } }
 const primaryWithWorkloads = { operator: { multiCluster: { enabled: true, managementOnly: false } } }
 
-/** Who makes which calls in which mode of the chart. A primary with workloads is both, and no scenario shows all of both in one. */
+/**
+ * Who makes which calls in which mode of the chart. A primary with workloads is both, and no scenario shows all of both
+ * in one.
+ */
 const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, ReadonlyArray<ApiUser>]> = [
   ["single", {}, account("mirrord-operator"), ["operator-with-workloads"]],
   ["member", { operator: { multiClusterMember: true } }, account("mirrord-operator"), ["operator-with-workloads"]],
   ["primary", primary, account("mirrord-operator"), ["primary-management-only"]],
-  ["primary with workloads", primaryWithWorkloads, account("mirrord-operator"), ["primary-with-workloads", "operator-with-workloads", "primary-management-only"]],
-  ["primary and member", { operator: { multiClusterMember: true, multiCluster: { enabled: true } } }, account("mirrord-operator"), ["primary-management-only", "operator-with-workloads"]],
-  ["member, for a primary", { operator: { multiClusterMember: true } }, account("mirrord-operator-envoy"), ["primary-at-a-member"]],
+  [
+    "primary with workloads",
+    primaryWithWorkloads,
+    account("mirrord-operator"),
+    ["primary-with-workloads", "operator-with-workloads", "primary-management-only"]
+  ],
+  [
+    "primary and member",
+    { operator: { multiClusterMember: true, multiCluster: { enabled: true } } },
+    account("mirrord-operator"),
+    ["primary-management-only", "operator-with-workloads"]
+  ],
+  [
+    "member, for a primary",
+    { operator: { multiClusterMember: true } },
+    account("mirrord-operator-envoy"),
+    ["primary-at-a-member"]
+  ],
   ["single", {}, account("mirrord-hooks"), ["hooks"]],
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]
 
-/** Rights of developers that no command of the real client needs here (test/real/client-cases.ts): for other clients, or for features to come. */
+/**
+ * Rights of developers that no command of the real client needs here (test/real/client-cases.ts): for other clients, or
+ * for features to come.
+ */
 const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordoperators of operator.metalbear.co": "kubectl get mirrordoperators",
   "get mirrordoperators/ping of operator.metalbear.co": "mirrord diagnose latency, where an operator has that feature",
-  "create mirrordoperators/certificate of operator.metalbear.co": "clients before ExtendableUserCredentials (operator-api §1.5)",
+  "create mirrordoperators/certificate of operator.metalbear.co":
+    "clients before ExtendableUserCredentials (operator-api §1.5)",
   "get events of operator.metalbear.co": "mirrord subscribe, which watches: the published role has all three",
   "list events of operator.metalbear.co": "the same",
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
   "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
   "get copytargets of operator.metalbear.co": "copies of targets, once they are made",
   "proxy copytargets of operator.metalbear.co": "the same",
-  "create branchcredentials of operator.metalbear.co": "database branches with values of the client's (operator-api §1.10.1)",
+  "create branchcredentials of operator.metalbear.co":
+    "database branches with values of the client's (operator-api §1.10.1)",
   "get targets of operator.metalbear.co": "mirrord preview",
   "list targets of operator.metalbear.co": "kubectl get targets",
   "get targets/port-locks of operator.metalbear.co": "in the published role; no client is known to ask",
@@ -70,22 +99,36 @@ describeHelm("rights and calls", (helm) => {
     await expect(tableOf(calls[user])).toMatchFileSnapshot(`calls/${user}.txt`)
   })
 
-  it.each(modes)("in mode %s with values %j are the same: %j makes the calls of %j", async (mode, values, holder, users) => {
-    const grants = grantsOf(await chart.render({ values }), holder)
-    const made = users.flatMap((user) => calls[user])
-    const missing = new Set(made.filter((call) => !grants.some((grant) => covers(grant, call))).map(rowOf))
-    const unused = grants.filter((grant: Grant) => !made.some((call) => covers(grant, call))).map((grant) => `${grant.role}: ${rowOf(grant)}`)
-    const expected = users.includes("hooks") ? [] : (exceptional[mode] ?? [])
-    // An exception that is not needed any more is to go.
-    expect({ missing: [...missing].toSorted(), unused: unused.toSorted() }).toEqual({ missing: [], unused: expected.toSorted() })
-  })
+  it.each(modes)(
+    "in mode %s with values %j are the same: %j makes the calls of %j",
+    async (mode, values, holder, users) => {
+      const grants = grantsOf(await chart.render({ values }), holder)
+      const made = users.flatMap((user) => calls[user])
+      const missing = new Set(made.filter((call) => !grants.some((grant) => covers(grant, call))).map(rowOf))
+      const unused = grants
+        .filter((grant: Grant) => !made.some((call) => covers(grant, call)))
+        .map((grant) => `${grant.role}: ${rowOf(grant)}`)
+      const expected = users.includes("hooks") ? [] : (exceptional[mode] ?? [])
+      // An exception that is not needed any more is to go.
+      expect({ missing: [...missing].toSorted(), unused: unused.toSorted() }).toEqual({
+        missing: [],
+        unused: expected.toSorted()
+      })
+    }
+  )
 
-  it.each(["mirrord-operator-user", "mirrord-operator-ci"])("of role %s are the real client's, but for those that it has no use for here", async (name) => {
-    const rights = new Set(grantsOf(await chart.render({}), { _tag: "Role", name }).map(rowOf))
-    // A role of the whole cluster holds in any namespace.
-    const made = new Set(readTable("users").map((row) => row.replace(/ in any namespace$/, "")))
-    const known = new Set([...made, ...Object.keys(notByTheClient)])
-    expect({ missing: [...made].filter((call) => !rights.has(call)), unused: [...rights].filter((right) => !known.has(right)) }).toEqual({ missing: [], unused: [] })
-    expect(Object.keys(notByTheClient).filter((right) => made.has(right) || !rights.has(right))).toEqual([])
-  })
+  it.each(["mirrord-operator-user", "mirrord-operator-ci"])(
+    "of role %s are the real client's, but for those that it has no use for here",
+    async (name) => {
+      const rights = new Set(grantsOf(await chart.render({}), { _tag: "Role", name }).map(rowOf))
+      // A role of the whole cluster holds in any namespace.
+      const made = new Set(readTable("users").map((row) => row.replace(/ in any namespace$/, "")))
+      const known = new Set([...made, ...Object.keys(notByTheClient)])
+      expect({
+        missing: [...made].filter((call) => !rights.has(call)),
+        unused: [...rights].filter((right) => !known.has(right))
+      }).toEqual({ missing: [], unused: [] })
+      expect(Object.keys(notByTheClient).filter((right) => made.has(right) || !rights.has(right))).toEqual([])
+    }
+  )
 })

@@ -12,15 +12,15 @@ import type { StepDetails } from "../../lab/playground/reporter.ts"
 import { playStory } from "../../lab/playground/story.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { userAuthoritySecret } from "../../src/app/operator/user-authority.ts"
+import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { subnetOf } from "../address-plan.ts"
+import { untilTrue } from "../support/until-true.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
 import { Chart, type KubernetesObject } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { unexpectedCalls } from "./unexpected-calls.ts"
-import { untilTrue } from "../support/until-true.ts"
 import { at } from "./json.ts"
+import { unexpectedCalls } from "./unexpected-calls.ts"
 
 const namespace = "mirrord"
 const pods = { group: "", version: "v1", resource: "pods" }
@@ -29,18 +29,33 @@ const kinds = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding
 /** The developer, who has only the chart's role for developers. */
 const developer = "ann"
 
-const operatorPods = ({ cluster }: RunningCluster) => cluster.store.list(pods, { namespace }).items.filter(({ metadata }) => metadata.labels?.["app"] === "mirrord-operator")
+const operatorPods = ({ cluster }: RunningCluster) =>
+  cluster.store
+    .list(pods, { namespace })
+    .items.filter(({ metadata }) => metadata.labels?.["app"] === "mirrord-operator")
 
 const isReady = (pod: unknown): boolean => {
   const conditions = at(pod, "status", "conditions")
-  return Array.isArray(conditions) && conditions.some((condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True")
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True")
+  )
 }
 
 /** Takes all rights that the playground gave, gives those of the chart, and starts the operator anew with them. */
 const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObject>) =>
   Effect.gen(function* () {
     const { store } = running.cluster
-    for (const [resource, place] of [["clusterrolebindings", undefined], ["clusterroles", undefined], ["rolebindings", namespace], ["roles", namespace], ["rolebindings", "default"], ["roles", "default"], ["rolebindings", "kube-system"], ["roles", "kube-system"]] as const) {
+    for (const [resource, place] of [
+      ["clusterrolebindings", undefined],
+      ["clusterroles", undefined],
+      ["rolebindings", namespace],
+      ["roles", namespace],
+      ["rolebindings", "default"],
+      ["roles", "default"],
+      ["rolebindings", "kube-system"],
+      ["roles", "kube-system"]
+    ] as const) {
       for (const { metadata } of store.list(rbac(resource), place === undefined ? {} : { namespace: place }).items) {
         if (metadata.name?.startsWith("mirrord-operator") === true) store.delete(rbac(resource), place, metadata.name)
       }
@@ -50,7 +65,9 @@ const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObj
     store.delete({ group: "", version: "v1", resource: "secrets" }, namespace, userAuthoritySecret)
     const old = new Set(operatorPods(running).map(({ metadata }) => metadata.uid))
     for (const { metadata } of operatorPods(running)) store.delete(pods, namespace, metadata.name ?? "")
-    const isNew = () => operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) && operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
+    const isNew = () =>
+      operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) &&
+      operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
     yield* Effect.promise(() => untilTrue(`operators of ${running.description.name} with the chart's rights`, isNew))
   })
 
@@ -61,9 +78,15 @@ const fleetConnected = (kubeconfigPath: string) =>
     config.loadFromFile(kubeconfigPath)
     const api = yield* makeKubeApi(config, "primary")
     const areConnected = async (): Promise<boolean> => {
-      const operator = await Effect.runPromise(Effect.orElseSucceed(api.get(mirrordOperators, "operator"), () => undefined))
+      const operator = await Effect.runPromise(
+        Effect.orElseSucceed(api.get(mirrordOperators, "operator"), () => undefined)
+      )
       const clusters = at(operator, "status", "connected_clusters")
-      return Array.isArray(clusters) && clusters.length > 0 && clusters.every((cluster) => at(cluster, "connected") !== undefined)
+      return (
+        Array.isArray(clusters) &&
+        clusters.length > 0 &&
+        clusters.every((cluster) => at(cluster, "connected") !== undefined)
+      )
     }
     yield* Effect.promise(() => untilTrue("the primary connected to every cluster", areConnected))
   }).pipe(Effect.scoped)
@@ -71,7 +94,10 @@ const fleetConnected = (kubeconfigPath: string) =>
 /** What the developer was refused, and what is not in the users' table. */
 const unexpectedOfDeveloper = ({ clusters }: Playground): ReadonlyArray<string> =>
   clusters.flatMap(({ cluster }) => [
-    ...cluster.callers().filter(({ status, user }) => user === developer && status === 403).map(({ method, path }) => `${cluster.name}: ${method} ${path}`),
+    ...cluster
+      .callers()
+      .filter(({ status, user }) => user === developer && status === 403)
+      .map(({ method, path }) => `${cluster.name}: ${method} ${path}`),
     ...outsideOf(["users"], auditedCalls(cluster, developer)).map((row) => `${cluster.name}: ${row}`)
   ])
 
@@ -86,7 +112,9 @@ describeHelm("the chart's rights", (helm) => {
   ] as const)(
     "are enough for a whole session in topology %s, and for its developer",
     async (name: TopologyName, subnet) => {
-      const primaryRights = await rightsOf({ operator: { multiCluster: { enabled: true, managementOnly: name === "management" } } })
+      const primaryRights = await rightsOf({
+        operator: { multiCluster: { enabled: true, managementOnly: name === "management" } }
+      })
       const memberRights = await rightsOf({ operator: { multiClusterMember: true } })
       const developers = {
         apiVersion: "rbac.authorization.k8s.io/v1",
@@ -100,15 +128,27 @@ describeHelm("the chart's rights", (helm) => {
       try {
         const unexpected = await Effect.runPromise(
           Effect.gen(function* () {
-            const playground = yield* startPlayground({ topology: topology(name, subnet), directory, sessionTtlSecs: 5, remoteSessionTimeoutSecs: 60, progress: () => Effect.void })
+            const playground = yield* startPlayground({
+              topology: topology(name, subnet),
+              directory,
+              sessionTtlSecs: 5,
+              remoteSessionTimeoutSecs: 60,
+              progress: () => Effect.void
+            })
             const since = Date.now()
             // The primary last: what it then says of its members is of their new operators.
-            const inOrder = playground.clusters.toSorted((a, b) => Number(a.description.isPrimary) - Number(b.description.isPrimary))
-            for (const running of inOrder) yield* giveRights(running, running.description.isPrimary ? [...primaryRights, developers] : memberRights)
+            const inOrder = playground.clusters.toSorted(
+              (a, b) => Number(a.description.isPrimary) - Number(b.description.isPrimary)
+            )
+            for (const running of inOrder)
+              yield* giveRights(running, running.description.isPrimary ? [...primaryRights, developers] : memberRights)
             const kubeconfigPath = join(directory, "developer.kubeconfig")
             yield* playground.primary.cluster.userKubeconfig({ user: developer, groups: [], path: kubeconfigPath })
             const { primary } = playground
-            const asDeveloper = { ...playground, primary: { ...primary, cluster: { ...primary.cluster, kubeconfigPath } } }
+            const asDeveloper = {
+              ...playground,
+              primary: { ...primary, cluster: { ...primary.cluster, kubeconfigPath } }
+            }
             yield* fleetConnected(primary.cluster.kubeconfigPath)
             yield* playStory(asDeveloper, {
               step: (step, ok, details) => Effect.sync(() => void steps.push([step, ok, details])),
@@ -116,7 +156,11 @@ describeHelm("the chart's rights", (helm) => {
               allOk: () => steps.every(([, ok]) => ok)
             })
             return [...unexpectedCalls(playground, { since }), ...unexpectedOfDeveloper(playground)]
-          }).pipe(Effect.scoped, Effect.timeout("350 seconds"), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+          }).pipe(
+            Effect.scoped,
+            Effect.timeout("350 seconds"),
+            Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([])))
+          )
         )
         expect(steps.filter(([, ok]) => !ok)).toEqual([])
         expect(steps.map(([step]) => step)).toContain("ended")

@@ -12,18 +12,28 @@ const credentials = (rendered: Rendered): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     rendered
       .ofKind("Secret")
-      .filter((secret) => at(secret, "metadata", "labels", "operator.metalbear.co/remote-cluster-credentials") === "true")
-      .map((secret) => [`${String(at(secret, "metadata", "namespace"))}/${String(at(secret, "metadata", "name"))}`, secret["stringData"]])
+      .filter(
+        (secret) => at(secret, "metadata", "labels", "operator.metalbear.co/remote-cluster-credentials") === "true"
+      )
+      .map((secret) => [
+        `${String(at(secret, "metadata", "namespace"))}/${String(at(secret, "metadata", "name"))}`,
+        secret["stringData"]
+      ])
   )
-const clusters = (rendered: Rendered): ReadonlyArray<unknown> => asList(at(rendered.fileValue("clusters-config.yaml"), "clusters"))
-const clusterNames = (rendered: Rendered): ReadonlyArray<unknown> => clusters(rendered).map((cluster) => at(cluster, "name"))
+const clusters = (rendered: Rendered): ReadonlyArray<unknown> =>
+  asList(at(rendered.fileValue("clusters-config.yaml"), "clusters"))
+const clusterNames = (rendered: Rendered): ReadonlyArray<unknown> =>
+  clusters(rendered).map((cluster) => at(cluster, "name"))
 const subjects = (rendered: Rendered, name: string): ReadonlyArray<string> =>
   asList(rendered.get("ClusterRoleBinding", name)["subjects"]).map((subject) =>
     [at(subject, "kind"), at(subject, "namespace"), at(subject, "name")].filter((part) => part !== undefined).join("/")
   )
-const labels = (rendered: Rendered, kind: string, name: string): unknown => at(rendered.get(kind, name), "metadata", "labels")
-const annotations = (rendered: Rendered, kind: string, name: string): unknown => at(rendered.get(kind, name), "metadata", "annotations")
-const crds = (rendered: Rendered): ReadonlyArray<unknown> => rendered.ofKind("CustomResourceDefinition").map((crd) => at(crd, "spec", "names", "plural"))
+const labels = (rendered: Rendered, kind: string, name: string): unknown =>
+  at(rendered.get(kind, name), "metadata", "labels")
+const annotations = (rendered: Rendered, kind: string, name: string): unknown =>
+  at(rendered.get(kind, name), "metadata", "annotations")
+const crds = (rendered: Rendered): ReadonlyArray<unknown> =>
+  rendered.ofKind("CustomResourceDefinition").map((crd) => at(crd, "spec", "names", "plural"))
 const primaryCrds = ["mirrordclustersessions", "mirrordmulticlustersessions"]
 const isMemberOnly = (name: string): boolean => name.startsWith("mirrord-operator-envoy")
 
@@ -58,19 +68,37 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       "ServiceAccount/mirrord/mirrord-operator"
     ])
     expect(rendered.container["args"]).toEqual(["operator"])
-    expect(Object.keys(rendered.env).filter((name) => name.startsWith("MIRRORD_"))).toEqual(["MIRRORD_OPERATOR_NAMESPACE"])
-    expect(rendered.fileValue("agent-config.yaml")).toEqual({ inject_headers: true, priority_class: "mirrord-agent-pod" })
+    expect(Object.keys(rendered.env).filter((name) => name.startsWith("MIRRORD_"))).toEqual([
+      "MIRRORD_OPERATOR_NAMESPACE"
+    ])
+    expect(rendered.fileValue("agent-config.yaml")).toEqual({
+      inject_headers: true,
+      priority_class: "mirrord-agent-pod"
+    })
     expect(Object.keys(asMap(rendered.get("ConfigMap", configMap)["data"]))).toHaveLength(13)
     expect(rendered.file("pg-branch-config.yaml")).toBe("")
-    expect(at(rendered.pod, "securityContext", "sysctls")).toEqual([{ name: "net.ipv4.ip_unprivileged_port_start", value: "443" }])
+    expect(at(rendered.pod, "securityContext", "sysctls")).toEqual([
+      { name: "net.ipv4.ip_unprivileged_port_start", value: "443" }
+    ])
     expect(rendered.get("Service", "mirrord-operator")["spec"]).toEqual({
       type: "ClusterIP",
       selector: { app: "mirrord-operator", "mirrord-operator-leader": "true" },
       ports: [{ name: "https", port: 443, targetPort: "https" }]
     })
     // The leader puts its label on its pod itself: whoever just starts gets no requests.
-    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels")).toMatchObject({ app: "mirrord-operator" })
-    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels", "mirrord-operator-leader")).toBeUndefined()
+    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels")).toMatchObject({
+      app: "mirrord-operator"
+    })
+    expect(
+      at(
+        rendered.get("Deployment", "mirrord-operator"),
+        "spec",
+        "template",
+        "metadata",
+        "labels",
+        "mirrord-operator-leader"
+      )
+    ).toBeUndefined()
     expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "replicas")).toBe(1)
     expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toEqual({
       group: "operator.metalbear.co",
@@ -91,7 +119,13 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       sessionTtlSecs: 60
     })
     expect(clusters(rendered)).toEqual([
-      { name: "staging-us-east", server: "https://staging.example.com:6443", caData: "bm90IGEgY2VydGlmaWNhdGU=", isDefault: true, authType: "bearerToken" }
+      {
+        name: "staging-us-east",
+        server: "https://staging.example.com:6443",
+        caData: "bm90IGEgY2VydGlmaWNhdGU=",
+        isDefault: true,
+        authType: "bearerToken"
+      }
     ])
     expect(rendered.env).toMatchObject({
       MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml",
@@ -102,23 +136,50 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.find("ClusterRole", "mirrord-operator-envoy-remote")).toBeUndefined()
   },
   multicluster_bearer_token_inline: (rendered) => {
-    expect(credentials(rendered)).toEqual({ "mirrord/mirrord-cluster-staging": { bearerToken: "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl" } })
+    expect(credentials(rendered)).toEqual({
+      "mirrord/mirrord-cluster-staging": { bearerToken: "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl" }
+    })
     expect(rendered.get("Secret", "mirrord-cluster-staging")["type"]).toBe("Opaque")
     expect(at(clusters(rendered)[0], "namespace")).toBe("mirrord-there")
     expect(JSON.stringify(rendered.get("ConfigMap", configMap))).not.toContain("eyJ")
   },
   multicluster_eks_auth: (rendered) => {
-    expect(clusters(rendered)).toEqual([{ name: "prod-eks", server: "https://0123456789.gr7.eu-west-1.eks.example.com", authType: "eks", region: "eu-west-1" }])
+    expect(clusters(rendered)).toEqual([
+      {
+        name: "prod-eks",
+        server: "https://0123456789.gr7.eu-west-1.eks.example.com",
+        authType: "eks",
+        region: "eu-west-1"
+      }
+    ])
     expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toBeUndefined()
   },
   multicluster_aks_auth: (rendered) => {
-    expect(clusters(rendered)[0]).toMatchObject({ authType: "aks", tenantId: "66666666-7777-8888-9999-000000000000", clientId: "11111111-2222-3333-4444-555555555555" })
-    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({ "azure.workload.identity/client-id": "11111111-2222-3333-4444-555555555555" })
-    expect(at(rendered.get("Deployment", "mirrord-operator"), "spec", "template", "metadata", "labels", "azure.workload.identity/use")).toBe("true")
+    expect(clusters(rendered)[0]).toMatchObject({
+      authType: "aks",
+      tenantId: "66666666-7777-8888-9999-000000000000",
+      clientId: "11111111-2222-3333-4444-555555555555"
+    })
+    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({
+      "azure.workload.identity/client-id": "11111111-2222-3333-4444-555555555555"
+    })
+    expect(
+      at(
+        rendered.get("Deployment", "mirrord-operator"),
+        "spec",
+        "template",
+        "metadata",
+        "labels",
+        "azure.workload.identity/use"
+      )
+    ).toBe("true")
   },
   multicluster_mtls: (rendered) => {
     expect(credentials(rendered)).toEqual({
-      "mirrord/mirrord-cluster-secure-cluster": { "tls.crt": "Y2VydGlmaWNhdGUgb2YgdGhlIHByaW1hcnk=", "tls.key": "a2V5IG9mIHRoZSBwcmltYXJ5" }
+      "mirrord/mirrord-cluster-secure-cluster": {
+        "tls.crt": "Y2VydGlmaWNhdGUgb2YgdGhlIHByaW1hcnk=",
+        "tls.key": "a2V5IG9mIHRoZSBwcmltYXJ5"
+      }
     })
     expect(rendered.file("clusters-config.yaml")).not.toContain("a2V5")
   },
@@ -126,12 +187,19 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(clusterNames(rendered)).toEqual(["on-prem", "prod-eks", "staging-bearer"])
     expect(clusters(rendered).map((cluster) => at(cluster, "isDefault"))).toEqual([undefined, undefined, true])
     expect(Object.keys(credentials(rendered))).toEqual(["mirrord/mirrord-cluster-on-prem"])
-    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({ "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/mirrord-operator" })
+    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({
+      "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/mirrord-operator"
+    })
   },
   multicluster_rfc: (rendered) => {
-    expect(Object.keys(credentials(rendered)).toSorted()).toEqual(["mirrord/mirrord-cluster-remote-1", "mirrord/mirrord-cluster-remote-3"])
+    expect(Object.keys(credentials(rendered)).toSorted()).toEqual([
+      "mirrord/mirrord-cluster-remote-1",
+      "mirrord/mirrord-cluster-remote-3"
+    ])
     expect(clusters(rendered)).toHaveLength(3)
-    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({ "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/mirrord-operator-role" })
+    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({
+      "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/mirrord-operator-role"
+    })
   },
   multicluster_custom_namespace: (rendered) => {
     expect(Object.keys(credentials(rendered))).toEqual(["mirrord-system/mirrord-cluster-a"])
@@ -153,8 +221,13 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.env).not.toHaveProperty("MIRRORD_CLUSTERS_CONFIG")
   },
   multicluster_primary_and_member: (rendered) => {
-    expect(subjects(rendered, "mirrord-operator-envoy")).toEqual(["ServiceAccount/mirrord/mirrord-operator", "ServiceAccount/mirrord/mirrord-operator-envoy"])
-    expect(subjects(rendered, "mirrord-operator-envoy-remote")).toEqual(["ServiceAccount/mirrord/mirrord-operator-envoy"])
+    expect(subjects(rendered, "mirrord-operator-envoy")).toEqual([
+      "ServiceAccount/mirrord/mirrord-operator",
+      "ServiceAccount/mirrord/mirrord-operator-envoy"
+    ])
+    expect(subjects(rendered, "mirrord-operator-envoy-remote")).toEqual([
+      "ServiceAccount/mirrord/mirrord-operator-envoy"
+    ])
     expect(rendered.get("ServiceAccount", "mirrord-operator-envoy")).toBeDefined()
     expect(crds(rendered)).toEqual(expect.arrayContaining(primaryCrds))
   },
@@ -165,7 +238,12 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.find("ServiceAccount", "mirrord-operator-envoy")).toBeUndefined()
   },
   multicluster_odd_names: (rendered) => {
-    expect(clusterNames(rendered)).toEqual(["12345", "Prod_EU", "Zürich ☃", "arn:aws:eks:eu-west-1:123456789012:cluster/Prod"])
+    expect(clusterNames(rendered)).toEqual([
+      "12345",
+      "Prod_EU",
+      "Zürich ☃",
+      "arn:aws:eks:eu-west-1:123456789012:cluster/Prod"
+    ])
     expect(Object.keys(credentials(rendered)).toSorted()).toEqual([
       "mirrord/mirrord-cluster-12345",
       `mirrord/mirrord-cluster-arn-aws-eks-eu-west-1-123456789012-cluster-prod-${sha256Hex("arn:aws:eks:eu-west-1:123456789012:cluster/Prod").slice(0, 6)}`,
@@ -175,9 +253,18 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(at(rendered.fileValue("multicluster-config.yaml"), "clusterName")).toBe("Head Office")
   },
   multicluster_with_features: (rendered) => {
-    expect(rendered.env).toMatchObject({ OPERATOR_PG_BRANCHING: "true", OPERATOR_KAFKA_SPLITTING: "true", OPERATOR_SQS_SPLITTING: "true", OPERATOR_PREVIEW_ENV: "true" })
-    expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain("dbs.mirrord.metalbear.co/pgbranchdatabases: ")
-    expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain("preview.mirrord.metalbear.co/previewsessions: ")
+    expect(rendered.env).toMatchObject({
+      OPERATOR_PG_BRANCHING: "true",
+      OPERATOR_KAFKA_SPLITTING: "true",
+      OPERATOR_SQS_SPLITTING: "true",
+      OPERATOR_PREVIEW_ENV: "true"
+    })
+    expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain(
+      "dbs.mirrord.metalbear.co/pgbranchdatabases: "
+    )
+    expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain(
+      "preview.mirrord.metalbear.co/previewsessions: "
+    )
   },
   child_in_multicluster: (rendered, plain) => {
     const memberNames = rendered.names.filter((name) => !plain.names.includes(name))
@@ -191,21 +278,38 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       "ServiceAccount/mirrord/mirrord-operator-envoy"
     ])
     // A member is never told that it is one.
-    for (const [kind, name] of [["Deployment", "mirrord-operator"], ["ConfigMap", configMap]] as const) expect(rendered.get(kind, name)).toEqual(plain.get(kind, name))
+    for (const [kind, name] of [
+      ["Deployment", "mirrord-operator"],
+      ["ConfigMap", configMap]
+    ] as const)
+      expect(rendered.get(kind, name)).toEqual(plain.get(kind, name))
   },
   multicluster_member_iam: (rendered) => {
     expect(subjects(rendered, "mirrord-operator-envoy-iam")).toEqual(["Group/mirrord-operator-envoy"])
     expect(subjects(rendered, "mirrord-operator-envoy-remote-iam")).toEqual(["Group/mirrord-operator-envoy"])
-    expect(rendered.ofKind("ClusterRoleBinding").map((binding) => String(at(binding, "metadata", "name"))).filter(isMemberOnly)).toHaveLength(2)
+    expect(
+      rendered
+        .ofKind("ClusterRoleBinding")
+        .map((binding) => String(at(binding, "metadata", "name")))
+        .filter(isMemberOnly)
+    ).toHaveLength(2)
     expect(rendered.find("ServiceAccount", "mirrord-operator-envoy")).toBeUndefined()
     expect(rendered.find("Role", "mirrord-operator-envoy")).toBeUndefined()
   },
   multicluster_member_azure: (rendered) => {
     expect(subjects(rendered, "mirrord-operator-envoy-azure")).toEqual(["Group/99999999-aaaa-bbbb-cccc-dddddddddddd"])
-    expect(subjects(rendered, "mirrord-operator-envoy-remote-azure")).toEqual(["Group/99999999-aaaa-bbbb-cccc-dddddddddddd"])
+    expect(subjects(rendered, "mirrord-operator-envoy-remote-azure")).toEqual([
+      "Group/99999999-aaaa-bbbb-cccc-dddddddddddd"
+    ])
   },
   multicluster_member_both_groups: (rendered) => {
-    expect(rendered.ofKind("ClusterRoleBinding").map((binding) => String(at(binding, "metadata", "name"))).filter(isMemberOnly).toSorted()).toEqual([
+    expect(
+      rendered
+        .ofKind("ClusterRoleBinding")
+        .map((binding) => String(at(binding, "metadata", "name")))
+        .filter(isMemberOnly)
+        .toSorted()
+    ).toEqual([
       "mirrord-operator-envoy-azure",
       "mirrord-operator-envoy-iam",
       "mirrord-operator-envoy-remote-azure",
@@ -214,11 +318,16 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
   },
   multicluster_member_custom_namespace: (rendered) => {
     expect(at(rendered.get("ServiceAccount", "mirrord-operator-envoy"), "metadata", "namespace")).toBe("elsewhere")
-    expect(subjects(rendered, "mirrord-operator-envoy-remote")).toEqual(["ServiceAccount/elsewhere/mirrord-operator-envoy"])
+    expect(subjects(rendered, "mirrord-operator-envoy-remote")).toEqual([
+      "ServiceAccount/elsewhere/mirrord-operator-envoy"
+    ])
     expect(at(rendered.get("Role", "mirrord-operator-envoy"), "metadata", "namespace")).toBe("elsewhere")
   },
   multicluster_member_published_width: (rendered) => {
-    expect(rendered.rules("ClusterRole", "mirrord-operator-envoy")).toContain("queues.mirrord.metalbear.co/mirrordworkloadqueueregistries,mirrordsplitconfigs: get,list,watch,create,update,patch,delete")
+    expect(rendered.rules("ClusterRole", "mirrord-operator-envoy")).toContain(
+      "queues.mirrord.metalbear.co/mirrordworkloadqueueregistries,mirrordsplitconfigs: " +
+        "get,list,watch,create,update,patch,delete"
+    )
     expect(rendered.rules("ClusterRole", "mirrord-operator-envoy-remote")).toContain("core/pods: create,patch,delete")
     expect(rendered.rules("ClusterRole", "mirrord-operator-envoy-remote")).toContain("core/secrets: create")
   },
@@ -235,16 +344,23 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.container).toMatchObject({ image, imagePullPolicy: "Always" })
     expect(rendered.env).toMatchObject({ OPERATOR_IMAGE: image, OPERATOR_IMAGE_PULL_POLICY: "Always" })
     expect(at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec", "containers", 0, "image")).toBe(image)
-    for (const pod of [rendered.pod, at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec")]) expect(at(pod, "imagePullSecrets")).toEqual([{ name: "pull" }])
+    for (const pod of [rendered.pod, at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec")])
+      expect(at(pod, "imagePullSecrets")).toEqual([{ name: "pull" }])
     expect(at(rendered.fileValue("agent-config.yaml"), "image_pull_secrets")).toEqual([{ name: "pull" }])
   },
   operator_replicas: (rendered) => {
     const deployment = rendered.get("Deployment", "mirrord-operator")
     expect(at(deployment, "spec", "replicas")).toBe(2)
-    expect(at(deployment, "spec", "strategy")).toEqual({ type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } })
+    expect(at(deployment, "spec", "strategy")).toEqual({
+      type: "RollingUpdate",
+      rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+    })
     expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({ team: "platform" })
     expect(at(deployment, "spec", "template", "metadata", "labels", "mirrord-operator-leader")).toBeUndefined()
-    expect(rendered.container["env"]).toContainEqual({ name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } })
+    expect(rendered.container["env"]).toContainEqual({
+      name: "OPERATOR_POD_UID",
+      valueFrom: { fieldRef: { fieldPath: "metadata.uid" } }
+    })
   },
   extra_env: (rendered) => {
     expect(rendered.env).toMatchObject({ ZERO: "0", LARGE: "12345678", FRACTION: "1.5", SWITCH: "false", WORD: "text" })
@@ -255,28 +371,51 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.text).not.toContain("map[")
   },
   extra_env_replaces: (rendered) => {
-    expect(rendered.env).toMatchObject({ OPERATOR_ADDR: "0.0.0.0:443", OPERATOR_METRICS_ADDR: "0.0.0.0:9100", OTLP_TRACES_URL: "http://collector:4317" })
+    expect(rendered.env).toMatchObject({
+      OPERATOR_ADDR: "0.0.0.0:443",
+      OPERATOR_METRICS_ADDR: "0.0.0.0:9100",
+      OTLP_TRACES_URL: "http://collector:4317"
+    })
   },
   extra_volumes: (rendered) => {
-    expect(asList(rendered.pod["volumes"]).map((volume) => at(volume, "name"))).toEqual(["config", "certificates", "tmp"])
-    expect(asList(rendered.container["volumeMounts"]).map((mount) => at(mount, "mountPath"))).toEqual(["/mirrord-config", "/etc/ssl/company", "/tmp"])
+    expect(asList(rendered.pod["volumes"]).map((volume) => at(volume, "name"))).toEqual([
+      "config",
+      "certificates",
+      "tmp"
+    ])
+    expect(asList(rendered.container["volumeMounts"]).map((mount) => at(mount, "mountPath"))).toEqual([
+      "/mirrord-config",
+      "/etc/ssl/company",
+      "/tmp"
+    ])
   },
   extra_objects: (rendered) => {
-    expect(rendered.get("ConfigMap", "braid-extra")).toMatchObject({ metadata: { namespace: "mirrord" }, data: { from: "values" } })
+    expect(rendered.get("ConfigMap", "braid-extra")).toMatchObject({
+      metadata: { namespace: "mirrord" },
+      data: { from: "values" }
+    })
   },
   operator_affinity: (rendered) => {
     expect(at(rendered.pod, "affinity", "nodeAffinity")).toBeDefined()
   },
   operator_tolerations: (rendered) => {
-    expect(rendered.pod["tolerations"]).toEqual([{ key: "dedicated", operator: "Equal", value: "tools", effect: "NoSchedule" }])
-    expect(at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec", "tolerations")).toEqual(rendered.pod["tolerations"])
+    expect(rendered.pod["tolerations"]).toEqual([
+      { key: "dedicated", operator: "Equal", value: "tools", effect: "NoSchedule" }
+    ])
+    expect(at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec", "tolerations")).toEqual(
+      rendered.pod["tolerations"]
+    )
   },
   operator_nodeselector: (rendered) => {
     expect(rendered.pod["nodeSelector"]).toEqual({ pool: "tools" })
   },
   operator_pod_metadata: (rendered) => {
     const deployment = rendered.get("Deployment", "mirrord-operator")
-    expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({ sidecar: "off", team: "platform", app: "mirrord-operator" })
+    expect(at(deployment, "spec", "template", "metadata", "labels")).toMatchObject({
+      sidecar: "off",
+      team: "platform",
+      app: "mirrord-operator"
+    })
     expect(at(deployment, "spec", "template", "metadata", "annotations", "scrape")).toBe("true")
     expect(labels(rendered, "Service", "mirrord-operator")).toMatchObject({ team: "platform", cost: "1000000" })
     expect(rendered.container["args"]).toEqual(["operator"])
@@ -285,21 +424,30 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
   operator_availability: (rendered) => {
     expect(rendered.pod["priorityClassName"]).toBe("system-cluster-critical")
     expect(rendered.pod["topologySpreadConstraints"]).toHaveLength(1)
-    expect(rendered.get("PodDisruptionBudget", "mirrord-operator")["spec"]).toEqual({ maxUnavailable: 1, selector: { matchLabels: { app: "mirrord-operator" } } })
+    expect(rendered.get("PodDisruptionBudget", "mirrord-operator")["spec"]).toEqual({
+      maxUnavailable: 1,
+      selector: { matchLabels: { app: "mirrord-operator" } }
+    })
     expect(rendered.get("NetworkPolicy", "mirrord-operator")["spec"]).toMatchObject({
       policyTypes: ["Ingress", "Egress"],
       ingress: [{ ports: [{ port: "https" }], from: [{ ipBlock: { cidr: "10.0.0.0/8" } }] }]
     })
   },
   operator_network_policy_open: (rendered) => {
-    expect(rendered.get("NetworkPolicy", "mirrord-operator")["spec"]).toMatchObject({ policyTypes: ["Ingress"], ingress: [{ ports: [{ port: "https", protocol: "TCP" }] }] })
+    expect(rendered.get("NetworkPolicy", "mirrord-operator")["spec"]).toMatchObject({
+      policyTypes: ["Ingress"],
+      ingress: [{ ports: [{ port: "https", protocol: "TCP" }] }]
+    })
   },
   operator_high_port: (rendered) => {
     expect(rendered.env).toMatchObject({ OPERATOR_ADDR: "[::]:8443", OPERATOR_FALLBACK_ADDR: "0.0.0.0:8443" })
     expect(at(rendered.pod, "securityContext", "sysctls")).toBeUndefined()
     expect(at(rendered.get("Service", "mirrord-operator"), "spec", "ports", 0, "port")).toBe(8443)
     expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service", "port")).toBe(8443)
-    for (const [probe, path] of [["livenessProbe", "/livez"], ["readinessProbe", "/readyz/serving"]] as const) {
+    for (const [probe, path] of [
+      ["livenessProbe", "/livez"],
+      ["readinessProbe", "/readyz/serving"]
+    ] as const) {
       expect(at(rendered.container, probe, "httpGet")).toEqual({ path, port: 8443, scheme: "HTTPS" })
     }
   },
@@ -315,13 +463,21 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       OPERATOR_AGENT_PORT: "61337",
       OPERATOR_AGENT_EXTRA_ENV: '{"SOME":"setting"}'
     })
-    expect(rendered.fileValue("agent-config.yaml")).toMatchObject({ inject_headers: false, startup_timeout: 90, priority_class: "agents" })
+    expect(rendered.fileValue("agent-config.yaml")).toMatchObject({
+      inject_headers: false,
+      startup_timeout: 90,
+      priority_class: "agents"
+    })
     expect(rendered.get("PriorityClass", "agents")["value"]).toBe(1000000)
-    for (const kind of ["Role", "RoleBinding"]) expect(at(rendered.get(kind, "mirrord-operator-agents"), "metadata", "namespace")).toBe("mirrord-agents")
+    for (const kind of ["Role", "RoleBinding"])
+      expect(at(rendered.get(kind, "mirrord-operator-agents"), "metadata", "namespace")).toBe("mirrord-agents")
   },
   operator_agent_existing_priority_class: (rendered) => {
     expect(rendered.ofKind("PriorityClass")).toEqual([])
-    expect(rendered.fileValue("agent-config.yaml")).toMatchObject({ priority_class: "company-class", image: "registry.example.com/mirrord:main" })
+    expect(rendered.fileValue("agent-config.yaml")).toMatchObject({
+      priority_class: "company-class",
+      image: "registry.example.com/mirrord:main"
+    })
     expect(rendered.env["MIRRORD_AGENT_IMAGE"]).toBe("registry.example.com/mirrord:main")
   },
   operator_agent_own_priority_class: (rendered) => {
@@ -331,16 +487,22 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
   operator_custom_namespace: (rendered) => {
     expect(rendered.get("Namespace", "tools")).toBeDefined()
     expect(rendered.names.filter((name) => name.includes("/mirrord/"))).toEqual([])
-    expect(rendered.find("Role", "mirrord-operator-apiserver-authentication")).toMatchObject({ metadata: { namespace: "kube-system" } })
+    expect(rendered.find("Role", "mirrord-operator-apiserver-authentication")).toMatchObject({
+      metadata: { namespace: "kube-system" }
+    })
   },
   operator_existing_service_account: (rendered) => {
     expect(rendered.ofKind("Namespace")).toEqual([])
-    expect(rendered.ofKind("ServiceAccount").map((account) => at(account, "metadata", "name"))).toEqual(["mirrord-hooks"])
+    expect(rendered.ofKind("ServiceAccount").map((account) => at(account, "metadata", "name"))).toEqual([
+      "mirrord-hooks"
+    ])
     expect(subjects(rendered, "mirrord-operator")).toEqual(["ServiceAccount/tools/own-account"])
     expect(rendered.pod["serviceAccountName"]).toBe("own-account")
   },
   operator_google_identity: (rendered) => {
-    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({ "iam.gke.io/gcp-service-account": "operator@project.iam.gserviceaccount.com" })
+    expect(annotations(rendered, "ServiceAccount", "mirrord-operator")).toEqual({
+      "iam.gke.io/gcp-service-account": "operator@project.iam.gserviceaccount.com"
+    })
   },
   operator_license_key_and_pem: (rendered, plain) => {
     expect(rendered.names).toEqual(plain.names)
@@ -353,12 +515,23 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       allowPrivilegedContainer: false,
       users: ["system:serviceaccount:tools:own-operator", "system:serviceaccount:agents:own-agent"]
     })
-    expect(rendered.rules("ClusterRole", "mirrord-operator")).toContain("mirrord.metalbear.co/mirrordclustersessions/finalizers: update")
+    expect(rendered.rules("ClusterRole", "mirrord-operator")).toContain(
+      "mirrord.metalbear.co/mirrordclustersessions/finalizers: update"
+    )
   },
   operator_role_labels: (rendered) => {
-    expect(labels(rendered, "ClusterRole", "mirrord-operator-user-basic")).toHaveProperty(["rbac.example.com/aggregate-to-view"], "true")
-    expect(labels(rendered, "ClusterRole", "mirrord-operator-user")).toHaveProperty(["rbac.example.com/aggregate-to-edit"], "true")
-    expect(labels(rendered, "ClusterRole", "mirrord-operator-ci")).toHaveProperty(["rbac.example.com/aggregate-to-ci"], "true")
+    expect(labels(rendered, "ClusterRole", "mirrord-operator-user-basic")).toHaveProperty(
+      ["rbac.example.com/aggregate-to-view"],
+      "true"
+    )
+    expect(labels(rendered, "ClusterRole", "mirrord-operator-user")).toHaveProperty(
+      ["rbac.example.com/aggregate-to-edit"],
+      "true"
+    )
+    expect(labels(rendered, "ClusterRole", "mirrord-operator-ci")).toHaveProperty(
+      ["rbac.example.com/aggregate-to-ci"],
+      "true"
+    )
   },
   operator_rolenamespaces: (rendered) => {
     const roles = rendered.ofKind("Role").filter((role) => at(role, "metadata", "name") === "mirrord-operator-user")
@@ -370,13 +543,22 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     expect(rendered.env).toMatchObject({ OPERATOR_KAFKA_SPLITTING: "true", OPERATOR_KAFKA_SPLITTING_TTL: "30000000" })
   },
   operator_sqs_splitting: (rendered) => {
-    expect(rendered.env).toMatchObject({ OPERATOR_QUEUE_SPLITTING_WAIT_FOR_READY_TARGET: "false", OPERATOR_SQS_SPLITTING: "false" })
+    expect(rendered.env).toMatchObject({
+      OPERATOR_QUEUE_SPLITTING_WAIT_FOR_READY_TARGET: "false",
+      OPERATOR_SQS_SPLITTING: "false"
+    })
   },
   operator_db_branch_allowed_images: (rendered) => {
     expect(rendered.text.match(/allowedImages:/gu)).toHaveLength(10)
-    expect(rendered.fileValue("pg-branch-config.yaml")).toEqual({ dbPod: { allowedImages: ["registry.example.com/db"], volume: { emptyDir: { sizeLimit: 10000000 } } } })
+    expect(rendered.fileValue("pg-branch-config.yaml")).toEqual({
+      dbPod: { allowedImages: ["registry.example.com/db"], volume: { emptyDir: { sizeLimit: 10000000 } } }
+    })
     expect(rendered.file("cockroachdb-branch-config.yaml")).toBe("")
-    expect(rendered.env).toMatchObject({ OPERATOR_MARIADB_BRANCHING: "true", OPERATOR_COCKROACHDB_BRANCHING: "false", OPERATOR_PG_BRANCH_CONFIG: "/mirrord-config/pg-branch-config.yaml" })
+    expect(rendered.env).toMatchObject({
+      OPERATOR_MARIADB_BRANCHING: "true",
+      OPERATOR_COCKROACHDB_BRANCHING: "false",
+      OPERATOR_PG_BRANCH_CONFIG: "/mirrord-config/pg-branch-config.yaml"
+    })
   },
   operator_preview_pod_metadata: (rendered) => {
     expect(rendered.fileValue("preview-config.yaml")).toEqual({
@@ -395,23 +577,40 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       OPERATOR_SQS_SPLITTING_LINGER_TIMEOUT: "3600000",
       OPERATOR_TEMPORAL_PROXY_PORT: "17233"
     })
-    expect(rendered.fileValue("multicluster-config.yaml")).toMatchObject({ remoteSessionTimeoutSecs: 1000000, sessionTtlSecs: 31536000 })
+    expect(rendered.fileValue("multicluster-config.yaml")).toMatchObject({
+      remoteSessionTimeoutSecs: 1000000,
+      sessionTtlSecs: 31536000
+    })
   },
   operator_numeric_names: (rendered) => {
     for (const object of rendered.objects) {
-      expect([object["kind"], typeof at(object, "metadata", "name"), ["string", "undefined"].includes(typeof at(object, "metadata", "namespace"))]).toEqual([object["kind"], "string", true])
+      expect([
+        object["kind"],
+        typeof at(object, "metadata", "name"),
+        ["string", "undefined"].includes(typeof at(object, "metadata", "namespace"))
+      ]).toEqual([object["kind"], "string", true])
     }
     expect(rendered.get("Deployment", "mirrord-operator")).toMatchObject({ metadata: { namespace: "1234567" } })
     expect(rendered.pod["serviceAccountName"]).toBe("0x10")
     expect(rendered.container["image"]).toBe("ghcr.io/braid-operator/braid:20260101")
     expect(subjects(rendered, "mirrord-operator")).toEqual(["ServiceAccount/1234567/0x10"])
     expect(subjects(rendered, "mirrord-operator-envoy-iam")).toEqual(["Group/99"])
-    expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service")).toEqual({ name: "on", namespace: "1234567", port: 443 })
+    expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service")).toEqual({
+      name: "on",
+      namespace: "1234567",
+      port: 443
+    })
     expect(rendered.env["MIRRORD_AGENT_NAMESPACE"]).toBe("8888")
   },
   operator_null_maps: (rendered) => {
-    expect(rendered.env).toMatchObject({ OPERATOR_TEMPORAL_PROXY_PORT: "7233", OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true", OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: "true" })
-    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toMatchObject({ insecureSkipTLSVerify: true })
+    expect(rendered.env).toMatchObject({
+      OPERATOR_TEMPORAL_PROXY_PORT: "7233",
+      OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true",
+      OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: "true"
+    })
+    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toMatchObject({
+      insecureSkipTLSVerify: true
+    })
     expect(rendered.pod["serviceAccountName"]).toBe("mirrord-operator")
   },
   operator_null_multicluster_values: (rendered) => {
@@ -425,14 +624,23 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
   },
   operator_text_switches: (rendered) => {
     expect(rendered.ofKind("Namespace")).toEqual([])
-    expect(rendered.fileValue("multicluster-config.yaml")).toMatchObject({ managementOnly: false, remoteSessionTimeoutSecs: 60 })
+    expect(rendered.fileValue("multicluster-config.yaml")).toMatchObject({
+      managementOnly: false,
+      remoteSessionTimeoutSecs: 60
+    })
     expect(clusters(rendered).map((cluster) => at(cluster, "isDefault"))).toEqual([undefined, true])
     expect(rendered.env).toMatchObject({ OPERATOR_JSON_LOG: "true", OPERATOR_TELEMETRY_ENABLED: "false" })
     expect(rendered.find("ServiceAccount", "mirrord-operator-envoy")).toBeDefined()
   },
   tls_inline: (rendered) => {
-    expect(rendered.get("Secret", "mirrord-operator-tls")).toMatchObject({ type: "kubernetes.io/tls", stringData: { "tls.key": "the-key", "tls.crt": "the-certificate" } })
-    expect(rendered.env).toMatchObject({ OPERATOR_TLS_CERT_PATH: "/tls/tls.crt", OPERATOR_TLS_KEY_PATH: "/tls/tls.key" })
+    expect(rendered.get("Secret", "mirrord-operator-tls")).toMatchObject({
+      type: "kubernetes.io/tls",
+      stringData: { "tls.key": "the-key", "tls.crt": "the-certificate" }
+    })
+    expect(rendered.env).toMatchObject({
+      OPERATOR_TLS_CERT_PATH: "/tls/tls.crt",
+      OPERATOR_TLS_KEY_PATH: "/tls/tls.key"
+    })
   },
   tls_existing_secret: (rendered) => {
     expect(rendered.ofKind("Secret")).toEqual([])
@@ -447,7 +655,9 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       issuerRef: { kind: "Issuer", name: "mirrord-operator-issuer" }
     })
     expect(rendered.get("Issuer", "mirrord-operator-issuer")["spec"]).toEqual({ selfSigned: {} })
-    expect(annotations(rendered, "APIService", "v1.operator.metalbear.co")).toEqual({ "cert-manager.io/inject-ca-from": "tools/mirrord-operator-tls" })
+    expect(annotations(rendered, "APIService", "v1.operator.metalbear.co")).toEqual({
+      "cert-manager.io/inject-ca-from": "tools/mirrord-operator-tls"
+    })
     expect(at(rendered.get("APIService", "v1.operator.metalbear.co"), "spec", "service", "name")).toBe("custom-service")
     expect(rendered.env["OPERATOR_SERVICE_NAME"]).toBe("mirrord-operator")
   },
@@ -487,25 +697,42 @@ describeHelm("samples of values", (helm) => {
     })
 
     it("runs pods under the restricted Pod Security Standard, with a file system that cannot be written", () => {
-      const pods = rendered(sample).objects.flatMap((object) => (object["kind"] === "Pod" ? [object["spec"]] : [at(object, "spec", "template", "spec") ?? []].flat()))
+      const pods = rendered(sample).objects.flatMap((object) =>
+        object["kind"] === "Pod" ? [object["spec"]] : [at(object, "spec", "template", "spec") ?? []].flat()
+      )
       expect(pods).toHaveLength(3)
       for (const pod of pods) {
         expect(restrictedProblems(pod)).toEqual([])
-        for (const container of asList(at(pod, "containers"))) expect(at(container, "securityContext", "readOnlyRootFilesystem")).toBe(true)
+        for (const container of asList(at(pod, "containers")))
+          expect(at(container, "securityContext", "readOnlyRootFilesystem")).toBe(true)
       }
     })
 
     it("tests itself as the operator: its account, image, variables and files, under none of its labels", () => {
       const test = rendered(sample).get("Pod", "mirrord-doctor")
-      expect(at(test, "metadata", "annotations")).toEqual({ "helm.sh/hook": "test", "helm.sh/hook-delete-policy": "before-hook-creation" })
+      expect(at(test, "metadata", "annotations")).toEqual({
+        "helm.sh/hook": "test",
+        "helm.sh/hook-delete-policy": "before-hook-creation"
+      })
       const { container, pod } = rendered(sample)
       const spec = asMap(test["spec"])
       const [doctor] = asList(spec["containers"]).map(asMap)
       expect(doctor).toMatchObject({ args: ["doctor"], image: container["image"], env: container["env"] })
-      for (const field of ["serviceAccountName", "nodeSelector", "tolerations", "imagePullSecrets"]) expect([field, spec[field]]).toEqual([field, pod[field]])
-      const withoutTls = (list: unknown): ReadonlyArray<unknown> => asList(list).filter((one) => at(one, "name") !== "tls")
-      expect([spec["volumes"], doctor?.["volumeMounts"]]).toEqual([withoutTls(pod["volumes"]), withoutTls(container["volumeMounts"])])
-      const selector = asMap(at(rendered(sample).get("Service", String(at(rendered(sample).ofKind("Service")[0], "metadata", "name"))), "spec", "selector"))
+      for (const field of ["serviceAccountName", "nodeSelector", "tolerations", "imagePullSecrets"])
+        expect([field, spec[field]]).toEqual([field, pod[field]])
+      const withoutTls = (list: unknown): ReadonlyArray<unknown> =>
+        asList(list).filter((one) => at(one, "name") !== "tls")
+      expect([spec["volumes"], doctor?.["volumeMounts"]]).toEqual([
+        withoutTls(pod["volumes"]),
+        withoutTls(container["volumeMounts"])
+      ])
+      const selector = asMap(
+        at(
+          rendered(sample).get("Service", String(at(rendered(sample).ofKind("Service")[0], "metadata", "name"))),
+          "spec",
+          "selector"
+        )
+      )
       const labels = asMap(at(test, "metadata", "labels"))
       expect(Object.entries(selector).every(([name, value]) => labels[name] === value)).toBe(false)
       expect(labels["app"]).not.toBe("mirrord-operator")
@@ -526,17 +753,21 @@ describeHelm("samples of values", (helm) => {
 
     it("binds only roles and accounts that are there, or that are given", () => {
       const { objects } = rendered(sample)
-      const names = new Set(objects.map((object) => `${String(object["kind"])}/${String(at(object, "metadata", "name"))}`))
+      const names = new Set(
+        objects.map((object) => `${String(object["kind"])}/${String(at(object, "metadata", "name"))}`)
+      )
       for (const binding of objects.filter(({ kind }) => kind === "RoleBinding" || kind === "ClusterRoleBinding")) {
         expect(names).toContain(`${String(at(binding, "roleRef", "kind"))}/${String(at(binding, "roleRef", "name"))}`)
         for (const subject of asList(binding["subjects"])) {
-          if (at(subject, "kind") === "ServiceAccount" && at(subject, "name") !== "own-account") expect(names).toContain(`ServiceAccount/${String(at(subject, "name"))}`)
+          if (at(subject, "kind") === "ServiceAccount" && at(subject, "name") !== "own-account")
+            expect(names).toContain(`ServiceAccount/${String(at(subject, "name"))}`)
         }
       }
     })
 
     it("keeps custom resources and their objects when the release or a feature goes", () => {
-      for (const definition of rendered(sample).ofKind("CustomResourceDefinition")) expect(at(definition, "metadata", "annotations", "helm.sh/resource-policy")).toBe("keep")
+      for (const definition of rendered(sample).ofKind("CustomResourceDefinition"))
+        expect(at(definition, "metadata", "annotations", "helm.sh/resource-policy")).toBe("keep")
     })
 
     it("starts the operator", async () => {

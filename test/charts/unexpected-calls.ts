@@ -6,8 +6,15 @@ const accounts = "system:serviceaccount:mirrord:"
 const operator = `${accounts}mirrord-operator`
 
 /** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
-const tablesOf = ({ primary }: AnyPlayground, running: AnyRunningCluster, runsDoctor: boolean): Readonly<Record<string, ReadonlyArray<string>>> => {
-  const roles = [...(running.description === primary.description ? ["primary-management-only"] : []), ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])]
+const tablesOf = (
+  { primary }: AnyPlayground,
+  running: AnyRunningCluster,
+  runsDoctor: boolean
+): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const roles = [
+    ...(running.description === primary.description ? ["primary-management-only"] : []),
+    ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
+  ]
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []
   return {
@@ -27,11 +34,19 @@ export interface UnexpectedCallsOptions {
   readonly runsDoctor?: boolean
 }
 
-/** What operators were refused, and what they called that is in no table of `calls/`, so that nobody knows whether the chart gives the right. */
-export const unexpectedCalls = (playground: AnyPlayground, { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}): ReadonlyArray<string> =>
+/**
+ * What operators were refused, and what they called that is in no table of `calls/`, so that nobody knows whether the
+ * chart gives the right.
+ */
+export const unexpectedCalls = (
+  playground: AnyPlayground,
+  { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}
+): ReadonlyArray<string> =>
   playground.clusters.flatMap((running) => {
     const { cluster, description } = running
-    const calls = cluster.callers().filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
+    const calls = cluster
+      .callers()
+      .filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
     return Object.entries(tablesOf(playground, running, runsDoctor)).flatMap(([user, tables]) => {
       const own = calls.filter((call) => call.user === user)
       return [

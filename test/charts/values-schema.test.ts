@@ -1,11 +1,11 @@
-import { Ajv } from "ajv"
-import fc from "fast-check"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { Ajv } from "ajv"
 import { Result } from "effect"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { chartFolder } from "./chart.ts"
 import { asList, asMap, at } from "./json.ts"
 
@@ -19,17 +19,49 @@ const advised = (field: unknown): ((value: unknown) => boolean) => {
   return (value) => validate(value) === true
 }
 
-const primaryFields = ["clusterName", "defaultCluster", "managementOnly", "remoteSessionTimeoutSecs", "sessionTtlSecs", "sessionStart"]
+const primaryFields = [
+  "clusterName",
+  "defaultCluster",
+  "managementOnly",
+  "remoteSessionTimeoutSecs",
+  "sessionTtlSecs",
+  "sessionStart"
+]
 const clusterFields = ["server", "authType", "isDefault"]
 
 const refusedFields = (multiClusterFile: object, entry: object): ReadonlyArray<string> => {
-  const files = { multiCluster: { _tag: "Parsed", value: multiClusterFile }, clusters: { _tag: "Parsed", value: { clusters: [entry] } } } as const
+  const files = {
+    multiCluster: { _tag: "Parsed", value: multiClusterFile },
+    clusters: { _tag: "Parsed", value: { clusters: [entry] } }
+  } as const
   const fleet = parseFleetConfiguration(files, sha256Hex)
   return Result.isFailure(fleet) ? fleet.failure.map(({ field }) => field) : []
 }
 
 const scalars = fc.oneof(
-  fc.constantFrom<unknown>("default", "all", "All", "bearerToken", "mtls", "eks", "aks", "EKS", "true", "false", "yes", "", " ", "\ufeff", "https://a.example.com", 1, 300, -1, 0.5, true, false),
+  fc.constantFrom<unknown>(
+    "default",
+    "all",
+    "All",
+    "bearerToken",
+    "mtls",
+    "eks",
+    "aks",
+    "EKS",
+    "true",
+    "false",
+    "yes",
+    "",
+    " ",
+    "\ufeff",
+    "https://a.example.com",
+    1,
+    300,
+    -1,
+    0.5,
+    true,
+    false
+  ),
   fc.jsonValue({ maxDepth: 1 })
 )
 /** Null and 0 mean "not set", and names have rules of their own. */
@@ -53,10 +85,13 @@ describe("values.schema.json", () => {
     for (const field of clusterFields) {
       const isAdvised = advised(at(multiCluster["clusters"], "additionalProperties", "properties", field))
       fc.assert(
-        fc.property(scalars.filter((value) => value !== null), (value) => {
-          const entry = { name: "a", server: "https://a.example.com", authType: "mtls", [field]: value }
-          expect(refusedFields({}, entry).includes(`clusters[0].${field}`)).toBe(!isAdvised(value))
-        })
+        fc.property(
+          scalars.filter((value) => value !== null),
+          (value) => {
+            const entry = { name: "a", server: "https://a.example.com", authType: "mtls", [field]: value }
+            expect(refusedFields({}, entry).includes(`clusters[0].${field}`)).toBe(!isAdvised(value))
+          }
+        )
       )
     }
   })
@@ -64,9 +99,13 @@ describe("values.schema.json", () => {
   it("refuses nothing by itself, as the templates say more about a mistake", () => {
     const validate = ajv.compile(asMap(schema))
     fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...primaryFields), scalars), fc.dictionary(fc.constantFrom(...clusterFields), scalars), (primary, cluster) => {
-        expect(validate({ operator: { multiCluster: { ...primary, clusters: { a: cluster } } } })).toBe(true)
-      })
+      fc.property(
+        fc.dictionary(fc.constantFrom(...primaryFields), scalars),
+        fc.dictionary(fc.constantFrom(...clusterFields), scalars),
+        (primary, cluster) => {
+          expect(validate({ operator: { multiCluster: { ...primary, clusters: { a: cluster } } } })).toBe(true)
+        }
+      )
     )
   })
 })

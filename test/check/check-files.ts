@@ -4,12 +4,17 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** What `npm run check` needs besides the code that it looks at: scripts, what they compare, and from what that is generated. */
+/**
+ * What `npm run check` needs besides the code that it looks at: scripts, what they compare, and from what that is
+ * generated.
+ */
 const files = [
   "package.json",
   "package-lock.json",
   "tsconfig.json",
   ".oxlintrc.json",
+  ".oxfmtrc.json",
+  "vitest.config.ts",
   "Containerfile",
   "charts",
   "crds",

@@ -25,7 +25,9 @@ describe("scripts/check-versions.mjs", () => {
     writeFileSync(join(copy, file), text.replace(from, to))
   }
   const check = () => {
-    const { status, stderr } = spawnSync(process.execPath, [join(copy, "scripts/check-versions.mjs")], { encoding: "utf8" })
+    const { status, stderr } = spawnSync(process.execPath, [join(copy, "scripts/check-versions.mjs")], {
+      encoding: "utf8"
+    })
     return { status, lines: stderr.split("\n").filter((line) => line !== "") }
   }
 
@@ -34,15 +36,40 @@ describe("scripts/check-versions.mjs", () => {
   })
 
   it.each([
-    ["package-lock.json", /^ {2}"version": "[^"]*"/mu, '  "version": "9.9.9"', "package-lock.json, version: found 9.9.9"],
-    ["package-lock.json", /^ {6}"version": "[^"]*"/mu, '      "version": "9.9.9"', 'package-lock.json, packages[""].version: found 9.9.9'],
+    [
+      "package-lock.json",
+      /^ {2}"version": "[^"]*"/mu,
+      '  "version": "9.9.9"',
+      "package-lock.json, version: found 9.9.9"
+    ],
+    [
+      "package-lock.json",
+      /^ {6}"version": "[^"]*"/mu,
+      '      "version": "9.9.9"',
+      'package-lock.json, packages[""].version: found 9.9.9'
+    ],
     [`${chart}/Chart.yaml`, /^version: .*/mu, "version: 9.9.9", `${chart}/Chart.yaml, version: found 9.9.9`],
     [`${chart}/Chart.yaml`, /^appVersion: .*/mu, "appVersion: 9.9.9", `${chart}/Chart.yaml, appVersion: found 9.9.9`],
     [`${chart}/Chart.yaml`, /^appVersion: .*\n/mu, "", `${chart}/Chart.yaml, appVersion: there is none`],
-    ["Containerfile", /image\.version="[^"]*"/u, 'image.version="9.9.9"', "Containerfile: it is not what scripts/image.mjs describes"],
+    [
+      "Containerfile",
+      /image\.version="[^"]*"/u,
+      'image.version="9.9.9"',
+      "Containerfile: it is not what scripts/image.mjs describes"
+    ],
     ["Containerfile", /USER .*/u, "USER 0:0", "Containerfile: it is not what scripts/image.mjs describes"],
-    [`${chart}/values.yaml`, / {2}image: ghcr.*/u, "  image: ghcr.io/somebody/else", `${chart}/values.yaml, operator.image: found ghcr.io/somebody/else`],
-    [`${chart}/values.yaml`, / {2}imageTag: null/u, "  imageTag: latest", `${chart}/values.yaml, operator.imageTag: found latest`]
+    [
+      `${chart}/values.yaml`,
+      / {2}image: ghcr.*/u,
+      "  image: ghcr.io/somebody/else",
+      `${chart}/values.yaml, operator.image: found ghcr.io/somebody/else`
+    ],
+    [
+      `${chart}/values.yaml`,
+      / {2}imageTag: null/u,
+      "  imageTag: latest",
+      `${chart}/values.yaml, operator.imageTag: found latest`
+    ]
   ])("finds a mismatch in %s (%s)", (file, from, to, sentence) => {
     change(file, from, to)
     expect(check()).toEqual({ status: 1, lines: [expect.stringContaining(sentence)] })

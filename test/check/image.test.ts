@@ -1,4 +1,19 @@
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -18,14 +33,17 @@ interface Instruction {
 /** Instructions of a Containerfile, by stage. */
 const stagesOf = (text: string): ReadonlyArray<ReadonlyArray<Instruction>> => {
   const lines = text.replaceAll(/\\\n\s*/gu, "").split("\n")
-  const instructions = lines.filter((line) => /^[A-Z]/u.test(line)).map((line) => ({ name: line.split(" ")[0] ?? "", text: line.slice(line.indexOf(" ") + 1) }))
+  const instructions = lines
+    .filter((line) => /^[A-Z]/u.test(line))
+    .map((line) => ({ name: line.split(" ")[0] ?? "", text: line.slice(line.indexOf(" ") + 1) }))
   const starts = instructions.flatMap(({ name }, index) => (name === "FROM" ? [index] : []))
   return starts.map((start, index) => instructions.slice(start, starts[index + 1]))
 }
 
 const [build = [], final = []] = stagesOf(readFileSync(join(root, "Containerfile"), "utf8"))
 
-const all = (stage: ReadonlyArray<Instruction>, name: string): ReadonlyArray<string> => stage.filter((it) => it.name === name).map(({ text }) => text)
+const all = (stage: ReadonlyArray<Instruction>, name: string): ReadonlyArray<string> =>
+  stage.filter((it) => it.name === name).map(({ text }) => text)
 
 /** Sources and target of each COPY. */
 const copies = (stage: ReadonlyArray<Instruction>) =>
@@ -49,7 +67,10 @@ describe("the image", { timeout: patience }, () => {
     workshop = join(folder, "build")
     system = join(folder, "root")
     for (const { sources, target } of copies(build)) {
-      for (const source of sources) cpSync(join(root, source), join(workshop, target.endsWith("/") ? join(target, source) : target), { recursive: true })
+      for (const source of sources)
+        cpSync(join(root, source), join(workshop, target.endsWith("/") ? join(target, source) : target), {
+          recursive: true
+        })
     }
     // In place of `npm ci`.
     symlinkSync(join(root, "node_modules"), join(workshop, "node_modules"))
@@ -79,13 +100,28 @@ describe("the image", { timeout: patience }, () => {
     expect(readdirSync(tree).toSorted()).toEqual(["LICENSE", "node_modules", "package.json", "src"])
     const names = (folder: string) => readdirSync(folder, { recursive: true }).toSorted()
     expect(names(join(tree, "src"))).toEqual(names(join(root, "src")))
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<Record<string, Readonly<Record<string, string>>>>
-    for (const name of Object.keys(dependencies ?? {})) expect([name, existsSync(join(tree, "node_modules", name, "package.json"))]).toEqual([name, true])
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<
+      Record<string, Readonly<Record<string, string>>>
+    >
+    for (const name of Object.keys(dependencies ?? {}))
+      expect([name, existsSync(join(tree, "node_modules", name, "package.json"))]).toEqual([name, true])
     // Some are needed by others at run time.
-    const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> }
+    const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+      readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>
+    }
     const onlyDev = Object.keys(devDependencies ?? {}).filter((name) => packages[`node_modules/${name}`]?.dev === true)
     // Among them what the workshop alone draws, plays and proves with.
-    expect(onlyDev).toEqual(expect.arrayContaining(["vitest", "d3", "@observablehq/plot", "fast-check", "ajv", "fast-json-patch", "pure-rand"]))
+    expect(onlyDev).toEqual(
+      expect.arrayContaining([
+        "vitest",
+        "d3",
+        "@observablehq/plot",
+        "fast-check",
+        "ajv",
+        "fast-json-patch",
+        "pure-rand"
+      ])
+    )
     for (const name of onlyDev) expect([name, existsSync(join(tree, "node_modules", name))]).toEqual([name, false])
   })
 
@@ -99,29 +135,58 @@ describe("the image", { timeout: patience }, () => {
   })
 
   it("is not staged over something that is there, nor from packages of another version", async () => {
-    const run = (args: ReadonlyArray<string>) => runProgram(process.execPath, ["scripts/build.mjs", ...args], { cwd: workshop })
-    expect(await run(["--out", "src"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--out src: it exists") as string })
-    expect(await run(["--output", "x"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--output") as string })
+    const run = (args: ReadonlyArray<string>) =>
+      runProgram(process.execPath, ["scripts/build.mjs", ...args], { cwd: workshop })
+    expect(await run(["--out", "src"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("--out src: it exists") as string
+    })
+    expect(await run(["--output", "x"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("--output") as string
+    })
     const lock = join(workshop, "package-lock.json")
-    writeFileSync(lock, readFileSync(lock, "utf8").replace(/("node_modules\/yaml": \{\s+"version": ")[^"]*/u, "$19.9.9"))
-    expect(await run(["--out", "other"])).toMatchObject({ status: 1, stderr: expect.stringMatching(/node_modules\/yaml: package-lock\.json has 9\.9\.9, there is .*; run npm ci/u) as string })
+    writeFileSync(
+      lock,
+      readFileSync(lock, "utf8").replace(/("node_modules\/yaml": \{\s+"version": ")[^"]*/u, "$19.9.9")
+    )
+    expect(await run(["--out", "other"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /node_modules\/yaml: package-lock\.json has 9\.9\.9, there is .*; run npm ci/u
+      ) as string
+    })
     expect(readdirSync(workshop).filter((name) => name.includes("other"))).toEqual([])
   })
 
   describeUnshare("started on a read-only root, without a shell, as its user", () => {
     beforeAll(async () => {
       // Everything else that distroless has for Node: the program and its libraries.
-      const report = await runProgram(process.execPath, ["-p", "process.report.excludeNetwork = true; JSON.stringify(process.report.getReport().sharedObjects)"])
-      const libraries = (JSON.parse(report.stdout) as ReadonlyArray<string>).filter((path) => path.startsWith("/") && path !== process.execPath)
-      for (const [from, to] of [[process.execPath, image.node] as const, ...libraries.map((path) => [path, path] as const)]) {
+      const report = await runProgram(process.execPath, [
+        "-p",
+        "process.report.excludeNetwork = true; JSON.stringify(process.report.getReport().sharedObjects)"
+      ])
+      const libraries = (JSON.parse(report.stdout) as ReadonlyArray<string>).filter(
+        (path) => path.startsWith("/") && path !== process.execPath
+      )
+      for (const [from, to] of [
+        [process.execPath, image.node] as const,
+        ...libraries.map((path) => [path, path] as const)
+      ]) {
         mkdirSync(dirname(join(system, to)), { recursive: true })
         copyFileSync(realpathSync(from), join(system, to))
         chmodSync(join(system, to), 0o755)
       }
       // What the container's runtime mounts, and the chart.
       for (const name of ["dev", "proc", "tmp", "mirrord-config"]) mkdirSync(join(system, name))
-      writeFileSync(join(system, "mirrord-config", "multicluster-config.yaml"), "clusterName: primary\ndefaultCluster: staging\nmanagementOnly: true\n")
-      writeFileSync(join(system, "mirrord-config", "clusters-config.yaml"), "clusters:\n  - name: cluster-a\n    server: https://a.example.com:6443\n    authType: token\n")
+      writeFileSync(
+        join(system, "mirrord-config", "multicluster-config.yaml"),
+        "clusterName: primary\ndefaultCluster: staging\nmanagementOnly: true\n"
+      )
+      writeFileSync(
+        join(system, "mirrord-config", "clusters-config.yaml"),
+        "clusters:\n  - name: cluster-a\n    server: https://a.example.com:6443\n    authType: token\n"
+      )
     }, patience)
 
     const mounts = [
@@ -134,7 +199,9 @@ describe("the image", { timeout: patience }, () => {
     ].join(" && ")
     const run = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
       const inside = ["unshare", ...asUser(image.user), `--root=${system}`, `--wd=${image.root}`, ...args]
-      return runProgram("unshare", [...ownMounts, "sh", "-c", mounts, system, ...inside], { env: { PATH: process.env["PATH"] ?? "", ...env } })
+      return runProgram("unshare", [...ownMounts, "sh", "-c", mounts, system, ...inside], {
+        env: { PATH: process.env["PATH"] ?? "", ...env }
+      })
     }
     const entrypoint = JSON.parse(all(final, "ENTRYPOINT")[0] ?? "[]") as ReadonlyArray<string>
 
@@ -145,11 +212,18 @@ describe("the image", { timeout: patience }, () => {
         const shell = require("node:child_process").spawnSync("/bin/sh", ["-c", "true"]).error?.code
         console.log(JSON.stringify([process.getuid(), process.getgid(), trying("/app/src/x"), trying("/x"), trying("/tmp/x"), shell]))`
       const { stdout, stderr } = await run([image.node, "-e", tried])
-      expect([stdout.trim(), stderr]).toEqual([JSON.stringify([65532, 65532, "EROFS", "EROFS", "written", "ENOENT"]), ""])
+      expect([stdout.trim(), stderr]).toEqual([
+        JSON.stringify([65532, 65532, "EROFS", "EROFS", "written", "ENOENT"]),
+        ""
+      ])
     })
 
     it("says its version", async () => {
-      expect(await run([...entrypoint, "--version"])).toEqual({ status: 0, stdout: expect.stringContaining(version) as string, stderr: "" })
+      expect(await run([...entrypoint, "--version"])).toEqual({
+        status: 0,
+        stdout: expect.stringContaining(version) as string,
+        stderr: ""
+      })
     })
 
     it("refuses a configuration with the operator's sentences", async () => {
@@ -159,7 +233,9 @@ describe("the image", { timeout: patience }, () => {
       })
       expect(status).toBe(2)
       expect(stderr).toContain("braid: the configuration cannot be used:\n")
-      expect(stderr).toContain('this authType does not exist (found "token"); write one of bearerToken, eks, aks, mtls.')
+      expect(stderr).toContain(
+        'this authType does not exist (found "token"); write one of bearerToken, eks, aks, mtls.'
+      )
     })
 
     it("has whatever each command loads", async () => {
@@ -170,7 +246,9 @@ describe("the image", { timeout: patience }, () => {
         console.log(files.length)`
       const { status, stdout, stderr } = await run([image.node, "--input-type=module", "-e", loading])
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
-      const commands = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("-command.ts"))
+      const commands = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" }).filter((name) =>
+        name.endsWith("-command.ts")
+      )
       expect(Number(stdout)).toBe(commands.length)
     })
   })

@@ -37,7 +37,10 @@ describe("scripts/kubernetes.mjs", () => {
     const assets = install("assets", "1.34.4", ["etcd", "kube-apiserver", "kubectl"])
     const path = install("path", "1.34.4", ["kube-controller-manager", "helm"])
     const made = join(folder, "cache", "kubernetes", "1.34.4")
-    expect(run(["--version", "1.34.4"], { KUBEBUILDER_ASSETS: assets, PATH: `${path}:/usr/bin:/bin` })).toMatchObject({ status: 0, last: made })
+    expect(run(["--version", "1.34.4"], { KUBEBUILDER_ASSETS: assets, PATH: `${path}:/usr/bin:/bin` })).toMatchObject({
+      status: 0,
+      last: made
+    })
     expect(readdirSync(made)).toEqual(programs)
     expect(programs.every((name) => lstatSync(join(made, name)).isSymbolicLink())).toBe(true)
     expect(run(["--version", "1.34.4"])).toMatchObject({ status: 0, last: made, stderr: "" })
@@ -47,11 +50,20 @@ describe("scripts/kubernetes.mjs", () => {
     const assets = install("assets", "1.29.0")
     const { status, stderr } = run([], { KUBEBUILDER_ASSETS: assets })
     expect(status).toBe(1)
-    expect(stderr).toContain("kube-apiserver for Kubernetes 1.36.3 is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds it, is missing: install Go")
+    expect(stderr).toContain(
+      "kube-apiserver for Kubernetes 1.36.3 is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which builds " +
+        "it, is missing: install Go"
+    )
   })
 
   it("names what it does not know", () => {
-    expect(run(["--version", "1.2.3"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--version 1.2.3 is not one that tests know: 1.34.4, 1.36.3") as string })
-    expect(run(["--verion", "1.34.4"])).toMatchObject({ status: 1, stderr: expect.stringContaining("--verion") as string })
+    expect(run(["--version", "1.2.3"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("--version 1.2.3 is not one that tests know: 1.34.4, 1.36.3") as string
+    })
+    expect(run(["--verion", "1.34.4"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("--verion") as string
+    })
   })
 })

@@ -8,12 +8,16 @@ const tests = fileURLToPath(new URL("..", import.meta.url))
 type Habit = "sleep" | "timer" | "impatient helper" | "clock" | "hasty virtual time"
 
 /** What makes a test depend on how fast the machine is, and what to write instead. */
-const habits: Readonly<Record<Habit, { readonly found: (text: string) => string | undefined; readonly instead: string }>> = {
+const habits: Readonly<
+  Record<Habit, { readonly found: (text: string) => string | undefined; readonly instead: string }>
+> = {
   sleep: {
     found: (text) =>
       /\bnew Promise\b[^]{0,80}?\bset(?:Timeout|Immediate)\(|\btimers\/promises\b/u.exec(text)?.[0] ??
       // Where time is virtual, a sleep costs none and is as long as it says.
-      (/\beffect-it\.ts"|\bsimulation\/kernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text) ? undefined : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
+      (/\beffect-it\.ts"|\bsimulation\/kernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text)
+        ? undefined
+        : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
     instead: "wait for what is to happen, with test/support/until.ts; for nothing to happen, with turns.ts"
   },
   timer: {
@@ -29,8 +33,12 @@ const habits: Readonly<Record<Habit, { readonly found: (text: string) => string 
     instead: "assert no time that passes: let virtual time pass (test/support/effect-it.ts) or wait for what happens"
   },
   "hasty virtual time": {
-    found: (text) => (/\bTestClock\.layer\(\)/u.exec(text) ?? /\bit\b.*\bfrom "@effect\/vitest"(?=[^]*\bit\.effect\b)/u.exec(text))?.[0],
-    instead: "its clock goes on after a real second, whatever has happened: take `it` or virtualTime from test/support/effect-it.ts"
+    found: (text) =>
+      (/\bTestClock\.layer\(\)/u.exec(text) ??
+        /\bit\b.*\bfrom "@effect\/vitest"(?=[^]*\bit\.effect\b)/u.exec(text))?.[0],
+    instead:
+      "its clock goes on after a real second, whatever has happened: take `it` or virtualTime from " +
+      "test/support/effect-it.ts"
   }
 }
 const named = Object.keys(habits) as ReadonlyArray<Habit>
@@ -67,7 +75,9 @@ describe("tests wait for what is to happen, and not for a time", () => {
     const text = readFileSync(join(tests, file), "utf8")
     return named.flatMap((habit) => {
       const found = file.startsWith("bench/") && !ofBenchmarks.has(habit) ? undefined : habits[habit].found(text)
-      return found === undefined ? [] : [{ file, habit, told: `test/${file}: ${found.replace(/\s+/gu, " ").slice(-60)}: ${habits[habit].instead}` }]
+      return found === undefined
+        ? []
+        : [{ file, habit, told: `test/${file}: ${found.replace(/\s+/gu, " ").slice(-60)}: ${habits[habit].instead}` }]
     })
   })
 

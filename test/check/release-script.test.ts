@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -9,7 +19,9 @@ import { copyCheckFiles } from "./check-files.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const chart = "charts/mirrord-operator"
-const { version: current } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string }
+const { version: current } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly version: string
+}
 
 /** Packages as helm does, as far as names go: the archive is the Chart.yaml alone. */
 const standIn = `#!/bin/sh
@@ -49,13 +61,26 @@ describe("scripts/release.mjs", () => {
   const install = (helm: string): void => writeFileSync(join(beside, "helm"), helm, { mode: 0o755 })
   /** A PATH that holds git alone. */
   const onlyGit = (): string => {
-    const found = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "git")).find((file) => existsSync(file)) ?? ""
+    const found =
+      (process.env["PATH"] ?? "")
+        .split(delimiter)
+        .map((folder) => join(folder, "git"))
+        .find((file) => existsSync(file)) ?? ""
     mkdirSync(join(beside, "bin"))
     symlinkSync(found, join(beside, "bin", "git"))
     return join(beside, "bin")
   }
   const git = (...args: ReadonlyArray<string>): string => {
-    const identity = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"]
+    const identity = [
+      "-c",
+      "user.name=A",
+      "-c",
+      "user.email=a@example.com",
+      "-c",
+      "commit.gpgsign=false",
+      "-c",
+      "tag.gpgsign=false"
+    ]
     const { status, stdout, stderr } = spawnSync("git", [...identity, ...args], { cwd: copy, encoding: "utf8", env })
     if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr}`)
     return stdout
@@ -74,13 +99,19 @@ describe("scripts/release.mjs", () => {
     return { status, stdout, stderr }
   }
   /** What git and dist/ show. */
-  const state = () => ({ changed: git("status", "--porcelain"), dist: existsSync(join(copy, "dist")) ? readdirSync(join(copy, "dist")) : "none" })
+  const state = () => ({
+    changed: git("status", "--porcelain"),
+    dist: existsSync(join(copy, "dist")) ? readdirSync(join(copy, "dist")) : "none"
+  })
   const untouched = { changed: "", dist: "none" }
   const refused = (args: ReadonlyArray<string>, ...sentences: ReadonlyArray<string>): void => {
     const before = state()
     const { status, stderr, stdout } = run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
-    expect(stderr.trimEnd().split("\n")).toEqual([...sentences.map((sentence) => expect.stringContaining(sentence) as string), "npm run release: nothing was changed"])
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      ...sentences.map((sentence) => expect.stringContaining(sentence) as string),
+      "npm run release: nothing was changed"
+    ])
     expect(state()).toEqual(before)
   }
 
@@ -89,27 +120,53 @@ describe("scripts/release.mjs", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     const changed = ["CHANGELOG.md", "Containerfile", "package.json", "package-lock.json", `${chart}/Chart.yaml`]
     expect(stdout).toContain(`99.1.0: changed ${changed.join(", ")}; made dist/mirrord-operator-99.1.0.tgz\n`)
-    for (const step of ["git tag v99.1.0", "docker build --file Containerfile --tag ghcr.io/braid-operator/braid:99.1.0 .", "helm push dist/mirrord-operator-99.1.0.tgz"]) {
+    for (const step of [
+      "git tag v99.1.0",
+      "docker build --file Containerfile --tag ghcr.io/braid-operator/braid:99.1.0 .",
+      "helm push dist/mirrord-operator-99.1.0.tgz"
+    ]) {
       expect(stdout).toContain(step)
     }
-    expect(state()).toEqual({ changed: changed.map((file) => ` M ${file}\n`).toSorted().join(""), dist: ["mirrord-operator-99.1.0.tgz"] })
+    expect(state()).toEqual({
+      changed: changed
+        .map((file) => ` M ${file}\n`)
+        .toSorted()
+        .join(""),
+      dist: ["mirrord-operator-99.1.0.tgz"]
+    })
     // Only lines with the version differ, but for the new heading.
-    const lines = git("diff", "--unified=0").split("\n").filter((line) => /^[+-](?![+-])/u.test(line))
+    const lines = git("diff", "--unified=0")
+      .split("\n")
+      .filter((line) => /^[+-](?![+-])/u.test(line))
     expect(lines.filter((line) => !line.includes("99.1.0") && !line.includes(current))).toEqual(["+"])
-    expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toBe("# Changelog\n\n## [Unreleased]\n\n## [99.1.0] - 2026-03-04\n\n### Added\n\n- Something.\n")
-    expect(readFileSync(join(copy, "dist/mirrord-operator-99.1.0.tgz"), "utf8")).toContain("version: 99.1.0\nappVersion: 99.1.0\n")
-    expect(spawnSync(process.execPath, [join(copy, "scripts/check-versions.mjs")], { encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" })
+    expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toBe(
+      "# Changelog\n\n## [Unreleased]\n\n## [99.1.0] - 2026-03-04\n\n### Added\n\n- Something.\n"
+    )
+    expect(readFileSync(join(copy, "dist/mirrord-operator-99.1.0.tgz"), "utf8")).toContain(
+      "version: 99.1.0\nappVersion: 99.1.0\n"
+    )
+    expect(spawnSync(process.execPath, [join(copy, "scripts/check-versions.mjs")], { encoding: "utf8" })).toMatchObject(
+      { status: 0, stderr: "" }
+    )
     // Committed as it says, it is released; once more it is the same.
     commit()
-    expect(run(["99.1.0"])).toMatchObject({ status: 0, stdout: expect.stringContaining("99.1.0: changed no file; made dist/mirrord-operator-99.1.0.tgz") as string })
+    expect(run(["99.1.0"])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("99.1.0: changed no file; made dist/mirrord-operator-99.1.0.tgz") as string
+    })
     expect(state()).toEqual({ changed: "", dist: ["mirrord-operator-99.1.0.tgz"] })
     git("tag", "v99.1.0")
     refused(["99.1.0"], "the tag v99.1.0 exists")
   })
 
   it("can release the version that package.json has", () => {
-    expect(run([current])).toMatchObject({ status: 0, stdout: expect.stringContaining(`${current}: changed CHANGELOG.md; made`) as string })
-    expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toMatch(/## \[Unreleased\]\n\n## \[[^\]]+\] - \d{4}-\d{2}-\d{2}\n/u)
+    expect(run([current])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`${current}: changed CHANGELOG.md; made`) as string
+    })
+    expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toMatch(
+      /## \[Unreleased\]\n\n## \[[^\]]+\] - \d{4}-\d{2}-\d{2}\n/u
+    )
   })
 
   it("changes nothing with --dry-run, and looks at everything", () => {
@@ -130,7 +187,11 @@ describe("scripts/release.mjs", () => {
     refused(["0.0.1"], `the version is lower than that in package.json (found 0.0.1, there is ${current})`)
   })
   it("refuses none, two, an unknown option, and a date that is none", () => {
-    for (const [args, sentence] of [[[], "no version is given"], [["1.0.0", "2.0.0"], "found 2.0.0"], [["99.0.0", "--dryrun"], "--dryrun"]] as const) {
+    for (const [args, sentence] of [
+      [[], "no version is given"],
+      [["1.0.0", "2.0.0"], "found 2.0.0"],
+      [["99.0.0", "--dryrun"], "--dryrun"]
+    ] as const) {
       const { status, stderr } = run(args)
       expect(status).toBe(1)
       expect(stderr).toContain(sentence)
@@ -152,10 +213,18 @@ describe("scripts/release.mjs", () => {
     expect(stderr).toContain("git does not answer")
   })
   it("refuses a tree whose versions differ, and says all that is wrong at once", () => {
-    write(`${chart}/Chart.yaml`, readFileSync(join(copy, chart, "Chart.yaml"), "utf8").replace(/^appVersion: .*/mu, "appVersion: 9.9.9"))
+    write(
+      `${chart}/Chart.yaml`,
+      readFileSync(join(copy, chart, "Chart.yaml"), "utf8").replace(/^appVersion: .*/mu, "appVersion: 9.9.9")
+    )
     write("CHANGELOG.md", "# Changelog\n")
     commit()
-    refused(["0.0.1"], "the version is lower", "appVersion: found 9.9.9", "CHANGELOG.md: there is neither ## [0.0.1] nor ## [Unreleased]")
+    refused(
+      ["0.0.1"],
+      "the version is lower",
+      "appVersion: found 9.9.9",
+      "CHANGELOG.md: there is neither ## [0.0.1] nor ## [Unreleased]"
+    )
   })
   it("refuses where there is no helm", () => {
     const { status, stderr } = spawnSync(process.execPath, [join(copy, "scripts/release.mjs"), "99.0.0"], {
@@ -188,9 +257,14 @@ describe("scripts/release.mjs", () => {
   describeHelm("with the real helm", (helm) => {
     it("packages the whole chart", () => {
       expect(run(["99.1.0"], dirname(helm))).toMatchObject({ status: 0 })
-      const shown = spawnSync(helm, ["show", "chart", join(copy, "dist/mirrord-operator-99.1.0.tgz")], { encoding: "utf8" })
+      const shown = spawnSync(helm, ["show", "chart", join(copy, "dist/mirrord-operator-99.1.0.tgz")], {
+        encoding: "utf8"
+      })
       expect(shown.stdout).toContain("appVersion: 99.1.0")
-      const rendered = spawnSync(helm, ["template", "braid", join(copy, "dist/mirrord-operator-99.1.0.tgz")], { encoding: "utf8", maxBuffer: 1 << 26 })
+      const rendered = spawnSync(helm, ["template", "braid", join(copy, "dist/mirrord-operator-99.1.0.tgz")], {
+        encoding: "utf8",
+        maxBuffer: 1 << 26
+      })
       expect(rendered.stdout).toContain('image: "ghcr.io/braid-operator/braid:99.1.0"')
     })
   })

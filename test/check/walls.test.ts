@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from "node:child_process"
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -33,11 +43,17 @@ interface Finding {
 
 /** What the linter finds about the walls and circles, by file. */
 const lint = (copy: string): ReadonlyMap<string, string> => {
-  const { stdout } = spawnSync("oxlint", ["--format=json", "src", "lab"], { cwd: copy, env, encoding: "utf8", maxBuffer: 1 << 28 })
+  const { stdout } = spawnSync("oxlint", ["--format=json", "src", "lab"], {
+    cwd: copy,
+    env,
+    encoding: "utf8",
+    maxBuffer: 1 << 28
+  })
   const { diagnostics }: { readonly diagnostics: ReadonlyArray<Finding> } = JSON.parse(stdout)
   const found = new Map<string, string>()
   for (const { code, message, filename } of diagnostics) {
-    if (code?.startsWith("walls(") === true || code === "import(no-cycle)" || code === undefined) found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
+    if (code?.startsWith("walls(") === true || code === "import(no-cycle)" || code === undefined)
+      found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
   }
   return found
 }
@@ -56,8 +72,16 @@ const violations: ReadonlyArray<readonly [file: string, text: string, names: str
   ["src/domain/a/dynamic.ts", 'export const load = () => import("node:net")', "node:net"],
   ["src/domain/a/dynamic-unknown.ts", "export const load = (name: string) => import(name)", "named in a string"],
   ["src/domain/a/websocket.ts", 'import { WebSocket } from "ws"\nexport const W = WebSocket', "ws"],
-  ["src/domain/a/kubernetes.ts", 'import type { V1Pod } from "@kubernetes/client-node"\nexport type P = V1Pod', "@kubernetes/client-node"],
-  ["src/domain/a/platform.ts", 'export * as platform from "@effect/platform-node/NodeRuntime"', "@effect/platform-node"],
+  [
+    "src/domain/a/kubernetes.ts",
+    'import type { V1Pod } from "@kubernetes/client-node"\nexport type P = V1Pod',
+    "@kubernetes/client-node"
+  ],
+  [
+    "src/domain/a/platform.ts",
+    'export * as platform from "@effect/platform-node/NodeRuntime"',
+    "@effect/platform-node"
+  ],
   ["src/domain/a/effect-runtime.ts", 'import { Effect } from "effect"\nexport const e = Effect.void', "Effect"],
   ["src/domain/a/effect-all.ts", 'import * as E from "effect"\nexport const e = E.pipe', "*"],
   ["src/domain/a/effect-clock.ts", 'export * as clock from "effect/Clock"', "effect/Clock"],
@@ -90,7 +114,11 @@ const violations: ReadonlyArray<readonly [file: string, text: string, names: str
   ["src/app/kernel/imports-capability.ts", 'export { x } from "../fleet/x.ts"', "src/app/fleet"],
   ["src/app/api/imports-leadership.ts", 'export { x } from "../leadership/x.ts"', "src/app/leadership"],
   ["src/app/leadership/imports-operator.ts", 'export type { X } from "../operator/x.ts"', "src/app/operator"],
-  ["src/app/leadership/imports-sessions.ts", 'export { x } from "../sessions/primary/x.ts"', "src/app/sessions/primary"],
+  [
+    "src/app/leadership/imports-sessions.ts",
+    'export { x } from "../sessions/primary/x.ts"',
+    "src/app/sessions/primary"
+  ],
   ["src/app/sessions/imports-primary.ts", 'export { x } from "./primary/x.ts"', "src/app/sessions/primary"],
   ["src/app/sessions/primary/imports-member.ts", 'export { x } from "../member/x.ts"', "src/app/sessions/member"],
   ["src/app/sessions/member/imports-primary.ts", 'export { x } from "../primary/x.ts"', "src/app/sessions/primary"],
@@ -110,16 +138,37 @@ const circle: ReadonlyArray<readonly [file: string, text: string]> = [
 
 /** What only looks like a violation. */
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
-  ["src/domain/fine/mentions.ts", '// Date.now(), Math.random(), process, import "node:fs"\nexport const text = "new Date() setTimeout process"'],
-  ["src/domain/fine/given-time.ts", "export const at = (ms: number): Date => new Date(ms)\nexport const ms = Date.parse(\"2026-01-01T00:00:00Z\")"],
-  ["src/domain/fine/own-names.ts", "export const f = (process: number, Date: number) => ({ setTimeout: process, now: Date }).setTimeout"],
+  [
+    "src/domain/fine/mentions.ts",
+    '// Date.now(), Math.random(), process, import "node:fs"\nexport const text = "new Date() setTimeout process"'
+  ],
+  [
+    "src/domain/fine/given-time.ts",
+    'export const at = (ms: number): Date => new Date(ms)\nexport const ms = Date.parse("2026-01-01T00:00:00Z")'
+  ],
+  [
+    "src/domain/fine/own-names.ts",
+    "export const f = (process: number, Date: number) => ({ setTimeout: process, now: Date }).setTimeout"
+  ],
   ["src/domain/fine/maths.ts", "export const most = Math.max(1, 2)"],
-  ["src/domain/fine/effect-data.ts", 'import { Result, Schema } from "effect"\nexport * as option from "effect/Option"\nexport const x = [Result, Schema]'],
+  [
+    "src/domain/fine/effect-data.ts",
+    'import { Result, Schema } from "effect"\nexport * as option from "effect/Option"\nexport const x = [Result, ' +
+      "Schema]"
+  ],
   ["src/domain/ports/folder-called-ports.ts", "export const x = 1"],
   ["src/domain/fine/imports-domain.ts", 'export { x } from "../ports/folder-called-ports.ts"'],
   ["src/ports/imports-domain.ts", 'export { x } from "../domain/ports/folder-called-ports.ts"'],
-  ["src/adapters/a/imports-inwards.ts", 'export { x } from "../../domain/ports/folder-called-ports.ts"\nexport { y } from "./own.ts"\nexport * as fs from "node:fs"'],
-  ["src/app/imports-all.ts", 'export { y } from "../adapters/a/own.ts"\nexport { x } from "../domain/ports/folder-called-ports.ts"\nexport const now = Date.now()'],
+  [
+    "src/adapters/a/imports-inwards.ts",
+    'export { x } from "../../domain/ports/folder-called-ports.ts"\nexport { y } from "./own.ts"\nexport * as fs ' +
+      'from "node:fs"'
+  ],
+  [
+    "src/app/imports-all.ts",
+    'export { y } from "../adapters/a/own.ts"\nexport { x } from ' +
+      '"../domain/ports/folder-called-ports.ts"\nexport const now = Date.now()'
+  ],
   ["src/adapters/a/own.ts", "export const y = 1"],
   ["src/app/kernel/imports-inwards.ts", 'export { y } from "../../adapters/a/own.ts"'],
   ["src/app/sessions/primary/imports-shared.ts", 'export { y } from "../../kernel/imports-inwards.ts"'],
@@ -180,7 +229,13 @@ describe("npm run check", () => {
       "floatingEffect",
       "effect-tsgo"
     ],
-    ["a wrong type in a script", "scripts/sin.mjs", "// @ts-check\n/** @type {number} */\nexport const x = \"1\"", "scripts/sin.mjs", "tsc"]
+    [
+      "a wrong type in a script",
+      "scripts/sin.mjs",
+      '// @ts-check\n/** @type {number} */\nexport const x = "1"',
+      "scripts/sin.mjs",
+      "tsc"
+    ]
   ]
   it.each(faults)("fails on %s", (_, file, text, named, failed) => {
     plant(copy, file, text)
@@ -203,6 +258,8 @@ describe("npm run check", () => {
   })
 
   it("has --help", () => {
-    expect(execFileSync("node", [join(copy, "scripts/check.mjs"), "--help"], { env, encoding: "utf8" })).toContain("npm run check")
+    expect(execFileSync("node", [join(copy, "scripts/check.mjs"), "--help"], { env, encoding: "utf8" })).toContain(
+      "npm run check"
+    )
   })
 })

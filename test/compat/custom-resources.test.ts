@@ -21,7 +21,12 @@ describe("custom resources on the embedded API server", () => {
         names: { kind: "Thing", plural: "things" },
         scope: "Cluster",
         versions: [
-          { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", "x-kubernetes-validations": [rule] } } }
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: "object", "x-kubernetes-validations": [rule] } }
+          }
         ]
       }
     })
@@ -35,7 +40,10 @@ describe("custom resources on the embedded API server", () => {
       { rule: "true", messageExpression: "'a'" }
     ]
     for (const rule of rules) {
-      const answer = await running.admin.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(rule))
+      const answer = await running.admin.post(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        definition(rule)
+      )
       expect([rule, answer.code]).toEqual([rule, 422])
     }
   })

@@ -17,7 +17,8 @@ const objectOf = ({ group, kind, version }: PublishedKind, name: string, spec: u
   spec
 })
 
-const expectCode = (answer: Answer, code: number): void => expect(`${answer.code} ${answer.text}`).toMatch(new RegExp(`^${code} `, "u"))
+const expectCode = (answer: Answer, code: number): void =>
+  expect(`${answer.code} ${answer.text}`).toMatch(new RegExp(`^${code} `, "u"))
 
 const definitionOf = ({ plural }: PublishedKind): JsonObject =>
   asObject(parse(readFileSync(new URL(`../../crds/${plural}.yaml`, import.meta.url), "utf8")))
@@ -25,7 +26,9 @@ const definitionOf = ({ plural }: PublishedKind): JsonObject =>
 /** Posts every definition; the answers by kind. */
 const install = async (client: ApiClient): Promise<ReadonlyMap<PublishedKind, Answer>> =>
   new Map(
-    await Promise.all(publishedKinds.map(async (kind) => [kind, await client.post(definitions, definitionOf(kind))] as const))
+    await Promise.all(
+      publishedKinds.map(async (kind) => [kind, await client.post(definitions, definitionOf(kind))] as const)
+    )
   )
 
 const expectEstablished = async (client: ApiClient, kind: PublishedKind, answer: Answer | undefined): Promise<void> => {
@@ -60,14 +63,21 @@ const expectServed = async (client: ApiClient, kind: PublishedKind): Promise<voi
   const table = await client.get(collectionOf(kind), { Accept: "application/json;as=Table;v=v1;g=meta.k8s.io" })
   const headers = asObjects(table.body["columnDefinitions"]).map(({ name }) => name)
   expect(headers.slice(1)).toEqual(expect.arrayContaining(kind.columns.map(([name]) => name)))
-  expect(headers).toContain(kind.columns.some(([, path]) => path === ".metadata.creationTimestamp") ? headers[1] : "Age")
+  expect(headers).toContain(
+    kind.columns.some(([, path]) => path === ".metadata.creationTimestamp") ? headers[1] : "Age"
+  )
 }
 
 /** A message of one cause as `field: text`, as the whole message repeats them. */
 const causesOf = (answer: Answer): ReadonlyArray<string> =>
   asObjects(at(answer.body, "details", "causes")).map(({ field, message }) => `${String(field)}: ${String(message)}`)
 
-const refused = async (client: ApiClient, kind: PublishedKind, sample: InvalidSample, name: string): Promise<Answer> => {
+const refused = async (
+  client: ApiClient,
+  kind: PublishedKind,
+  sample: InvalidSample,
+  name: string
+): Promise<Answer> => {
   // It is there, if this is the second try.
   await client.delete(`${collectionOf(kind)}/${name}`)
   const [first] = kind.valid
@@ -80,7 +90,9 @@ const refused = async (client: ApiClient, kind: PublishedKind, sample: InvalidSa
   return client.put(`${url}/status`, { ...created.body, status: at(asObject(changed), "status") })
 }
 
-/** What the server says to every invalid sample, for a comparison of two servers. Installs the definitions if need be. */
+/**
+ * What the server says to every invalid sample, for a comparison of two servers. Installs the definitions if need be.
+ */
 export const refusals = async (client: ApiClient): Promise<Readonly<Record<string, ReadonlyArray<string>>>> => {
   await install(client)
   const answers = publishedKinds.flatMap((kind) =>
@@ -118,7 +130,8 @@ export const customResourcesSuite = (client: () => ApiClient): void => {
           const expectStored = ({ body }: Answer, part: "spec" | "status"): void => {
             expect(body[part] ?? null).toEqual(at(kept, part) === null ? null : expect.anything())
             expect(body[part] ?? {}).toMatchObject(asObject(at(kept, part)))
-            for (const path of dropped.filter((one) => one.startsWith(part))) expect(fieldAt(body, path)).toBeUndefined()
+            for (const path of dropped.filter((one) => one.startsWith(part)))
+              expect(fieldAt(body, path)).toBeUndefined()
           }
           const created = await client().post(collectionOf(kind), sent)
           expectCode(created, 201)
@@ -167,7 +180,10 @@ export const customResourcesSuite = (client: () => ApiClient): void => {
     )
 
     expectCode(await client().merge(url, { metadata: { finalizers: ["example.com/clean-up"] } }), 200)
-    expectCode(await client().merge(`${url}/status`, { status: { phase: "Failed", expireTime: "2026-01-02T03:04:05Z" } }), 200)
+    expectCode(
+      await client().merge(`${url}/status`, { status: { phase: "Failed", expireTime: "2026-01-02T03:04:05Z" } }),
+      200
+    )
     expectCode(await client().merge(url, { spec: { ttlSecs: 1 } }), 200)
     expectCode(await client().merge(url, { metadata: { finalizers: null } }), 200)
     expectCode(await client().delete(url), 200)

@@ -85,10 +85,17 @@ const steps = (path: string): ReadonlyArray<string> => path.split(/\.|\[|\]\.?/u
 
 /** The field at a path such as `spec.ports[0].name`. */
 export const fieldAt = (object: unknown, path: string): unknown =>
-  steps(path).reduce<unknown>((value, step) => (Array.isArray(value) ? value[Number(step)] : asObject(value)[step]), object)
+  steps(path).reduce<unknown>(
+    (value, step) => (Array.isArray(value) ? value[Number(step)] : asObject(value)[step]),
+    object
+  )
 
 /** The object with another value at a path; without one, without the field. */
-export const withField = (object: unknown, path: ReadonlyArray<string> | string, ...value: ReadonlyArray<unknown>): unknown => {
+export const withField = (
+  object: unknown,
+  path: ReadonlyArray<string> | string,
+  ...value: ReadonlyArray<unknown>
+): unknown => {
   const [step, ...rest] = typeof path === "string" ? steps(path) : path
   if (step === undefined) return value[0]
   const child = (before: unknown): unknown => withField(before, rest, ...value)

@@ -14,7 +14,12 @@ const pages = [
 
 /** The headings of a page as links name them. */
 const anchorsOf = (page: string): ReadonlyArray<string> =>
-  [...read(page).matchAll(/^#+ (.+)$/gmu)].map(([, title = ""]) => title.toLowerCase().replaceAll(/[^\w\- ]/gu, "").replaceAll(" ", "-"))
+  [...read(page).matchAll(/^#+ (.+)$/gmu)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/gu, "")
+      .replaceAll(" ", "-")
+  )
 
 interface Link {
   readonly text: string
@@ -32,15 +37,19 @@ const toLink = (page: string, [, text = "", path = "", line]: ReadonlyArray<stri
   file: relative(root, join(root, dirname(page), path)),
   line: line === undefined ? undefined : Number(line)
 })
-const linksOf = (page: string): ReadonlyArray<Link> => [...read(page).matchAll(linkPattern)].map((match) => toLink(page, match))
+const linksOf = (page: string): ReadonlyArray<Link> =>
+  [...read(page).matchAll(linkPattern)].map((match) => toLink(page, match))
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`)
 
 /** The line that a link should name: the one that declares the identifier, or one that mentions it; from 1. */
 const lineOf = ({ file, line, text }: Link): number | undefined => {
   const lines = read(file).split("\n")
-  const numbers = (pattern: RegExp): ReadonlyArray<number> => lines.flatMap((content, index) => (pattern.test(content) ? [index + 1] : []))
-  const declared = numbers(new RegExp(String.raw`\b(?:const|function|class|interface|type|let) ${escaped(text)}(?!\w)`, "u"))
+  const numbers = (pattern: RegExp): ReadonlyArray<number> =>
+    lines.flatMap((content, index) => (pattern.test(content) ? [index + 1] : []))
+  const declared = numbers(
+    new RegExp(String.raw`\b(?:const|function|class|interface|type|let) ${escaped(text)}(?!\w)`, "u")
+  )
   if (declared.length === 1) return declared[0]
   const mentioned = numbers(new RegExp(String.raw`(?<!\w)${escaped(text)}(?!\w)`, "u"))
   return line !== undefined && mentioned.includes(line) ? line : mentioned[0]
@@ -60,15 +69,19 @@ describe.each(pages)("%s", (page) => {
   })
 
   it("links only to headings that exist", () => {
-    const lost = [...read(page).matchAll(/\]\(([^():#\s]*)#(?!L\d)([^)\s]+)\)/gu)].filter(([, path = "", anchor = ""]) => {
-      const file = path === "" ? page : join(dirname(page), path)
-      return file.endsWith(".md") && existsSync(join(root, file)) && !anchorsOf(file).includes(anchor)
-    })
+    const lost = [...read(page).matchAll(/\]\(([^():#\s]*)#(?!L\d)([^)\s]+)\)/gu)].filter(
+      ([, path = "", anchor = ""]) => {
+        const file = path === "" ? page : join(dirname(page), path)
+        return file.endsWith(".md") && existsSync(join(root, file)) && !anchorsOf(file).includes(anchor)
+      }
+    )
     expect(lost.map(([link]) => link)).toEqual([])
   })
 
   it("names only identifiers that the linked files hold", () => {
-    const lost = linksOf(page).filter((link) => link.line !== undefined && existsSync(join(root, link.file)) && lineOf(link) === undefined)
+    const lost = linksOf(page).filter(
+      (link) => link.line !== undefined && existsSync(join(root, link.file)) && lineOf(link) === undefined
+    )
     expect(lost).toEqual([])
   })
 

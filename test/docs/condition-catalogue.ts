@@ -11,24 +11,108 @@ const child = "MirrordClusterSession"
 
 /** Every condition that an operator sets, with its reasons. docs/operations.md has the same table; a test compares. */
 export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
-  { on: parent, type: "Ready", status: "True", reason: "Ready", means: "clients are served; the message counts the clusters" },
+  {
+    on: parent,
+    type: "Ready",
+    status: "True",
+    reason: "Ready",
+    means: "clients are served; the message counts the clusters"
+  },
   { on: parent, type: "Ready", status: "False", reason: "Pending", means: "clusters are being prepared" },
-  { on: parent, type: "Ready", status: "False", reason: "DefaultNotReady", means: "it was ready, but its default cluster is away; clients that come back wait" },
+  {
+    on: parent,
+    type: "Ready",
+    status: "False",
+    reason: "DefaultNotReady",
+    means: "it was ready, but its default cluster is away; clients that come back wait"
+  },
   { on: parent, type: "Ready", status: "False", reason: "Failed", means: "see `Failed`" },
   { on: parent, type: "Ready", status: "False", reason: "Terminating", means: "it is being deleted" },
-  { on: parent, type: "DefaultReady", status: "True", reason: "AgentsUsable", means: "the default cluster can be used" },
+  {
+    on: parent,
+    type: "DefaultReady",
+    status: "True",
+    reason: "AgentsUsable",
+    means: "the default cluster can be used"
+  },
   { on: parent, type: "DefaultReady", status: "False", reason: "NotReady", means: "it cannot; the message says why" },
-  { on: parent, type: "Failed", status: "True", reason: "NoSuchTarget", means: "the target, or its container, does not exist" },
-  { on: parent, type: "Failed", status: "True", reason: "TargetNotReady", means: "the target has no pod that can be used" },
-  { on: parent, type: "Failed", status: "True", reason: "Forbidden", means: "somebody may not do what the session needs" },
-  { on: parent, type: "Failed", status: "True", reason: "TimedOut", means: "a cluster that is needed was not ready in time" },
-  { on: parent, type: "Failed", status: "True", reason: "ClusterLost", means: "a cluster that is needed cannot be reached" },
-  { on: parent, type: "Failed", status: "True", reason: "DefaultLost", means: "the default cluster of a running session stayed away" },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "NoSuchTarget",
+    means: "the target, or its container, does not exist"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "TargetNotReady",
+    means: "the target has no pod that can be used"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "Forbidden",
+    means: "somebody may not do what the session needs"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "TimedOut",
+    means: "a cluster that is needed was not ready in time"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "ClusterLost",
+    means: "a cluster that is needed cannot be reached"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
+    reason: "DefaultLost",
+    means: "the default cluster of a running session stayed away"
+  },
   { on: parent, type: "Failed", status: "True", reason: "Error", means: "anything else; the message says what" },
   { on: child, type: "Ready", status: "True", reason: "AgentUsable", means: "the agents are ready for clients" },
-  { on: child, type: "Ready", status: "False", reason: "Starting", means: "the target is looked for, or the agents start" },
-  { on: child, type: "Ready", status: "False", reason: "NoSuchTarget", means: "the target, or its container, does not exist here; it is looked for again" },
-  { on: child, type: "Ready", status: "False", reason: "TargetNotReady", means: "the target has no pod that can be used; it is looked for again" },
-  { on: child, type: "Ready", status: "False", reason: "Forbidden", means: "the operator may not look up the target here" },
-  { on: child, type: "Ready", status: "False", reason: "Error", means: "anything else, such as no agent; the message says what, and it is tried again" }
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "Starting",
+    means: "the target is looked for, or the agents start"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "NoSuchTarget",
+    means: "the target, or its container, does not exist here; it is looked for again"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "TargetNotReady",
+    means: "the target has no pod that can be used; it is looked for again"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "Forbidden",
+    means: "the operator may not look up the target here"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "Error",
+    means: "anything else, such as no agent; the message says what, and it is tried again"
+  }
 ]

@@ -18,11 +18,15 @@ const short = { MirrordMultiClusterSession: "parent", MirrordClusterSession: "ch
 
 describe("docs/operations.md", () => {
   it("has each Event that the program records", () => {
-    const rows = Object.entries(eventCatalogue).map(([reason, { on, type, when }]) => `| \`${reason}\` | ${type} | ${short[on]} | ${when} |`)
+    const rows = Object.entries(eventCatalogue).map(
+      ([reason, { on, type, when }]) => `| \`${reason}\` | ${type} | ${short[on]} | ${when} |`
+    )
     expect(rowsBelow("| Event | type | on | when |")).toEqual(rows)
   })
   it("has each condition that the program sets, with its reasons", () => {
-    const rows = conditionCatalogue.map(({ means, on, reason, status, type }) => `| ${short[on]} | \`${type}\` | ${status} | \`${reason}\` | ${means} |`)
+    const rows = conditionCatalogue.map(
+      ({ means, on, reason, status, type }) => `| ${short[on]} | \`${type}\` | ${status} | \`${reason}\` | ${means} |`
+    )
     expect(rowsBelow("| on | condition | status | reason | means |")).toEqual(rows)
   })
 })

@@ -2,7 +2,26 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { oneLine } from "../../src/domain/one-line.ts"
 
-const nasty = fc.string({ unit: fc.oneof(fc.constantFrom("\n", "\r", "\u0000", "\u001b", "\u0085", "\u2028", "\u202e", "\ufeff", "\ud800", "\\", "\\u000a", '"', "="), fc.string({ unit: "binary", minLength: 1, maxLength: 1 })) })
+const nasty = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      "\n",
+      "\r",
+      "\u0000",
+      "\u001b",
+      "\u0085",
+      "\u2028",
+      "\u202e",
+      "\ufeff",
+      "\ud800",
+      "\\",
+      "\\u000a",
+      '"',
+      "="
+    ),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 })
+  )
+})
 
 describe("somebody else's text", () => {
   it("stays on one line, within its length, and whole characters", () => {

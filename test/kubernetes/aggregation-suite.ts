@@ -84,11 +84,19 @@ roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: gadget-
 subjects: [{ kind: Group, apiGroup: rbac.authorization.k8s.io, name: team }]
 `
 
-const websocket = { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "v4.channel.k8s.io" }
-const accept = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n"
+const websocket = {
+  "Sec-WebSocket-Version": "13",
+  "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "Sec-WebSocket-Protocol": "v4.channel.k8s.io"
+}
+const accept =
+  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: " +
+  "v4.channel.k8s.io\r\n\r\n"
 
 /** What the aggregation layer does with an aggregated API, on any API server. */
-export const aggregationSuite = (start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>): void => {
+export const aggregationSuite = (
+  start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>
+): void => {
   let cluster: AggregatingCluster
   let close: () => Promise<void>
   let backend: Backend
@@ -96,19 +104,35 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
   let ann: ApiClient
 
   const availability = async () =>
-    asObjects(at((await admin.get(`/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`)).body, "status", "conditions"))[0]
-  /** Waits until the condition says it, and until requests are treated so: the server learns of its own condition a moment later. */
+    asObjects(
+      at((await admin.get(`/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`)).body, "status", "conditions")
+    )[0]
+  /**
+   * Waits until the condition says it, and until requests are treated so: the server learns of its own condition a
+   * moment later.
+   */
   const available = async (status: "True" | "False") => {
     const condition = await eventually(availability, (found) => found?.["status"] === status)
-    await eventually(() => admin.get(root), ({ text }) => (text === "service unavailable\n") === (status === "False"))
+    await eventually(
+      () => admin.get(root),
+      ({ text }) => (text === "service unavailable\n") === (status === "False")
+    )
     return condition
   }
   const setReady = async (ready: boolean): Promise<void> => {
-    const status = { phase: "Running", podIP: cluster.podIp, podIPs: [{ ip: cluster.podIp }], conditions: [{ type: "Ready", status: ready ? "True" : "False" }] }
+    const status = {
+      phase: "Running",
+      podIP: cluster.podIp,
+      podIPs: [{ ip: cluster.podIp }],
+      conditions: [{ type: "Ready", status: ready ? "True" : "False" }]
+    }
     expect(await admin.merge(`${namespace}/pods/api-0/status`, { status })).toMatchObject({ code: 200 })
   }
   const connect = async () => {
-    const result = await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g?connect=true`, { ...websocket, "x-session-id": "7" })
+    const result = await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g?connect=true`, {
+      ...websocket,
+      "x-session-id": "7"
+    })
     if (!("socket" in result)) throw new Error(`refused: ${result.text}`)
     return result
   }
@@ -122,7 +146,13 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     const { body } = await admin.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
     const frontProxyCaPem = asString(at(body, "data", "requestheader-client-ca-file")) ?? ""
     backend = await startBackend({ group, version: "v1", frontProxyCaPem, host: cluster.host })
-    await cluster.apply([surroundings(backend.port), service(backend.port, "selector: { app: api }, "), registration(backend.port, backend.caPem)].join("---"))
+    await cluster.apply(
+      [
+        surroundings(backend.port),
+        service(backend.port, "selector: { app: api }, "),
+        registration(backend.port, backend.caPem)
+      ].join("---")
+    )
     await setReady(true)
     await available("True")
   })
@@ -133,11 +163,24 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
 
   it("discovers the aggregated version from the backend, beside the definition's version", async () => {
     const entry = (version: string) => ({ groupVersion: `${group}/${version}`, version })
-    const { body } = await eventually(() => admin.get(`/apis/${group}`), (answer) => asArray(answer.body["versions"]).length === 2)
-    expect(body).toMatchObject({ kind: "APIGroup", name: group, versions: [entry("v1alpha"), entry("v1")], preferredVersion: entry("v1alpha") })
+    const { body } = await eventually(
+      () => admin.get(`/apis/${group}`),
+      (answer) => asArray(answer.body["versions"]).length === 2
+    )
+    expect(body).toMatchObject({
+      kind: "APIGroup",
+      name: group,
+      versions: [entry("v1alpha"), entry("v1")],
+      preferredVersion: entry("v1alpha")
+    })
     expect(asObjects((await admin.get(root)).body["resources"]).map((item) => item["name"])).toEqual(["gadgets"])
-    expect(asObjects((await admin.get(`/apis/${group}/v1alpha`)).body["resources"]).map((item) => item["name"])).toEqual(["sessions"])
-    await eventually(() => admin.get(`/apis/${group}/v1alpha/sessions`), (list) => list.code === 200)
+    expect(
+      asObjects((await admin.get(`/apis/${group}/v1alpha`)).body["resources"]).map((item) => item["name"])
+    ).toEqual(["sessions"])
+    await eventually(
+      () => admin.get(`/apis/${group}/v1alpha/sessions`),
+      (list) => list.code === 200
+    )
     expect(await availability()).toMatchObject({ type: "Available", reason: "Passed", message: "all checks passed" })
   })
 
@@ -145,17 +188,30 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     backend.onRequest((req, res) => {
       let body = ""
       req.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")))
-      req.on("end", () => res.writeHead(201, { "Content-Type": "application/json", "X-Mine": "1" }).end(JSON.stringify({ echo: body })))
+      req.on("end", () =>
+        res.writeHead(201, { "Content-Type": "application/json", "X-Mine": "1" }).end(JSON.stringify({ echo: body }))
+      )
     })
     const answer = await admin.call("POST", `${root}/gadgets?x=1&x=2`, {
       body: { a: 1 },
-      headers: { Authorization: "Bearer secret", "X-Remote-User": "forged", "x-remote-group": "forged", "X-Remote-Extra-A": "forged", "X-Other": "kept" }
+      headers: {
+        Authorization: "Bearer secret",
+        "X-Remote-User": "forged",
+        "x-remote-group": "forged",
+        "X-Remote-Extra-A": "forged",
+        "X-Other": "kept"
+      }
     })
     expect(answer.code).toBe(201)
     expect(answer.headers["x-mine"]).toBe("1")
     expect(answer.body["echo"]).toBe('{"a":1}')
     const seen = backend.seen.at(-1)
-    expect(seen).toMatchObject({ method: "POST", url: `${root}/gadgets?x=1&x=2`, clientName: "front-proxy-client", trusted: true })
+    expect(seen).toMatchObject({
+      method: "POST",
+      url: `${root}/gadgets?x=1&x=2`,
+      clientName: "front-proxy-client",
+      trusted: true
+    })
     expect(seen?.headers["x-remote-user"]).toEqual(["kubernetes-admin"])
     expect(seen?.headers["x-remote-group"]).toEqual(["system:masters", "system:authenticated"])
     expect(seen?.headers["x-remote-extra-authentication.kubernetes.io%2fcredential-id"]?.[0]).toMatch(/^X509SHA256=/)
@@ -188,10 +244,12 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     backend.onRequest((_req, res) => void res.writeHead(200, { "Content-Type": "application/json" }).end("{}"))
     const before = backend.seen.length
     expect((await ann.get(`${root}/gadgets`)).body["message"]).toBe(
-      `gadgets.${group} is forbidden: User "ann" cannot list resource "gadgets" in API group "${group}" at the cluster scope`
+      `gadgets.${group} is forbidden: User "ann" cannot list resource "gadgets" in API group "${group}" at the ` +
+        "cluster scope"
     )
     expect((await ann.get(`${root}/proxy/namespaces/x/others/o`)).body["message"]).toBe(
-      `others.${group} "o" is forbidden: User "ann" cannot proxy resource "others" in API group "${group}" in the namespace "x"`
+      `others.${group} "o" is forbidden: User "ann" cannot proxy resource "others" in API group "${group}" in ` +
+        `the namespace "x"`
     )
     expect(backend.seen.length).toBe(before)
     expect((await ann.get(`${root}/proxy/namespaces/x/gadgets/g`)).code).toBe(200)
@@ -236,8 +294,14 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     backend.onRequest((req, res) => void req.resume().once("end", () => res.socket?.end()))
     backend.onUpgrade((_req, socket) => void socket.end())
     const asText = { code: 503, headers: { "content-type": "text/plain; charset=utf-8" } }
-    expect(await admin.post(`${root}/gadgets`, {})).toMatchObject({ ...asText, text: "error trying to reach service: EOF\n" })
-    expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({ ...asText, text: "unexpected EOF\n" })
+    expect(await admin.post(`${root}/gadgets`, {})).toMatchObject({
+      ...asText,
+      text: "error trying to reach service: EOF\n"
+    })
+    expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({
+      ...asText,
+      text: "unexpected EOF\n"
+    })
   })
 
   it("passes an upgrade on and bytes both ways, and closes both sides when one has ended", async () => {
@@ -251,8 +315,16 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
       })
     })
     const { socket, answer } = await connect()
-    expect(answer.headers).toMatchObject({ upgrade: "websocket", connection: "Upgrade", "sec-websocket-protocol": "v4.channel.k8s.io" })
-    expect(backend.seen.at(-1)?.headers).toMatchObject({ "x-session-id": ["7"], "x-remote-user": ["ann"], "sec-websocket-key": [websocket["Sec-WebSocket-Key"]] })
+    expect(answer.headers).toMatchObject({
+      upgrade: "websocket",
+      connection: "Upgrade",
+      "sec-websocket-protocol": "v4.channel.k8s.io"
+    })
+    expect(backend.seen.at(-1)?.headers).toMatchObject({
+      "x-session-id": ["7"],
+      "x-remote-user": ["ann"],
+      "sec-websocket-key": [websocket["Sec-WebSocket-Key"]]
+    })
     const received: Array<Buffer> = []
     socket.on("data", (chunk: Buffer) => received.push(chunk))
     socket.end(Buffer.alloc(1_000_000, 1))
@@ -325,12 +397,20 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     const backendClosed = new Promise<void>((resolve) => {
       backend.onUpgrade((_req, socket) => {
         socket.write(accept)
-        socket.on("end", () => socket.end()).on("close", resolve).resume()
+        socket
+          .on("end", () => socket.end())
+          .on("close", resolve)
+          .resume()
       })
     })
     const { socket } = await connect()
     // Whether as an end or as a reset is up to how the server goes.
-    const clientClosed = new Promise((resolve) => socket.on("error", () => {}).on("close", resolve).resume())
+    const clientClosed = new Promise((resolve) =>
+      socket
+        .on("error", () => {})
+        .on("close", resolve)
+        .resume()
+    )
     await cluster.stop()
     await Promise.all([backendClosed, clientClosed])
     await cluster.restart()
@@ -341,9 +421,15 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
 
   it("answers 503 and says so in the condition while no endpoint is ready", async () => {
     await setReady(false)
-    expect(await available("False")).toMatchObject({ reason: "MissingEndpoints", message: 'endpointslices for service/api in "tools" have no addresses with port name "https"' })
+    expect(await available("False")).toMatchObject({
+      reason: "MissingEndpoints",
+      message: 'endpointslices for service/api in "tools" have no addresses with port name "https"'
+    })
     expect(await admin.get(`${root}/gadgets`)).toMatchObject({ code: 503, text: "service unavailable\n" })
-    expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({ code: 503, text: "service unavailable\n" })
+    expect(await ann.upgrade(`${root}/proxy/namespaces/x/gadgets/g`, websocket)).toMatchObject({
+      code: 503,
+      text: "service unavailable\n"
+    })
     await setReady(true)
     await available("True")
   })
@@ -354,7 +440,10 @@ export const aggregationSuite = (start: () => Promise<{ readonly cluster: Aggreg
     expect(await available("False")).toMatchObject({ reason: "ServiceNotFound" })
     for (const leftover of ["/api/v1", "/apis/discovery.k8s.io/v1"]) {
       const path = `${leftover}/namespaces/tools/${leftover === "/api/v1" ? "endpoints" : "endpointslices"}`
-      await eventually(() => admin.get(path), ({ body }) => asArray(body["items"]).length === 0)
+      await eventually(
+        () => admin.get(path),
+        ({ body }) => asArray(body["items"]).length === 0
+      )
     }
     await cluster.apply(service(backend.port, ""))
     await eventually(availability, (condition) => condition?.["reason"] === "EndpointsNotFound")
@@ -375,9 +464,15 @@ subsets: [{ addresses: [{ ip: ${cluster.podIp} }], ports: [{ name: https, port: 
     // Servers before 1.36 check no certificate when they probe.
     const isProbed = Number((await admin.get("/version")).body["minor"]) >= 36
     if (isProbed) {
-      expect(await available("False")).toMatchObject({ reason: "FailedDiscoveryCheck", message: `failing or missing response from ${url}: Get "${url}": ${why}` })
+      expect(await available("False")).toMatchObject({
+        reason: "FailedDiscoveryCheck",
+        message: `failing or missing response from ${url}: Get "${url}": ${why}`
+      })
     }
-    const refused = await eventually(() => admin.get(`${root}/gadgets`), ({ code }) => code === 503)
+    const refused = await eventually(
+      () => admin.get(`${root}/gadgets`),
+      ({ code }) => code === 503
+    )
     expect(refused.text).toBe(isProbed ? "service unavailable\n" : `error trying to reach service: ${why}\n`)
     await cluster.apply(registration(backend.port, backend.caPem))
     await available("True")

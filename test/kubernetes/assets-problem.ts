@@ -5,9 +5,14 @@ import { isProgram, type ProgramName } from "../../lab/playground/kubernetes/pro
 export const assetsVariable = "KUBEBUILDER_ASSETS"
 
 /** What a folder lacks for a control plane of its own, and how to get it; `undefined`: nothing. */
-export const assetsProblem = (folder: string | undefined, more: ReadonlyArray<ProgramName> = []): string | undefined => {
+export const assetsProblem = (
+  folder: string | undefined,
+  more: ReadonlyArray<ProgramName> = []
+): string | undefined => {
   const hint = "`npm run kubernetes` prints a folder that can be used"
   if (folder === undefined || folder === "") return `${assetsVariable} is not set; ${hint}`
-  const missing = ["etcd", "kube-apiserver", "kube-controller-manager", ...more].filter((name) => !isProgram(join(folder, name)))
+  const missing = ["etcd", "kube-apiserver", "kube-controller-manager", ...more].filter(
+    (name) => !isProgram(join(folder, name))
+  )
   return missing.length === 0 ? undefined : `${assetsVariable}=${folder} has no ${missing.join(", ")}; ${hint}`
 }

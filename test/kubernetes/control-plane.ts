@@ -3,6 +3,7 @@ import { sign } from "node:crypto"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import type { KeyPair } from "../../lab/cluster/http/pki.ts"
 import {
   type ControlPlane as RunningPlane,
   type ControlPlaneOptions as PlaneOptions,
@@ -11,16 +12,20 @@ import {
   tokenIssuer
 } from "../../lab/playground/kubernetes/control-plane.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
-import type { KeyPair } from "../../lab/cluster/http/pki.ts"
 
 /** How long after its end a token is still accepted, in seconds. */
 const tokenLeeway = 60
 
 /** A real control plane, and what only tests do to one. */
 export interface ControlPlane extends RunningPlane {
-  /** Makes every older resourceVersion too old: compacts etcd, and restarts the API server, whose watch cache remembers longer. */
+  /**
+   * Makes every older resourceVersion too old: compacts etcd, and restarts the API server, whose watch cache remembers
+   * longer.
+   */
   readonly forgetHistory: () => Promise<void>
-  /** Restarts the API server with another client certificate towards aggregated APIs, and the authority that signed it. */
+  /**
+   * Restarts the API server with another client certificate towards aggregated APIs, and the authority that signed it.
+   */
   readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
   /** A token that is accepted for so many seconds from now on. A TokenRequest gives none under ten minutes. */
   readonly shortTokenOf: (namespace: string, serviceAccount: string, seconds: number) => Promise<string>
@@ -40,7 +45,10 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
   /** Signed here, with the server's key: a token of the account that ends at this second. */
   const tokenUntil = async (namespace: string, account: string, end: number): Promise<string> => {
     const asked = ["get", "serviceaccount", account, "--namespace", namespace, "--output=jsonpath={.metadata.uid}"]
-    const { stdout: uid } = await promisify(execFile)(programs.kubectl, [`--kubeconfig=${plane.kubeconfigPath}`, ...asked])
+    const { stdout: uid } = await promisify(execFile)(programs.kubectl, [
+      `--kubeconfig=${plane.kubeconfigPath}`,
+      ...asked
+    ])
     const claims = {
       aud: [tokenIssuer],
       exp: end,
@@ -50,7 +58,9 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
       "kubernetes.io": { namespace, serviceaccount: { name: account, uid } },
       sub: `system:serviceaccount:${namespace}:${account}`
     }
-    const signed = [{ alg: "RS256", typ: "JWT" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
+    const signed = [{ alg: "RS256", typ: "JWT" }, claims]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+      .join(".")
     return `${signed}.${sign("sha256", Buffer.from(signed), await readFile(file(files.accountKey))).toString("base64url")}`
   }
   const secondsNow = (): number => Math.floor(Date.now() / 1000)
@@ -63,7 +73,9 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
         return answer.json()
       }
       // A revision of its own, so that also the newest one before is too old.
-      const { header } = (await call("/v3/kv/put", { key: "Zm9yZ2V0", value: "" })) as { readonly header: { readonly revision: string } }
+      const { header } = (await call("/v3/kv/put", { key: "Zm9yZ2V0", value: "" })) as {
+        readonly header: { readonly revision: string }
+      }
       await call("/v3/kv/compaction", { revision: header.revision, physical: true })
       await plane.restart()
     },

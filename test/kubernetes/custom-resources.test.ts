@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { kubernetesVersion } from "../../lab/cluster/wire/kubernetes-version.ts"
+import { customResourcesSuite, refusals } from "../compat/custom-resources.ts"
 import { ApiClient } from "../lab/cluster/api-client.ts"
 import { type RunningCluster, runCluster } from "../lab/cluster/running-cluster.ts"
-import { customResourcesSuite, refusals } from "../compat/custom-resources.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

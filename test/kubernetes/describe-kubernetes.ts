@@ -3,8 +3,8 @@ import { isCi } from "../support/tested-commit.ts"
 import { assetsProblem, assetsVariable } from "./assets-problem.ts"
 
 /**
- * Tests against a real control plane, with the folder of its programs. Without one they are skipped, and with `CI=true` one test fails and says
- * what is missing. `npm run kubernetes` makes the folder.
+ * Tests against a real control plane, with the folder of its programs. Without one they are skipped, and with `CI=true`
+ * one test fails and says what is missing. `npm run kubernetes` makes the folder.
  */
 export const describeKubernetes = (name: string, tests: (assets: string) => void): void => {
   const assets = process.env[assetsVariable]

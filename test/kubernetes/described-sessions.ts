@@ -7,19 +7,19 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
-import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { kubeconfigYaml } from "../../lab/cluster/http/kubeconfig.ts"
-import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
+import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { ClusterConnector } from "../../src/ports/cluster-connector.ts"
 import { type KubeApi, KubeError, type ResourceRef } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
+import type { Credentials } from "../lab/cluster/api-client.ts"
 import { eventually } from "../support/eventually.ts"
 import { fakeChannel } from "../support/fake-channel.ts"
-import type { Credentials } from "../lab/cluster/api-client.ts"
 
 /** An API server, real or embedded. */
 export interface DescribedCluster {
@@ -31,7 +31,12 @@ export interface DescribedCluster {
 }
 
 const crds = fileURLToPath(new URL("../../crds", import.meta.url))
-const parents: ResourceRef = { group: "operator.metalbear.co", version: "v1alpha", plural: "mirrordmulticlustersessions", scope: "Cluster" }
+const parents: ResourceRef = {
+  group: "operator.metalbear.co",
+  version: "v1alpha",
+  plural: "mirrordmulticlustersessions",
+  scope: "Cluster"
+}
 const podsOf: ResourceRef = { group: "", version: "v1", plural: "pods", scope: "Namespaced" }
 
 /** The rights of an operator as far as sessions need them; it may not read StatefulSets. */
@@ -39,8 +44,16 @@ const rights = [
   ["", ["pods", "services", "secrets", "configmaps"], ["get", "list", "watch", "create", "patch"]],
   ["", ["events"], ["create", "patch"]],
   ["apps", ["deployments"], ["get"]],
-  ["mirrord.metalbear.co", ["mirrordclustersessions", "mirrordclustersessions/status"], ["get", "list", "watch", "create", "patch", "delete"]],
-  ["operator.metalbear.co", ["mirrordmulticlustersessions", "mirrordmulticlustersessions/status"], ["get", "list", "watch", "create", "patch", "delete"]]
+  [
+    "mirrord.metalbear.co",
+    ["mirrordclustersessions", "mirrordclustersessions/status"],
+    ["get", "list", "watch", "create", "patch", "delete"]
+  ],
+  [
+    "operator.metalbear.co",
+    ["mirrordmulticlustersessions", "mirrordmulticlustersessions/status"],
+    ["get", "list", "watch", "create", "patch", "delete"]
+  ]
 ] as const
 
 const workload = (kind: string, name: string) => ({
@@ -62,7 +75,11 @@ const objects = [
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
     metadata: { name: "operator" },
-    rules: rights.map(([group, resources, verbs]) => ({ apiGroups: [group], resources: [...resources], verbs: [...verbs] }))
+    rules: rights.map(([group, resources, verbs]) => ({
+      apiGroups: [group],
+      resources: [...resources],
+      verbs: [...verbs]
+    }))
   },
   {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -74,7 +91,11 @@ const objects = [
   {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: credentialsSecretName(clusterName("cluster-b"), sha256Hex), namespace: "mirrord", labels: { [credentialsLabel]: "true" } },
+    metadata: {
+      name: credentialsSecretName(clusterName("cluster-b"), sha256Hex),
+      namespace: "mirrord",
+      labels: { [credentialsLabel]: "true" }
+    },
     stringData: { bearerToken: "token" }
   },
   workload("Deployment", "works"),
@@ -92,25 +113,53 @@ const pod = (app: string) => ({
 const podStatus = {
   phase: "Running",
   podIPs: [{ ip: "10.0.0.1" }],
-  containerStatuses: [{ name: "app", ready: true, containerID: "containerd://1", image: "app", imageID: "app", restartCount: 0, state: { running: { startedAt: "2026-01-01T00:00:00Z" } } }]
+  containerStatuses: [
+    {
+      name: "app",
+      ready: true,
+      containerID: "containerd://1",
+      image: "app",
+      imageID: "app",
+      restartCount: 0,
+      state: { running: { startedAt: "2026-01-01T00:00:00Z" } }
+    }
+  ]
 }
 
 /** Agents start, except for one target, whose agents' image is missing. */
 const agents: Agents["Service"] = {
   ensure: (placement) =>
     placement?.podName.startsWith("no-image") === true
-      ? Effect.fail(new AgentFailed({ agent: "mirrord-agent-1", detail: "its image cannot be pulled: manifest for agent:1 not found" }))
+      ? Effect.fail(
+          new AgentFailed({
+            agent: "mirrord-agent-1",
+            detail: "its image cannot be pulled: manifest for agent:1 not found"
+          })
+        )
       : Effect.succeed({ name: `agent of ${placement?.podName ?? ""}`, host: "10.0.0.1", port: 1 }),
   connect: () => Effect.sync(() => fakeChannel())
 }
 
 const unreachable = (): Effect.Effect<never, KubeError> =>
-  Effect.fail(new KubeError({ cluster: "cluster-b", operation: "get", reason: "Unreachable", detail: "connection refused" }))
+  Effect.fail(
+    new KubeError({ cluster: "cluster-b", operation: "get", reason: "Unreachable", detail: "connection refused" })
+  )
 
-/** An operator in this process: primary, default cluster `cluster-a`, which is the cluster itself, and `cluster-b`, which nobody can reach. */
+/**
+ * An operator in this process: primary, default cluster `cluster-a`, which is the cluster itself, and `cluster-b`,
+ * which nobody can reach.
+ */
 const operatorOf = (api: KubeApi) => {
   const link = () => Effect.fail(new LinkRefused({ cluster: "cluster-b", reason: "", detail: "connection refused" }))
-  const nobody: KubeApi = { ...api, cluster: "cluster-b", get: unreachable, list: unreachable, create: unreachable, mergePatch: unreachable, delete: unreachable }
+  const nobody: KubeApi = {
+    ...api,
+    cluster: "cluster-b",
+    get: unreachable,
+    list: unreachable,
+    create: unreachable,
+    mergePatch: unreachable,
+    delete: unreachable
+  }
   return makeOperator({
     namespace: "mirrord",
     version: "test",
@@ -122,11 +171,21 @@ const operatorOf = (api: KubeApi) => {
       remoteSessionTimeoutSecs: 300,
       sessionTtlSecs: 3_600,
       members: [
-        { name: clusterName("cluster-b"), server: "https://cluster-b", namespace: undefined, certificateAuthority: undefined, auth: { _tag: "BearerToken" }, problems: [] }
+        {
+          name: clusterName("cluster-b"),
+          server: "https://cluster-b",
+          namespace: undefined,
+          certificateAuthority: undefined,
+          auth: { _tag: "BearerToken" },
+          problems: []
+        }
       ]
     }
   }).pipe(
-    Effect.provideService(ClusterConnector, { local: { api, link }, member: () => Effect.succeed({ api: nobody, link }) }),
+    Effect.provideService(ClusterConnector, {
+      local: { api, link },
+      member: () => Effect.succeed({ api: nobody, link })
+    }),
     Effect.provideService(Agents, agents)
   )
 }
@@ -151,12 +210,18 @@ export const describedSessions = (assets: string, start: () => Promise<Described
 
   beforeAll(async () => {
     cluster = await start()
-    await cluster.apply(["mirrordmulticlustersessions", "mirrordclustersessions"].map((name) => readFileSync(join(crds, `${name}.yaml`), "utf8")).join("---\n"))
+    await cluster.apply(
+      ["mirrordmulticlustersessions", "mirrordclustersessions"]
+        .map((name) => readFileSync(join(crds, `${name}.yaml`), "utf8"))
+        .join("---\n")
+    )
     await cluster.apply(objects.map((object) => stringify(object)).join("---\n"))
     admin = await apiOf(readFileSync(cluster.kubeconfigPath, "utf8"))
     for (const app of ["works", "no-image"]) {
       await run(admin.create(podsOf, pod(app), "default"))
-      await run(admin.mergePatch(podsOf, `${app}-1`, { status: podStatus }, { namespace: "default", subresource: "status" }))
+      await run(
+        admin.mergePatch(podsOf, `${app}-1`, { status: podStatus }, { namespace: "default", subresource: "status" })
+      )
     }
     const credentials = await cluster.credentialsFor("operator", [])
     const asOperator = kubeconfigYaml({
@@ -197,13 +262,25 @@ export const describedSessions = (assets: string, start: () => Promise<Described
 
   /** Columns of the table of Events. */
   const event = (type: string, reason: string, message: string): RegExp =>
-    new RegExp(`^\\s*${type}\\s+${reason}\\s+\\S.*\\s+mirrord-operator\\s+${message.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&")}`, "mu")
+    new RegExp(
+      `^\\s*${type}\\s+${reason}\\s+\\S.*\\s+mirrord-operator\\s+${message.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&")}`,
+      "mu"
+    )
 
   it("says of a session whose target does not exist what to check", { timeout: slow }, async () => {
     await create("mc-0000000000000001", "Deployment", "nothing")
     await described("mmcs", "mc-0000000000000001", [
-      event("Normal", "Accepted", "A session for deployment.nothing in namespace default, in clusters cluster-a (default), cluster-b."),
-      event("Warning", "Failed", "The session failed in cluster cluster-a: there is no deployment/nothing in namespace default; check the target's name, container and namespace, and that it exists in that cluster."),
+      event(
+        "Normal",
+        "Accepted",
+        "A session for deployment.nothing in namespace default, in clusters cluster-a (default), cluster-b."
+      ),
+      event(
+        "Warning",
+        "Failed",
+        "The session failed in cluster cluster-a: there is no deployment/nothing in namespace default; check the " +
+          "target's name, container and namespace, and that it exists in that cluster."
+      ),
       /Reason:\s+NoSuchTarget\n\s+Status:\s+True\n\s+Type:\s+Failed/u,
       /Phase:\s+Failed/u
     ])
@@ -212,20 +289,35 @@ export const describedSessions = (assets: string, start: () => Promise<Described
   it("says of one whose agents' image is missing which, and where", { timeout: slow }, async () => {
     await create("mc-0000000000000002", "Deployment", "no-image")
     await described("mmcs", "mc-0000000000000002", [
-      event("Warning", "Failed", "The session failed in cluster cluster-a: agent mirrord-agent-1 cannot be started: its image cannot be pulled: manifest for agent:1 not found; look at"),
+      event(
+        "Warning",
+        "Failed",
+        "The session failed in cluster cluster-a: agent mirrord-agent-1 cannot be started: its image cannot be " +
+          "pulled: manifest for agent:1 not found; look at"
+      ),
       /Phase:\s+Failed/u
     ])
   })
 
   it("says of one whose target has no pods that it has none", { timeout: slow }, async () => {
     await create("mc-0000000000000003", "Deployment", "no-pods")
-    await described("mmcs", "mc-0000000000000003", [event("Warning", "Failed", "The session failed in cluster cluster-a: deployment/no-pods has no pods: none matches its labels app=no-pods")])
+    await described("mmcs", "mc-0000000000000003", [
+      event(
+        "Warning",
+        "Failed",
+        "The session failed in cluster cluster-a: deployment/no-pods has no pods: none matches its labels app=no-pods"
+      )
+    ])
   })
 
   it("says of one that the operator may not look up whom to ask", { timeout: slow }, async () => {
     await create("mc-0000000000000004", "StatefulSet", "forbidden")
     await described("mmcs", "mc-0000000000000004", [
-      event("Warning", "Failed", "The session failed in cluster cluster-a: the operator may not look up statefulset/forbidden"),
+      event(
+        "Warning",
+        "Failed",
+        "The session failed in cluster cluster-a: the operator may not look up statefulset/forbidden"
+      ),
       "ask the administrator of that cluster to grant the missing permission",
       /Reason:\s+Forbidden\n\s+Status:\s+True\n\s+Type:\s+Failed/u
     ])
@@ -241,8 +333,16 @@ export const describedSessions = (assets: string, start: () => Promise<Described
       /Message:\s+1 of 2 clusters ready, without cluster-b\.\n\s+Observed Generation:\s+1\n\s+Reason:\s+Ready\n\s+Status:\s+True\n\s+Type:\s+Ready/u
     ])
     await described("mirrordclustersessions", `${name}-cluster-a`, [
-      event("Normal", "Starting", "The agents for Deployment works in namespace default are being started in cluster cluster-a."),
-      event("Normal", "AgentReady", "The agents for Deployment works in namespace default are ready in cluster cluster-a."),
+      event(
+        "Normal",
+        "Starting",
+        "The agents for Deployment works in namespace default are being started in cluster cluster-a."
+      ),
+      event(
+        "Normal",
+        "AgentReady",
+        "The agents for Deployment works in namespace default are ready in cluster cluster-a."
+      ),
       /Reason:\s+AgentUsable\n\s+Status:\s+True\n\s+Type:\s+Ready/u
     ])
   })

@@ -10,11 +10,24 @@ import { describeKubernetes } from "./describe-kubernetes.ts"
 describeKubernetes("on real control planes", (assets) => {
   failoverCases("installed by helm", {
     use: () =>
-      useKubernetesPlayground(assets, { topology: "management", subnet: subnetOf("failover on kubernetes"), primaryReplicas: 2, sessionTtlSecs: 30 }),
+      useKubernetesPlayground(assets, {
+        topology: "management",
+        subnet: subnetOf("failover on kubernetes"),
+        primaryReplicas: 2,
+        sessionTtlSecs: 30
+      }),
     clientCount: 3,
     removePod: async (real, name) => {
       const kubeconfig = `--kubeconfig=${real.playground().primary.cluster.kubeconfigPath}`
-      await promisify(execFile)(programsIn(assets).kubectl, [kubeconfig, "delete", "pod", name, `--namespace=${operatorNamespace}`, "--grace-period=0", "--force"])
+      await promisify(execFile)(programsIn(assets).kubectl, [
+        kubeconfig,
+        "delete",
+        "pod",
+        name,
+        `--namespace=${operatorNamespace}`,
+        "--grace-period=0",
+        "--force"
+      ])
     }
   })
 })

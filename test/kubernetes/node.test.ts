@@ -1,20 +1,20 @@
-import { Effect, Exit, Logger, Scope } from "effect"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import * as http from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Effect, Exit, Logger, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
-import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
-import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../../lab/cluster/node/container-program.ts"
 import type { Kubelet } from "../../lab/cluster/node/kubelet.ts"
+import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { endpointSlices, jobs, pods, services } from "../../lab/cluster/store/resources.ts"
 import { isPodReady, podIpOf, podPhase } from "../../lab/cluster/store/store-access.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { type RealCluster, startRealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
-import { ApiClient } from "../lab/cluster/api-client.ts"
+import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
+import { ApiClient } from "../lab/cluster/api-client.ts"
 import { eventually } from "../real/harness.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
@@ -46,11 +46,13 @@ const server = (seen: Seen): ContainerProgram =>
     }).pipe(Effect.catchTag("ListenError", () => Effect.succeed(1)))
   )
 
-const task = (seen: Seen): ContainerProgram => (context) =>
-  Effect.sync(() => {
-    seen.contexts.set(nameOf(context), context)
-    return context.args[0] === "fail" ? 3 : 0
-  })
+const task =
+  (seen: Seen): ContainerProgram =>
+  (context) =>
+    Effect.sync(() => {
+      seen.contexts.set(nameOf(context), context)
+      return context.args[0] === "fail" ? 3 : 0
+    })
 
 describeKubernetes("a node and a service proxy of ours on a real control plane", (assets) => {
   describe("run pods", { timeout: longestMs }, () => {
@@ -69,7 +71,10 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
           directory,
           subnet,
           serviceSubnet: subnet + 1,
-          images: new Map([["server", server(seen)], ["task", task(seen)]])
+          images: new Map([
+            ["server", server(seen)],
+            ["task", task(seen)]
+          ])
         }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
       )
       cluster = started.cluster
@@ -80,24 +85,43 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       rmSync(directory, { recursive: true, force: true })
     })
 
-    const apply = (...objects: ReadonlyArray<object>): Promise<void> => cluster.plane.apply(objects.map((object) => stringify(object)).join("---\n"))
-    const pod = (name: string, spec: object, labels: object = {}): object => ({ apiVersion: "v1", kind: "Pod", metadata: { name, labels }, spec })
+    const apply = (...objects: ReadonlyArray<object>): Promise<void> =>
+      cluster.plane.apply(objects.map((object) => stringify(object)).join("---\n"))
+    const pod = (name: string, spec: object, labels: object = {}): object => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, labels },
+      spec
+    })
     const found = (name: string): KubeObject | undefined => cluster.store.get(pods, "default", name)
     const until = <A>(what: string, look: () => A | undefined): Promise<A> =>
-      eventually(what, () => {
-        const value = look()
-        return value === undefined ? Promise.reject(new Error(`not yet: ${what}`)) : Promise.resolve(value)
-      }, 100_000)
+      eventually(
+        what,
+        () => {
+          const value = look()
+          return value === undefined ? Promise.reject(new Error(`not yet: ${what}`)) : Promise.resolve(value)
+        },
+        100_000
+      )
     const ready = (name: string): Promise<KubeObject> =>
       until(`${name} is ready`, () => {
         const object = found(name)
         return object !== undefined && isPodReady(object) ? object : undefined
       })
-    const get = (url: string): Promise<string> => fetch(url, { headers: { connection: "close" } }).then((answer) => answer.text(), (error: unknown) => String((error as Error).cause))
+    const get = (url: string): Promise<string> =>
+      fetch(url, { headers: { connection: "close" } }).then(
+        (answer) => answer.text(),
+        (error: unknown) => String((error as Error).cause)
+      )
 
     it("with their environment, their files and an identity that the server takes", async () => {
       await apply(
-        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { color: "blue", "a.txt": "text\n" } },
+        {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name: "settings" },
+          data: { color: "blue", "a.txt": "text\n" }
+        },
         { apiVersion: "v1", kind: "Secret", metadata: { name: "key" }, stringData: { key: "s3cret" } },
         { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "app" } }
       )
@@ -108,13 +132,27 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
         { name: "COLOR", valueFrom: { configMapKeyRef: { name: "settings", key: "color" } } },
         { name: "KEY", valueFrom: { secretKeyRef: { name: "key", key: "key" } } }
       ]
-      const volumes = [{ name: "all", projected: { sources: [{ configMap: { name: "settings" } }, { secret: { name: "key" } }] } }]
-      const container = { name: "c", image: "server", args: ["--of", "$(POD_NAME)"], env, volumeMounts: [{ name: "all", mountPath: "/all" }] }
+      const volumes = [
+        { name: "all", projected: { sources: [{ configMap: { name: "settings" } }, { secret: { name: "key" } }] } }
+      ]
+      const container = {
+        name: "c",
+        image: "server",
+        args: ["--of", "$(POD_NAME)"],
+        env,
+        volumeMounts: [{ name: "all", mountPath: "/all" }]
+      }
       await apply(pod("whole", { serviceAccountName: "app", containers: [container], volumes }))
       const object = await ready("whole")
       const context = seen.contexts.get("whole")
       if (context === undefined) throw new Error("the container has not run")
-      expect(Object.fromEntries(context.env)).toMatchObject({ POD_NAME: "whole", POD_NAMESPACE: "default", POD_IP: podIpOf(object), COLOR: "blue", KEY: "s3cret" })
+      expect(Object.fromEntries(context.env)).toMatchObject({
+        POD_NAME: "whole",
+        POD_NAMESPACE: "default",
+        POD_IP: podIpOf(object),
+        COLOR: "blue",
+        KEY: "s3cret"
+      })
       expect(context.args).toEqual(["--of", "whole"])
       const file = (path: string): string => readFileSync(join(context.root, path), "utf8")
       expect([file("all/a.txt"), file("all/key")]).toEqual(["text\n", "s3cret"])
@@ -128,10 +166,25 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
     })
 
     it("behind a Service: its cluster IP leads to ready pods, and refuses when there are none", async () => {
-      const probe = { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 1 }
-      const container = { name: "c", image: "server", ports: [{ name: "web", containerPort: 8080 }], readinessProbe: probe }
+      const probe = {
+        httpGet: { path: "/health", port: 8080 },
+        periodSeconds: 1,
+        timeoutSeconds: 60,
+        failureThreshold: 1
+      }
+      const container = {
+        name: "c",
+        image: "server",
+        ports: [{ name: "web", containerPort: 8080 }],
+        readinessProbe: probe
+      }
       await apply(
-        { apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec: { selector: { app: "web" }, ports: [{ port: 8000, targetPort: "web" }] } },
+        {
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name: "web" },
+          spec: { selector: { app: "web" }, ports: [{ port: 8000, targetPort: "web" }] }
+        },
         pod("web-1", { containers: [container] }, { app: "web" })
       )
       const object = await ready("web-1")
@@ -143,18 +196,40 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       expect(kubelet.resolve("default", "web")).toEqual([ip])
       expect(await get(`http://${kubelet.reach({ ip: podIpOf(object) ?? "", port: 8080 }).ip}:8080/`)).toBe("web-1")
       seen.healthy.set("web-1", false)
-      await eventually("a Service without a ready pod refuses", async () => expect(await get(url)).toContain("ECONNREFUSED"), 100_000)
-      expect(cluster.store.list(endpointSlices, { namespace: "default" }).items.some(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === "web")).toBe(true)
+      await eventually(
+        "a Service without a ready pod refuses",
+        async () => expect(await get(url)).toContain("ECONNREFUSED"),
+        100_000
+      )
+      expect(
+        cluster.store
+          .list(endpointSlices, { namespace: "default" })
+          .items.some(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === "web")
+      ).toBe(true)
       seen.healthy.set("web-1", true)
       await eventually("an answer of the Service again", async () => expect(await get(url)).toBe("web-1"), 100_000)
     })
 
     it("and starts a container anew whose livenessProbe fails", async () => {
-      const probe = { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 1 }
-      await apply(pod("sick", { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image: "server", livenessProbe: probe }] }))
+      const probe = {
+        httpGet: { path: "/health", port: 8080 },
+        periodSeconds: 1,
+        timeoutSeconds: 60,
+        failureThreshold: 1
+      }
+      await apply(
+        pod("sick", {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ name: "c", image: "server", livenessProbe: probe }]
+        })
+      )
       await ready("sick")
       seen.healthy.set("sick", false)
-      await until("the container was started anew", () => ((asNumber(at(asObjects(at(found("sick"), "status", "containerStatuses"))[0], "restartCount")) ?? 0) > 0 ? true : undefined))
+      await until("the container was started anew", () =>
+        (asNumber(at(asObjects(at(found("sick"), "status", "containerStatuses"))[0], "restartCount")) ?? 0) > 0
+          ? true
+          : undefined
+      )
       expect(seen.ended).toContain("sick")
       seen.healthy.set("sick", true)
       await ready("sick")
@@ -163,7 +238,11 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
     it("until they are deleted: the programs end first, then the pod goes", async () => {
       await apply(pod("brief", { containers: [{ name: "c", image: "server" }] }))
       await ready("brief")
-      await Effect.runPromise(cluster.api.delete({ group: "", version: "v1", plural: "pods", scope: "Namespaced" }, "brief", { namespace: "default" }))
+      await Effect.runPromise(
+        cluster.api.delete({ group: "", version: "v1", plural: "pods", scope: "Namespaced" }, "brief", {
+          namespace: "default"
+        })
+      )
       await until("the pod is gone", () => (found("brief") === undefined ? true : undefined))
       expect(seen.ended).toContain("brief")
     })
@@ -173,33 +252,64 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
         apiVersion: "batch/v1",
         kind: "Job",
         metadata: { name },
-        spec: { backoffLimit: 0, template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "task", args }] } } }
+        spec: {
+          backoffLimit: 0,
+          template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "task", args }] } }
+        }
       })
       await apply(job("good", []), job("bad", ["fail"]))
       const condition = (name: string): Promise<string> =>
         until(`the end of job ${name}`, () => {
           const conditions = asObjects(at(cluster.store.get(jobs, "default", name), "status", "conditions"))
-          return asString(conditions.find(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed"))?.["type"])
+          return asString(
+            conditions.find(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed"))?.[
+              "type"
+            ]
+          )
         })
       expect(await condition("good")).toBe("Complete")
       expect(await condition("bad")).toBe("Failed")
-      const phases = cluster.store.list(pods, { namespace: "default" }).items.filter(({ metadata }) => metadata.labels?.["job-name"] !== undefined).map(podPhase)
+      const phases = cluster.store
+        .list(pods, { namespace: "default" })
+        .items.filter(({ metadata }) => metadata.labels?.["job-name"] !== undefined)
+        .map(podPhase)
       expect(phases.toSorted()).toEqual(["Failed", "Succeeded"])
     })
 
     it("and says of one that it cannot run why", async () => {
       await apply(pod("lost", { containers: [{ name: "c", image: "nobody/knows:1" }] }))
-      const message = await until("the reason", () => asString(at(asObjects(at(found("lost"), "status", "containerStatuses"))[0], "state", "waiting", "message")))
+      const message = await until("the reason", () =>
+        asString(at(asObjects(at(found("lost"), "status", "containerStatuses"))[0], "state", "waiting", "message"))
+      )
       expect(message).toContain('failed to pull image "nobody/knows:1"')
       await apply(pod("elsewhere", { nodeSelector: { zone: "b" }, containers: [{ name: "c", image: "task" }] }))
       const why = await until("why it is not scheduled", () =>
-        asString(asObjects(at(found("elsewhere"), "status", "conditions")).find(({ type }) => type === "PodScheduled")?.["message"])
+        asString(
+          asObjects(at(found("elsewhere"), "status", "conditions")).find(({ type }) => type === "PodScheduled")?.[
+            "message"
+          ]
+        )
       )
       expect(why).toContain("nodeSelector zone=b does not match")
     })
 
     it("also after the API server was gone: what happened meanwhile is told then", async () => {
-      await apply(pod("survivor", { containers: [{ name: "c", image: "server", readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 1 } }] }))
+      await apply(
+        pod("survivor", {
+          containers: [
+            {
+              name: "c",
+              image: "server",
+              readinessProbe: {
+                httpGet: { path: "/health", port: 8080 },
+                periodSeconds: 1,
+                timeoutSeconds: 60,
+                failureThreshold: 1
+              }
+            }
+          ]
+        })
+      )
       await ready("survivor")
       await Effect.runPromise(cluster.stop())
       seen.healthy.set("survivor", false)

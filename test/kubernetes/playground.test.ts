@@ -20,7 +20,12 @@ const programsOf = (folder: string): ReadonlyArray<string> =>
 
 describeKubernetes("npm start -- --kubernetes --once --json", () => {
   it("tells the whole story on three real control planes, every step true, and leaves nothing behind", async () => {
-    const { code, lines } = await play(["--kubernetes", "--once", "--subnet", String(subnetOf("playground, kubernetes"))])
+    const { code, lines } = await play([
+      "--kubernetes",
+      "--once",
+      "--subnet",
+      String(subnetOf("playground, kubernetes"))
+    ])
     expect(lines.filter(({ ok }) => !ok)).toEqual([])
     expect(lines.map(({ step }) => step)).toEqual(story)
     expect(code).toBe(0)

@@ -4,5 +4,9 @@ import { useKubernetesPlayground } from "../real/harness.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 describeKubernetes("on real control planes", (assets) => {
-  realClientCases("topology management", () => useKubernetesPlayground(assets, { topology: "management", subnet: subnetOf("real client, kubernetes") }), 20)
+  realClientCases(
+    "topology management",
+    () => useKubernetesPlayground(assets, { topology: "management", subnet: subnetOf("real client, kubernetes") }),
+    20
+  )
 })

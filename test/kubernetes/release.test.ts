@@ -1,18 +1,18 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Scope } from "effect"
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
-import { asObjects, at } from "../../src/domain/json.ts"
-import { isPodReady } from "../../lab/cluster/store/store-access.ts"
 import { openSessionClient, type SessionClient } from "../../lab/client/session-client.ts"
 import { requestUserCertificate } from "../../lab/client/user-credentials.ts"
+import { isPodReady } from "../../lab/cluster/store/store-access.ts"
 import { chartFolder, releaseName, runHelm } from "../../lab/playground/kubernetes/helm-release.ts"
 import { operatorImage } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
+import { asObjects, at } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -41,11 +41,17 @@ const testPod = (name: string, args: ReadonlyArray<string>): object => ({
 
 describeKubernetes("a release of the chart, with operators that run", (assets) => {
   describe("and a live session", { timeout: longestMs }, () => {
-    const real = useKubernetesPlayground(assets, { topology: "primary-default", subnet: subnetOf("release on kubernetes"), sessionTtlSecs, runsDoctor: true })
+    const real = useKubernetesPlayground(assets, {
+      topology: "primary-default",
+      subnet: subnetOf("release on kubernetes"),
+      sessionTtlSecs,
+      runsDoctor: true
+    })
     const programs = programsIn(assets)
     const id = sessionId(0x0123_4567_89ab_cdefn)
     const primary = (): RealCluster => real.cluster("cluster-a").cluster
-    const helm = (cluster: RealCluster, ...args: ReadonlyArray<string>): Promise<string> => Effect.runPromise(runHelm(programs, cluster, args))
+    const helm = (cluster: RealCluster, ...args: ReadonlyArray<string>): Promise<string> =>
+      Effect.runPromise(runHelm(programs, cluster, args))
     let folder = ""
     let connection = Scope.makeUnsafe()
     /** A session belongs to one. */
@@ -53,38 +59,50 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
 
     /** Connects to the session as its client, anew if it was connected before, and waits until it answers. */
     const connect = async (): Promise<SessionClient> => {
-      return eventually("the session answers its client", async () => {
-        // An attempt that failed has let go of its connection.
-        await Effect.runPromise(Scope.close(connection, Exit.void))
-        connection = Scope.makeUnsafe()
-        return Effect.runPromise(
-          Effect.gen(function* () {
-            const client = yield* openSessionClient({
-              kubeconfigPath: primary().kubeconfigPath,
-              namespace: "default",
-              target: "deployment.myapp",
-              sessionId: id,
-              certificate,
-              client: { kind: "intproxy", version: protocolVersion, pingInterval: 5_000, reconnect: true }
-            })
-            yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
-            return client
-          }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))
-        )
-      }, 100_000)
+      return eventually(
+        "the session answers its client",
+        async () => {
+          // An attempt that failed has let go of its connection.
+          await Effect.runPromise(Scope.close(connection, Exit.void))
+          connection = Scope.makeUnsafe()
+          return Effect.runPromise(
+            Effect.gen(function* () {
+              const client = yield* openSessionClient({
+                kubeconfigPath: primary().kubeconfigPath,
+                namespace: "default",
+                target: "deployment.myapp",
+                sessionId: id,
+                certificate,
+                client: { kind: "intproxy", version: protocolVersion, pingInterval: 5_000, reconnect: true }
+              })
+              yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
+              return client
+            }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))
+          )
+        },
+        100_000
+      )
     }
     const uid = async (): Promise<string | undefined> =>
       (await Effect.runPromise(primary().api.get(mirrordMultiClusterSessions, parentName(id)))).metadata.uid
     /** Waits until operators of this version alone are there, and serve. */
     const runs = (version: string): Promise<void> =>
-      eventually(`the operator ${version} alone`, () => {
-        const operators = primary().store.list(pods, { namespace: "mirrord", labelSelector: "app=mirrord-operator" }).items
-        const images = operators.map((pod) => at(asObjects(at(pod, "spec", "containers"))[0], "image"))
-        expect(images).toEqual([`${operatorImage}:${version}`])
-        expect(operators.every(isPodReady)).toBe(true)
-        return Promise.resolve()
-      }, 100_000)
-    const version = (parse(readFileSync(join(chartFolder, "Chart.yaml"), "utf8")) as { readonly version: string }).version
+      eventually(
+        `the operator ${version} alone`,
+        () => {
+          const operators = primary().store.list(pods, {
+            namespace: "mirrord",
+            labelSelector: "app=mirrord-operator"
+          }).items
+          const images = operators.map((pod) => at(asObjects(at(pod, "spec", "containers"))[0], "image"))
+          expect(images).toEqual([`${operatorImage}:${version}`])
+          expect(operators.every(isPodReady)).toBe(true)
+          return Promise.resolve()
+        },
+        100_000
+      )
+    const version = (parse(readFileSync(join(chartFolder, "Chart.yaml"), "utf8")) as { readonly version: string })
+      .version
     let before: string | undefined
 
     beforeAll(async () => {
@@ -103,17 +121,31 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
 
     it("is upgraded to another version: its operator takes the place of the old one, and the session goes on", async () => {
       const extra = [testPod("passes", ["--version"]), testPod("fails", ["no-such-command"])]
-      await helm(primary(), "upgrade", releaseName, folder, "--reuse-values", "--set-json", `extraObjects=${JSON.stringify(extra)}`)
+      await helm(
+        primary(),
+        "upgrade",
+        releaseName,
+        folder,
+        "--reuse-values",
+        "--set-json",
+        `extraObjects=${JSON.stringify(extra)}`
+      )
       await runs(newVersion)
       await connect()
       expect(await uid()).toBe(before)
     })
 
     it("is tested by helm: a pod of our image says whether all is well", async () => {
-      expect(await helm(primary(), "test", releaseName, "--filter", "name=passes", "--timeout", "10m")).toMatch(/Phase:\s+Succeeded/u)
-      await expect(helm(primary(), "test", releaseName, "--filter", "name=fails", "--timeout", "10m")).rejects.toThrow(/fails failed/u)
+      expect(await helm(primary(), "test", releaseName, "--filter", "name=passes", "--timeout", "10m")).toMatch(
+        /Phase:\s+Succeeded/u
+      )
+      await expect(helm(primary(), "test", releaseName, "--filter", "name=fails", "--timeout", "10m")).rejects.toThrow(
+        /fails failed/u
+      )
       // The chart's own: braid doctor, as the operator.
-      expect(await helm(primary(), "test", releaseName, "--filter", "!name=fails,!name=passes", "--timeout", "10m")).toMatch(/Phase:\s+Succeeded/u)
+      expect(
+        await helm(primary(), "test", releaseName, "--filter", "!name=fails,!name=passes", "--timeout", "10m")
+      ).toMatch(/Phase:\s+Succeeded/u)
     })
 
     it("is rolled back, and the session goes on", async () => {
@@ -129,7 +161,9 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       for (const kind of [mirrordMultiClusterSessions, mirrordClusterSessions]) {
         expect((await Effect.runPromise(primary().api.list(kind))).items, kind.plural).toEqual([])
       }
-      const hook = primary().callers().filter(({ user }) => user === "system:serviceaccount:mirrord:mirrord-hooks")
+      const hook = primary()
+        .callers()
+        .filter(({ user }) => user === "system:serviceaccount:mirrord:mirrord-hooks")
       const deletions = hook.filter(({ method }) => method === "DELETE")
       expect(deletions.map(({ path, status }) => [path, status])).toContainEqual([
         expect.stringContaining(`/mirrordmulticlustersessions/${parentName(id)}`),
@@ -137,9 +171,19 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       ])
       expect(hook.filter(({ status }) => status === 403)).toEqual([])
       // What the chart does not keep goes, with the pods of the operator and of its agents.
-      await eventually("the end of the operator's namespace", async () => {
-        expect((await Effect.runPromise(primary().api.list({ group: "", version: "v1", plural: "namespaces", scope: "Cluster" }))).items.map(({ metadata }) => metadata.name)).not.toContain("mirrord")
-      }, 100_000)
+      await eventually(
+        "the end of the operator's namespace",
+        async () => {
+          expect(
+            (
+              await Effect.runPromise(
+                primary().api.list({ group: "", version: "v1", plural: "namespaces", scope: "Cluster" })
+              )
+            ).items.map(({ metadata }) => metadata.name)
+          ).not.toContain("mirrord")
+        },
+        100_000
+      )
     })
 
     it("is uninstalled from a member too, which then has no session either", async () => {

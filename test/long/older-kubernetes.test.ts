@@ -10,7 +10,10 @@ const cwd = fileURLToPath(new URL("../..", import.meta.url))
 const run = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
   promisify(execFile)(process.execPath, args, { cwd, maxBuffer: 1 << 28, env: { ...process.env, ...env } }).then(
     ({ stdout }) => ({ code: 0, stdout }),
-    ({ code, stderr, stdout }: { readonly code: unknown; readonly stdout: string; readonly stderr: string }) => ({ code, stdout: `${stdout}\n${stderr}` })
+    ({ code, stderr, stdout }: { readonly code: unknown; readonly stdout: string; readonly stderr: string }) => ({
+      code,
+      stdout: `${stdout}\n${stderr}`
+    })
   )
 
 describe(`Kubernetes ${version}`, () => {

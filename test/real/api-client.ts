@@ -4,8 +4,12 @@ import WebSocket from "ws"
 import { parse } from "yaml"
 
 interface Kubeconfig {
-  readonly clusters: ReadonlyArray<{ readonly cluster: { readonly server: string; readonly "certificate-authority-data": string } }>
-  readonly users: ReadonlyArray<{ readonly user: { readonly "client-certificate-data": string; readonly "client-key-data": string } }>
+  readonly clusters: ReadonlyArray<{
+    readonly cluster: { readonly server: string; readonly "certificate-authority-data": string }
+  }>
+  readonly users: ReadonlyArray<{
+    readonly user: { readonly "client-certificate-data": string; readonly "client-key-data": string }
+  }>
 }
 
 export interface ApiAnswer {
@@ -15,7 +19,12 @@ export interface ApiAnswer {
 
 /** Requests at an API server with the certificate of a kubeconfig, byte for byte as asked for. */
 export interface ApiClient {
-  readonly call: (method: string, path: string, body?: string, headers?: Readonly<Record<string, string>>) => Promise<ApiAnswer>
+  readonly call: (
+    method: string,
+    path: string,
+    body?: string,
+    headers?: Readonly<Record<string, string>>
+  ) => Promise<ApiAnswer>
   /** Resolves with the open socket, or with the answer that refused the upgrade. */
   readonly upgrade: (path: string, headers: Readonly<Record<string, string>>) => Promise<WebSocket | ApiAnswer>
 }
@@ -41,13 +50,17 @@ export const apiClient = (kubeconfigPath: string): ApiClient => {
   return {
     call: (method, path, body, headers = {}) =>
       new Promise((resolve, reject) => {
-        const request = https.request(new URL(path, cluster.server), { ...tls, method, headers, agent: false, timeout: 120_000 }, (answer) => {
-          let text = ""
-          answer.setEncoding("utf8").on("data", (part: string) => {
-            text += part
-          })
-          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) })).on("error", reject)
-        })
+        const request = https.request(
+          new URL(path, cluster.server),
+          { ...tls, method, headers, agent: false, timeout: 120_000 },
+          (answer) => {
+            let text = ""
+            answer.setEncoding("utf8").on("data", (part: string) => {
+              text += part
+            })
+            answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) })).on("error", reject)
+          }
+        )
         request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path}`))).on("error", reject)
         request.end(body)
       }),

@@ -1,17 +1,17 @@
-import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
+import { Effect } from "effect"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import WebSocket from "ws"
-import { startingReason } from "../../src/domain/session/child-observation.ts"
-import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
-import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { clientMessage, type ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { startingReason } from "../../src/domain/session/child-observation.ts"
+import { subnetOf } from "../address-plan.ts"
 import { type ApiAnswer, type ApiClient, apiClient } from "./api-client.ts"
 import { developers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { subnetOf } from "../address-plan.ts"
 import { describeReal, request, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { parentNames, parents, readySession } from "./sessions.ts"
 import { userCertificate } from "./user-certificate.ts"
@@ -70,7 +70,17 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     const known = parentNames(real.playground())
     bystander = runClient({
       file: mirrord,
-      args: ["exec", "--target", "deployment/myapp", "--", layerApp, "--steal", "80:^x-user: bystander$", "--respond", "bystander"],
+      args: [
+        "exec",
+        "--target",
+        "deployment/myapp",
+        "--",
+        layerApp,
+        "--steal",
+        "80:^x-user: bystander$",
+        "--respond",
+        "bystander"
+      ],
       home: real.home("bystander"),
       kubeconfig: real.kubeconfig(),
       deadlineMs: 120_000
@@ -82,20 +92,30 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     for (const socket of sockets.splice(0)) socket.terminate()
     // Whatever a test did: the other session still gets the requests of both clusters.
     for (const name of ["cluster-a", "cluster-b"]) {
-      expect(await request(real.cluster(name).entry ?? "", "/still-there", { "x-user": "bystander" })).toBe("bystander /still-there\n")
+      expect(await request(real.cluster(name).entry ?? "", "/still-there", { "x-user": "bystander" })).toBe(
+        "bystander /still-there\n"
+      )
     }
     expect(bystander?.events().some(({ event }) => event === "closed" || event === "resubscribed")).toBe(false)
   })
   afterAll(() => bystander?.stop())
 
-  const headers = (id: string, certificate: string) => ({ "x-session-id": id, "x-client-der": certificate, "x-mirrord-cli-version": "3.250.0" })
+  const headers = (id: string, certificate: string) => ({
+    "x-session-id": id,
+    "x-client-der": certificate,
+    "x-mirrord-cli-version": "3.250.0"
+  })
   const open = async (client: ApiClient, id: string, certificate: string) => {
     const answer = await client.upgrade(connectPath(), headers(id, certificate))
     if (!(answer instanceof WebSocket)) throw new Error(`refused: ${JSON.stringify(answer)}`)
     sockets.push(answer)
     return { socket: answer, ...conversation(answer) }
   }
-  const refused = async (client: ApiClient, path: string, given: Readonly<Record<string, string>>): Promise<ApiAnswer> => {
+  const refused = async (
+    client: ApiClient,
+    path: string,
+    given: Readonly<Record<string, string>>
+  ): Promise<ApiAnswer> => {
     const answer = await client.upgrade(path, given)
     if (!(answer instanceof WebSocket)) return answer
     answer.terminate()
@@ -106,7 +126,9 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     const id = newSessionId()
     const talk = await open(ann, id, certificates.ann)
     talk.say({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
-    await talk.hears("the version", (message) => (message._tag === "SwitchProtocolVersionResponse" ? message.value : undefined))
+    await talk.hears("the version", (message) =>
+      message._tag === "SwitchProtocolVersionResponse" ? message.value : undefined
+    )
     talk.say({ _tag: "ReadyForLogs" })
     return { id, ...talk }
   }
@@ -122,24 +144,55 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
 
   it.each([
     ["no session id", { "x-session-id": undefined }, 400, "BadRequest", /header x-session-id is missing/],
-    ["a session id that is no number", { "x-session-id": "0xabc" }, 400, "BadRequest", /x-session-id is .*0xabc.* decimal/],
+    [
+      "a session id that is no number",
+      { "x-session-id": "0xabc" },
+      400,
+      "BadRequest",
+      /x-session-id is .*0xabc.* decimal/
+    ],
     ["a session id of more than 64 bits", { "x-session-id": "18446744073709551616" }, 400, "BadRequest", /below 2\^64/],
-    ["a user's connect without certificate", { "x-client-der": undefined }, 403, "Forbidden", /bob connects without a user certificate/],
+    [
+      "a user's connect without certificate",
+      { "x-client-der": undefined },
+      403,
+      "Forbidden",
+      /bob connects without a user certificate/
+    ],
     ["a certificate that is none", { "x-client-der": "AAAA" }, 403, "Forbidden", /certificate/],
-    ["parameters that are not base64", { "x-mirrord-connect-params": "%%%" }, 400, "BadRequest", /x-mirrord-connect-params .*standard base64/]
+    [
+      "parameters that are not base64",
+      { "x-mirrord-connect-params": "%%%" },
+      400,
+      "BadRequest",
+      /x-mirrord-connect-params .*standard base64/
+    ]
   ])("%s: a Status with code and reason", async (_what, change, code, reason, message) => {
     const given = Object.fromEntries(
-      Object.entries({ ...headers(newSessionId(), certificates.bob), ...change }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      Object.entries({ ...headers(newSessionId(), certificates.bob), ...change }).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined
+      )
     )
     const { body, status } = await refused(bob, connectPath(), given)
     expect(status).toBe(code)
-    expect(body).toMatchObject({ kind: "Status", status: "Failure", code, reason, message: expect.stringMatching(message) })
+    expect(body).toMatchObject({
+      kind: "Status",
+      status: "Failure",
+      code,
+      reason,
+      message: expect.stringMatching(message)
+    })
   })
 
   it("a user's connect without certificate at a member, which only a primary may make: 403", async () => {
     const { body, status } = await refused(bobAtMember, connectPath(), { "x-session-id": newSessionId() })
     expect(status).toBe(403)
-    expect(body).toMatchObject({ kind: "Status", code: 403, reason: "Forbidden", message: expect.stringContaining("bob connects without a user certificate") })
+    expect(body).toMatchObject({
+      kind: "Status",
+      code: 403,
+      reason: "Forbidden",
+      message: expect.stringContaining("bob connects without a user certificate")
+    })
   })
 
   it("a target that is none: 400 that names it", async () => {
@@ -152,14 +205,23 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     const first = await talking()
     const { body, status } = await refused(bob, connectPath(), headers(first.id, certificates.bob))
     expect(status).toBe(403)
-    expect(body).toMatchObject({ kind: "Status", code: 403, reason: "Forbidden", message: expect.stringContaining("belongs to another user") })
+    expect(body).toMatchObject({
+      kind: "Status",
+      code: 403,
+      reason: "Forbidden",
+      message: expect.stringContaining("belongs to another user")
+    })
     await pongs(first, 1)
   })
 
   it("frames that no message can be read from are dropped with one warning, and the connection goes on", async () => {
     const talk = await talking()
     // Cut off after its tag, of a tag that no version has, and empty.
-    for (const bytes of [clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }).slice(0, 2), Uint8Array.of(250), new Uint8Array()]) {
+    for (const bytes of [
+      clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }).slice(0, 2),
+      Uint8Array.of(250),
+      new Uint8Array()
+    ]) {
       talk.socket.send(bytes)
     }
     await warning(talk, /cannot be read and is dropped/)
@@ -190,19 +252,51 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     const admin = apiClient(primary.cluster.kubeconfigPath)
     const member = apiClient(real.cluster("cluster-a").cluster.kubeconfigPath)
     const json = { "content-type": "application/json" }
-    const collection = ({ group, plural, version }: { readonly group: string; readonly plural: string; readonly version: string }): string =>
-      `/apis/${group}/${version}/${plural}`
+    const collection = ({
+      group,
+      plural,
+      version
+    }: {
+      readonly group: string
+      readonly plural: string
+      readonly version: string
+    }): string => `/apis/${group}/${version}/${plural}`
     const parent = (name: string, spec: object): string =>
-      JSON.stringify({ apiVersion: "operator.metalbear.co/v1alpha", kind: "MirrordMultiClusterSession", metadata: { name }, spec })
+      JSON.stringify({
+        apiVersion: "operator.metalbear.co/v1alpha",
+        kind: "MirrordMultiClusterSession",
+        metadata: { name },
+        spec
+      })
     const owner = { userId: "x", username: "x", hostname: "x", k8sUsername: "x" }
     const target = { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "" }
 
-    const invalid = await admin.call("POST", collection(mirrordMultiClusterSessions), parent("mc-garbage", { clusters: "cluster-a", owner: 7 }), json)
+    const invalid = await admin.call(
+      "POST",
+      collection(mirrordMultiClusterSessions),
+      parent("mc-garbage", { clusters: "cluster-a", owner: 7 }),
+      json
+    )
     expect(invalid.status).toBe(422)
 
     const garbage = {
-      "mc-00000000000000a1": { owner, namespace: "default", targetAlias: "deployment.myapp", clusters: ["nowhere"], primaryCluster: "primary", defaultCluster: "nowhere" },
-      "mc-00000000000000a2": { owner, namespace: "default", target: { ...target, kind: "Teapot" }, targetAlias: "\u0000", clusters: ["cluster-a"], primaryCluster: "elsewhere", defaultCluster: "cluster-a" },
+      "mc-00000000000000a1": {
+        owner,
+        namespace: "default",
+        targetAlias: "deployment.myapp",
+        clusters: ["nowhere"],
+        primaryCluster: "primary",
+        defaultCluster: "nowhere"
+      },
+      "mc-00000000000000a2": {
+        owner,
+        namespace: "default",
+        target: { ...target, kind: "Teapot" },
+        targetAlias: "\u0000",
+        clusters: ["cluster-a"],
+        primaryCluster: "elsewhere",
+        defaultCluster: "cluster-a"
+      },
       "no-session-name": { owner, namespace: "../..", target, targetAlias: "", clusters: [], primaryCluster: "" }
     }
     for (const [name, spec] of Object.entries(garbage)) {
@@ -214,24 +308,48 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
         const found = parents(real.playground()).find(({ metadata }) => metadata.name === name)
         return found === undefined || found.status?.phase === "Failed" ? (found ?? "gone") : undefined
       })
-      if (over !== "gone") expect(over.status?.closed ?? over.status?.conditions?.map(({ message }) => message).join(" ")).toMatch(/\w+ \w+/)
+      if (over !== "gone")
+        expect(over.status?.closed ?? over.status?.conditions?.map(({ message }) => message).join(" ")).toMatch(
+          /\w+ \w+/
+        )
     }
     const child = {
       apiVersion: "mirrord.metalbear.co/v1alpha",
       kind: "MirrordClusterSession",
       metadata: { name: "garbage" },
-      spec: { namespace: "nowhere", owner, target: { ...target, kind: "Teapot", name: "../x" }, multiClusterParentName: "mc-\n" }
+      spec: {
+        namespace: "nowhere",
+        owner,
+        target: { ...target, kind: "Teapot", name: "../x" },
+        multiClusterParentName: "mc-\n"
+      }
     }
-    expect(await member.call("POST", collection(mirrordClusterSessions), JSON.stringify(child), json)).toMatchObject({ status: 201 })
+    expect(await member.call("POST", collection(mirrordClusterSessions), JSON.stringify(child), json)).toMatchObject({
+      status: 201
+    })
     const failed = await until("the garbage child's condition", () => {
-      const object = real.cluster("cluster-a").cluster.store.get({ group: "mirrord.metalbear.co", version: "v1alpha", resource: "mirrordclustersessions" }, undefined, "garbage")
-      const { conditions } = (object?.["status"] ?? {}) as { readonly conditions?: ReadonlyArray<{ readonly status: string; readonly reason: string; readonly message: string }> }
+      const object = real
+        .cluster("cluster-a")
+        .cluster.store.get(
+          { group: "mirrord.metalbear.co", version: "v1alpha", resource: "mirrordclustersessions" },
+          undefined,
+          "garbage"
+        )
+      const { conditions } = (object?.["status"] ?? {}) as {
+        readonly conditions?: ReadonlyArray<{
+          readonly status: string
+          readonly reason: string
+          readonly message: string
+        }>
+      }
       return conditions?.find(({ reason, status }) => status === "False" && reason !== startingReason)
     })
     expect(failed.message).toContain("Teapot")
     // New sessions start as before.
     const talk = await talking()
-    expect(parents(real.playground()).find(({ metadata }) => metadata.name === parentOf(talk.id))?.status?.phase).toBe("Ready")
+    expect(parents(real.playground()).find(({ metadata }) => metadata.name === parentOf(talk.id))?.status?.phase).toBe(
+      "Ready"
+    )
     await pongs(talk, 1)
   })
 })

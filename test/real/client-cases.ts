@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { tableOf } from "../charts/api-call.ts"
 import { auditedCalls, outsideOf, readTable } from "../charts/audited-calls.ts"
+import { freePort } from "../support/free-port.ts"
 import { namespaceDevelopers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
@@ -21,7 +22,6 @@ import {
 } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { nothingLeft, parentNames, readySession, strayRequests } from "./sessions.ts"
-import { freePort } from "../support/free-port.ts"
 
 const target = ["--target", "deployment/myapp"] as const
 
@@ -34,14 +34,16 @@ const greetingAndEcho = (port: number, line: string): Promise<ReadonlyArray<stri
     socket.once("close", () => reject(new Error(`closed after ${JSON.stringify(seen)}`)))
     const lines = createInterface({ input: socket })
     // It passes the socket's errors on.
-    lines.on("error", () => undefined).on("line", (text) => {
-      seen.push(text)
-      if (seen.length === 1) socket.write(`${line}\n`)
-      if (seen.length === 2) {
-        resolve(seen)
-        socket.destroy()
-      }
-    })
+    lines
+      .on("error", () => undefined)
+      .on("line", (text) => {
+        seen.push(text)
+        if (seen.length === 1) socket.write(`${line}\n`)
+        if (seen.length === 2) {
+          resolve(seen)
+          socket.destroy()
+        }
+      })
   })
 
 /** After it a test has failed, on the slowest machine. */
@@ -52,274 +54,373 @@ const pathOf = (event: LayerEvent): string => String(event["path"])
 /**
  * What the real client does against the primary of a playground (issue "a session", §7).
  *
- * @param pingSeconds a client that has no answer after so long takes its connection for lost: nothing may stall a playground longer
+ * @param pingSeconds a client that has no answer after so long takes its connection for lost: nothing may stall a
+ *   playground longer
  */
 export const realClientCases = (where: string, use: () => AnyRealPlayground, pingSeconds = 5): void =>
-  describeReal(`the real client, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use()
-    const commands: Array<RunningCommand> = []
-    const start = (args: ReadonlyArray<string>, home: string, deadlineMs?: number, kubeconfig = real.kubeconfig()): RunningCommand =>
-      runClient({ file: mirrord, args, home, kubeconfig, ...(deadlineMs === undefined ? {} : { deadlineMs }) })
-    /** A command that ends with the test at the latest. */
-    const run = (args: ReadonlyArray<string>, home = real.home("test"), kubeconfig = real.kubeconfig()): RunningCommand => {
-      const command = start(args, home, undefined, kubeconfig)
-      commands.push(command)
-      return command
-    }
-    const entry = (cluster: string): string => {
-      const url = real.cluster(cluster).entry
-      if (url === undefined) throw new Error(`${cluster} runs no workload`)
-      return url
-    }
-    const primaryRequests = () => real.playground().primary.cluster.callers()
-    const credentialPosts = () =>
-      primaryRequests().filter(({ method, path }) => method === "POST" && path.includes("/mirrordclusteroperatorusercredentials")).length
-
-    /** One session that is pinged from the first test to the last. */
-    const pings = { seconds: 60, home: "", log: "", command: undefined as RunningCommand | undefined }
-    beforeAll(async () => {
-      await fleetIs(real.playground())
-      pings.home = real.home("pings")
-      pings.log = join(pings.home, "internal-proxy.log")
-      const config = join(pings.home, "mirrord.json")
-      const internalProxy = { ping_interval: pingSeconds, log_level: "mirrord_intproxy=debug", log_destination: pings.log }
-      writeFileSync(config, JSON.stringify({ internal_proxy: internalProxy }))
-      const args = ["exec", ...target, "-f", config, "--", layerApp, "--mirror", "7000", "--seconds", String(pings.seconds)]
-      const known = parentNames(real.playground())
-      pings.command = start(args, pings.home, 110_000)
-      await readySession(real, known)
-    }, longestMs)
-    afterEach(() => {
-      for (const command of commands.splice(0)) command.stop()
-    })
-
-    it("operator status prints version, licence and the session tables", async () => {
-      const status = run(["operator", "status"])
-      expect(await status.ended(10_000), status.stderr()).toBe(0)
-      expect(status.stdout()).toMatch(/Operator version: 3\.250\.0\+braid\.\d+\.\d+\.\d+/)
-      expect(status.stdout()).toMatch(/Operator License\s+name: braid\s+organization: braid\s+expire at: 31-Dec-9999/)
-      expect(status.stdout()).toMatch(/\| Session ID \| Target/)
-      expect(status.stdout()).toContain("Multi-Cluster Sessions:")
-    })
-
-    it("exec runs a command with the variables of the default cluster; the certificate is asked for once", async () => {
-      const home = real.home("env")
-      const known = parentNames(real.playground())
-      const postsBefore = credentialPosts()
-      for (const round of ["first", "second"]) {
-        const env = run(["exec", ...target, "--", "env"], home)
-        expect(await env.ended(20_000), env.stderr()).toBe(0)
-        const lines = env.stdout().split("\n")
-        expect(lines, round).toEqual(expect.arrayContaining(["CLUSTER=cluster-a", "DB_HOST=db.cluster-a.example", "ONLY_IN_CLUSTER_A=yes"]))
-        expect(env.stdout(), round).not.toContain("cluster-b")
-        expect(env.stdout(), round).not.toContain("ONLY_IN_CLUSTER_B")
-        expect(credentialPosts() - postsBefore, round).toBe(1)
+  describeReal(
+    `the real client, ${where}`,
+    ["mirrord", "layerApp"],
+    ({ layerApp, mirrord }) => {
+      const real = use()
+      const commands: Array<RunningCommand> = []
+      const start = (
+        args: ReadonlyArray<string>,
+        home: string,
+        deadlineMs?: number,
+        kubeconfig = real.kubeconfig()
+      ): RunningCommand =>
+        runClient({ file: mirrord, args, home, kubeconfig, ...(deadlineMs === undefined ? {} : { deadlineMs }) })
+      /** A command that ends with the test at the latest. */
+      const run = (
+        args: ReadonlyArray<string>,
+        home = real.home("test"),
+        kubeconfig = real.kubeconfig()
+      ): RunningCommand => {
+        const command = start(args, home, undefined, kubeconfig)
+        commands.push(command)
+        return command
       }
-      const parent = await readySession(real, known)
-      expect(parent.spec.targetAlias).toBe("deployment.myapp")
-      expect(parent.spec.owner.k8sUsername).toBe("ann")
-    })
-
-    it("dump prints requests that enter at either cluster, and the workload answers them", async () => {
-      const known = parentNames(real.playground())
-      const dump = run(["dump", ...target, "-p", "80"])
-      await readySession(real, known)
-      for (const cluster of ["cluster-a", "cluster-b"]) {
-        await eventually(`the dump of a request to ${cluster}`, async () => {
-          const path = `/dumped-in-${cluster}`
-          expect(await request(entry(cluster), path)).toContain(`hello from ${cluster}: GET ${path}`)
-          expect(dump.stdout()).toContain(path)
-        })
+      const entry = (cluster: string): string => {
+        const url = real.cluster(cluster).entry
+        if (url === undefined) throw new Error(`${cluster} runs no workload`)
+        return url
       }
-    })
+      const primaryRequests = () => real.playground().primary.cluster.callers()
+      const credentialPosts = () =>
+        primaryRequests().filter(
+          ({ method, path }) => method === "POST" && path.includes("/mirrordclusteroperatorusercredentials")
+        ).length
 
-    it("port-forward -L reaches a service as seen from the default cluster", async () => {
-      const known = parentNames(real.playground())
-      const port = await freePort()
-      const forward = run(["port-forward", ...target, "-L", `${port}:myapp:7000`])
-      await readySession(real, known)
-      const lines = await eventually(`an answer through port ${port}${forward.stderr()}`, () => greetingAndEcho(port, "round trip"))
-      expect(lines).toEqual(["hello from cluster-a", "cluster-a: round trip"])
-    })
-
-    it("port-forward -R steals requests that enter at either cluster, and gives them back at its end", async () => {
-      const known = parentNames(real.playground())
-      const received: Array<string> = []
-      const server = net.createServer((socket) => {
-        socket.on("error", () => undefined)
-        socket.once("data", (bytes) => {
-          received.push(bytes.toString().split(" ")[1] ?? "")
-          socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlocal")
-        })
+      /** One session that is pinged from the first test to the last. */
+      const pings = { seconds: 60, home: "", log: "", command: undefined as RunningCommand | undefined }
+      beforeAll(async () => {
+        await fleetIs(real.playground())
+        pings.home = real.home("pings")
+        pings.log = join(pings.home, "internal-proxy.log")
+        const config = join(pings.home, "mirrord.json")
+        const internalProxy = {
+          ping_interval: pingSeconds,
+          log_level: "mirrord_intproxy=debug",
+          log_destination: pings.log
+        }
+        writeFileSync(config, JSON.stringify({ internal_proxy: internalProxy }))
+        const args = [
+          "exec",
+          ...target,
+          "-f",
+          config,
+          "--",
+          layerApp,
+          "--mirror",
+          "7000",
+          "--seconds",
+          String(pings.seconds)
+        ]
+        const known = parentNames(real.playground())
+        pings.command = start(args, pings.home, 110_000)
+        await readySession(real, known)
+      }, longestMs)
+      afterEach(() => {
+        for (const command of commands.splice(0)) command.stop()
       })
-      const port = await freePort()
-      await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve))
-      const home = real.home("reverse")
-      const config = join(home, "mirrord.json")
-      writeFileSync(config, JSON.stringify({ feature: { network: { incoming: "steal" } } }))
-      const forward = run(["port-forward", ...target, "-f", config, "-R", `80:${port}`], home)
-      try {
+
+      it("operator status prints version, licence and the session tables", async () => {
+        const status = run(["operator", "status"])
+        expect(await status.ended(10_000), status.stderr()).toBe(0)
+        expect(status.stdout()).toMatch(/Operator version: 3\.250\.0\+braid\.\d+\.\d+\.\d+/)
+        expect(status.stdout()).toMatch(/Operator License\s+name: braid\s+organization: braid\s+expire at: 31-Dec-9999/)
+        expect(status.stdout()).toMatch(/\| Session ID \| Target/)
+        expect(status.stdout()).toContain("Multi-Cluster Sessions:")
+      })
+
+      it("exec runs a command with the variables of the default cluster; the certificate is asked for once", async () => {
+        const home = real.home("env")
+        const known = parentNames(real.playground())
+        const postsBefore = credentialPosts()
+        for (const round of ["first", "second"]) {
+          const env = run(["exec", ...target, "--", "env"], home)
+          expect(await env.ended(20_000), env.stderr()).toBe(0)
+          const lines = env.stdout().split("\n")
+          expect(lines, round).toEqual(
+            expect.arrayContaining(["CLUSTER=cluster-a", "DB_HOST=db.cluster-a.example", "ONLY_IN_CLUSTER_A=yes"])
+          )
+          expect(env.stdout(), round).not.toContain("cluster-b")
+          expect(env.stdout(), round).not.toContain("ONLY_IN_CLUSTER_B")
+          expect(credentialPosts() - postsBefore, round).toBe(1)
+        }
+        const parent = await readySession(real, known)
+        expect(parent.spec.targetAlias).toBe("deployment.myapp")
+        expect(parent.spec.owner.k8sUsername).toBe("ann")
+      })
+
+      it("dump prints requests that enter at either cluster, and the workload answers them", async () => {
+        const known = parentNames(real.playground())
+        const dump = run(["dump", ...target, "-p", "80"])
         await readySession(real, known)
         for (const cluster of ["cluster-a", "cluster-b"]) {
-          await eventually(`a request to ${cluster} is answered locally`, async () => {
-            expect(await request(entry(cluster), `/stolen-in-${cluster}`)).toBe("local")
+          await eventually(`the dump of a request to ${cluster}`, async () => {
+            const path = `/dumped-in-${cluster}`
+            expect(await request(entry(cluster), path)).toContain(`hello from ${cluster}: GET ${path}`)
+            expect(dump.stdout()).toContain(path)
           })
         }
-        expect(received).toEqual(expect.arrayContaining(["/stolen-in-cluster-a", "/stolen-in-cluster-b"]))
-      } finally {
-        forward.stop()
-        server.close()
-      }
-      for (const cluster of ["cluster-a", "cluster-b"]) {
-        await eventually(`${cluster} answers by itself again`, async () => {
-          expect(await request(entry(cluster), "/back")).toContain(`hello from ${cluster}`)
-        })
-      }
-    })
+      })
 
-    it("an application steals port 80 in both clusters and reads, resolves and connects in the default cluster", async () => {
-      const known = parentNames(real.playground())
-      const app = run([
-        "exec", ...target, "--", layerApp,
-        "--env", "DB_HOST", "--read", "/etc/myapp/settings.txt", "--resolve", "myapp", "--connect", "myapp:7000", "--steal", "80",
-        "--respond", "from the laptop"
-      ])
-      const parent = await readySession(real, known)
-      expect(parent.spec.clusters).toEqual(["cluster-a", "cluster-b"])
-      expect(await app.waitForEvent("env")).toMatchObject({ name: "DB_HOST", value: "db.cluster-a.example" })
-      expect(await app.waitForEvent("file")).toMatchObject({ text: "settings of cluster-a\n" })
-      const { addresses } = await app.waitForEvent("resolve")
-      expect(addresses).toEqual([expect.stringMatching(/^\d+\.\d+\.\d+\.\d+$/)])
-      expect(await app.waitForEvent("connect")).toMatchObject({ protocol: "tcp", port: 7000, reply: expect.stringMatching(/^hello from cluster-a/) })
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
-      for (const cluster of ["cluster-a", "cluster-b"]) {
-        const path = `/to-${cluster}`
-        expect(await request(entry(cluster), path, { "x-from": "test" })).toBe(`from the laptop ${path}\n`)
-        const seen = await app.waitForEvent("request", (event) => pathOf(event) === path)
-        expect(seen).toMatchObject({ port: 80, method: "GET", headers: expect.objectContaining({ "x-from": "test" }) })
-      }
-      expect(app.events().filter(({ event }) => event === "closed" || event === "connection-error")).toEqual([])
-    })
-
-    it("an application steals by header; what does not match is answered by the workload of that cluster", async () => {
-      const known = parentNames(real.playground())
-      const app = run(["exec", ...target, "--", layerApp, "--steal", "80:^x-user: ann$", "--respond", "for ann"])
-      await readySession(real, known)
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
-      for (const cluster of ["cluster-a", "cluster-b"]) {
-        expect(await request(entry(cluster), "/match", { "x-user": "ann" })).toBe("for ann /match\n")
-        expect(await request(entry(cluster), "/other", { "x-user": "bob" })).toContain(`hello from ${cluster}: GET /other`)
-        expect(await request(entry(cluster), "/none")).toContain(`hello from ${cluster}: GET /none`)
-      }
-      expect(app.events().filter(({ event }) => event === "request").map(pathOf)).toEqual(["/match", "/match"])
-    })
-
-    it.each([
-      ["a wrong target name", ["--target", "deployment/nope"], "there is no deployment/nope in namespace default", "check the target's name"],
-      [
-        "an unknown namespace",
-        [...target, "--target-namespace", "nowhere"],
-        "there is no deployment/myapp in namespace nowhere",
-        "check the target's name, container and namespace"
-      ],
-      ["an unknown container", ["--target", "deployment/myapp/container/sidecar"], "sidecar", "check the target's name, container"]
-    ])("%s is refused at once, with cause and cure", async (_what, args, cause, cure) => {
-      const command = run(["exec", ...args, "--", "env"])
-      expect(await command.ended(10_000)).toBe(1)
-      const text = refusalText(command)
-      expect(text).toContain(cause)
-      expect(text).toContain(cure)
-      expect(text).toContain("cluster-a")
-      expect(statusCode(text)).toBe(404)
-    })
-
-    it("pings of a minute are answered one by one and the connection stays", async () => {
-      const { command, log, seconds } = pings
-      if (command === undefined) throw new Error("the session was not started")
-      expect(await command.ended(100_000), command.stderr()).toBe(0)
-      expect(command.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
-      expect(command.took()).toBeGreaterThan(seconds * 1000)
-      expect(command.events().filter(({ event }) => event === "resubscribed" || event === "closed")).toEqual([])
-      const written = readFileSync(log, "utf8")
-      // Fewer than the seconds hold, where the machine does not let the client ping in time.
-      expect(written.split("Agent responded to ping").length - 1).toBeGreaterThan(seconds / pingSeconds / 3)
-      expect(written).not.toContain("attempting to reconnect")
-    })
-
-    it("diagnose latency measures the way to an agent", async () => {
-      const latency = run(["diagnose", "latency"])
-      expect(await latency.ended(30_000), latency.stderr()).toBe(0)
-    })
-
-    it.each([
-      ["queues status", ["queues", "status"], 0, ""],
-      ["subscribe", ["subscribe", "--key", "none"], 1, "The operator does not"],
-      ["exec with a copy of the target", ["exec", ...target, "-f", { feature: { copy_target: true } }, "--", "env"], 1, "does not serve POST"],
-      ["exec with a profile that does not exist", ["exec", ...target, "-f", { profile: "none" }, "--", "env"], 1, "profile was not found"],
-      ["exec with a namespace's profile that does not exist", ["exec", ...target, "-f", { profile: "default/none" }, "--", "env"], 1, "profile was not found"]
-    ])("%s does what it can without that feature, and no right is missing", async (_what, args, code, text) => {
-      const home = real.home("feature")
-      const config = join(home, "mirrord.json")
-      const command = run(args.map((arg) => {
-        if (typeof arg === "string") return arg
-        writeFileSync(config, JSON.stringify(arg))
-        return config
-      }), home)
-      expect(await command.ended(20_000), command.stderr()).toBe(code)
-      // The client breaks lines where it likes.
-      expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
-    })
-
-    it("session list shows sessions; operator session stop ends the one with an id, and all", async () => {
-      const apps: Array<RunningCommand> = []
-      const ids: Array<string> = []
-      for (const _ of ["one", "another"]) {
+      it("port-forward -L reaches a service as seen from the default cluster", async () => {
         const known = parentNames(real.playground())
-        const home = real.home("stopped")
-        apps.push(run(["exec", ...target, "--", layerApp, "--mirror", "7000"], home))
-        ids.push((await readySession(real, known)).metadata.name.replace("mc-", ""))
-        await apps.at(-1)?.waitForEvent("subscribed")
-      }
-      const list = run(["session", "list"])
-      expect(await list.ended(10_000), list.stderr()).toBe(0)
-      for (const id of ids) expect(list.stdout()).toContain(` ${id.replace(/^0+/, "").toUpperCase()} `)
-      for (const [index, which] of [["--id", ids[0] ?? ""], ["--all"]].entries()) {
-        const stop = run(["operator", "session", "stop", ...which])
-        expect(await stop.ended(10_000), stop.stderr()).toBe(0)
-        // layer-app ends with 3 when its session is lost.
-        expect(await apps[index]?.ended(60_000)).toBe(3)
-        if (index === 0) expect(apps[1]?.events().map(({ event }) => event)).not.toContain("closed")
-      }
-    })
+        const port = await freePort()
+        const forward = run(["port-forward", ...target, "-L", `${port}:myapp:7000`])
+        await readySession(real, known)
+        const lines = await eventually(`an answer through port ${port}${forward.stderr()}`, () =>
+          greetingAndEcho(port, "round trip")
+        )
+        expect(lines).toEqual(["hello from cluster-a", "cluster-a: round trip"])
+      })
 
-    it("a developer of one namespace has a session there, and is refused one anywhere else", async () => {
-      const user = "bea"
-      const path = join(real.home("namespace"), "kubeconfig")
-      const { cluster } = real.playground().primary
-      await Effect.runPromise(cluster.userKubeconfig({ user, groups: [namespaceDevelopers], path }))
-      const env = run(["exec", ...target, "--", "env"], undefined, path)
-      expect(await env.ended(20_000), env.stderr()).toBe(0)
-      expect(env.stdout()).toContain("CLUSTER=cluster-a")
-      expect(outsideOf(["users"], auditedCalls(cluster, user))).toEqual([])
-      const refused = () => cluster.callers().filter((call) => call.user === user && call.status === 403).map((call) => call.path)
-      expect(refused()).toEqual([])
-      const elsewhere = run(["exec", ...target, "--target-namespace", "kube-system", "--", "env"], undefined, path)
-      expect(await elsewhere.ended(20_000)).toBe(1)
-      expect(refused()).toEqual([expect.stringContaining("/namespaces/kube-system/targets/")])
-    })
+      it("port-forward -R steals requests that enter at either cluster, and gives them back at its end", async () => {
+        const known = parentNames(real.playground())
+        const received: Array<string> = []
+        const server = net.createServer((socket) => {
+          socket.on("error", () => undefined)
+          socket.once("data", (bytes) => {
+            received.push(bytes.toString().split(" ")[1] ?? "")
+            socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlocal")
+          })
+        })
+        const port = await freePort()
+        await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve))
+        const home = real.home("reverse")
+        const config = join(home, "mirrord.json")
+        writeFileSync(config, JSON.stringify({ feature: { network: { incoming: "steal" } } }))
+        const forward = run(["port-forward", ...target, "-f", config, "-R", `80:${port}`], home)
+        try {
+          await readySession(real, known)
+          for (const cluster of ["cluster-a", "cluster-b"]) {
+            await eventually(`a request to ${cluster} is answered locally`, async () => {
+              expect(await request(entry(cluster), `/stolen-in-${cluster}`)).toBe("local")
+            })
+          }
+          expect(received).toEqual(expect.arrayContaining(["/stolen-in-cluster-a", "/stolen-in-cluster-b"]))
+        } finally {
+          forward.stop()
+          server.close()
+        }
+        for (const cluster of ["cluster-a", "cluster-b"]) {
+          await eventually(`${cluster} answers by itself again`, async () => {
+            expect(await request(entry(cluster), "/back")).toContain(`hello from ${cluster}`)
+          })
+        }
+      })
 
-    it("after the TTL nothing but failed parents is left, and no member has ever seen the user", async () => {
-      pings.command?.stop()
-      await nothingLeft(real)
-      expect(strayRequests(real.playground())).toEqual([])
-      const users = await until("requests of the user at the primary", () => primaryRequests().find(({ user }) => user === "ann"))
-      expect(users.user).toBe("ann")
-    })
+      it("an application steals port 80 in both clusters and reads, resolves and connects in the default cluster", async () => {
+        const known = parentNames(real.playground())
+        const app = run([
+          "exec",
+          ...target,
+          "--",
+          layerApp,
+          "--env",
+          "DB_HOST",
+          "--read",
+          "/etc/myapp/settings.txt",
+          "--resolve",
+          "myapp",
+          "--connect",
+          "myapp:7000",
+          "--steal",
+          "80",
+          "--respond",
+          "from the laptop"
+        ])
+        const parent = await readySession(real, known)
+        expect(parent.spec.clusters).toEqual(["cluster-a", "cluster-b"])
+        expect(await app.waitForEvent("env")).toMatchObject({ name: "DB_HOST", value: "db.cluster-a.example" })
+        expect(await app.waitForEvent("file")).toMatchObject({ text: "settings of cluster-a\n" })
+        const { addresses } = await app.waitForEvent("resolve")
+        expect(addresses).toEqual([expect.stringMatching(/^\d+\.\d+\.\d+\.\d+$/)])
+        expect(await app.waitForEvent("connect")).toMatchObject({
+          protocol: "tcp",
+          port: 7000,
+          reply: expect.stringMatching(/^hello from cluster-a/)
+        })
+        expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
+        for (const cluster of ["cluster-a", "cluster-b"]) {
+          const path = `/to-${cluster}`
+          expect(await request(entry(cluster), path, { "x-from": "test" })).toBe(`from the laptop ${path}\n`)
+          const seen = await app.waitForEvent("request", (event) => pathOf(event) === path)
+          expect(seen).toMatchObject({
+            port: 80,
+            method: "GET",
+            headers: expect.objectContaining({ "x-from": "test" })
+          })
+        }
+        expect(app.events().filter(({ event }) => event === "closed" || event === "connection-error")).toEqual([])
+      })
 
-    it("the client has made the calls that the users' roles are for, and no others, and was refused none", () => {
-      const { cluster } = real.playground().primary
-      expect(cluster.callers().filter(({ status, user }) => user === clientUser && status === 403)).toEqual([])
-      // A row that is missing belongs into test/charts/calls/users.txt, and what it stands for into the chart's roles.
-      expect(tableOf(auditedCalls(cluster, clientUser)).trimEnd().split("\n")).toEqual(readTable("users"))
-    })
-  }, { timeout: longestMs })
+      it("an application steals by header; what does not match is answered by the workload of that cluster", async () => {
+        const known = parentNames(real.playground())
+        const app = run(["exec", ...target, "--", layerApp, "--steal", "80:^x-user: ann$", "--respond", "for ann"])
+        await readySession(real, known)
+        expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
+        for (const cluster of ["cluster-a", "cluster-b"]) {
+          expect(await request(entry(cluster), "/match", { "x-user": "ann" })).toBe("for ann /match\n")
+          expect(await request(entry(cluster), "/other", { "x-user": "bob" })).toContain(
+            `hello from ${cluster}: GET /other`
+          )
+          expect(await request(entry(cluster), "/none")).toContain(`hello from ${cluster}: GET /none`)
+        }
+        expect(
+          app
+            .events()
+            .filter(({ event }) => event === "request")
+            .map(pathOf)
+        ).toEqual(["/match", "/match"])
+      })
+
+      it.each([
+        [
+          "a wrong target name",
+          ["--target", "deployment/nope"],
+          "there is no deployment/nope in namespace default",
+          "check the target's name"
+        ],
+        [
+          "an unknown namespace",
+          [...target, "--target-namespace", "nowhere"],
+          "there is no deployment/myapp in namespace nowhere",
+          "check the target's name, container and namespace"
+        ],
+        [
+          "an unknown container",
+          ["--target", "deployment/myapp/container/sidecar"],
+          "sidecar",
+          "check the target's name, container"
+        ]
+      ])("%s is refused at once, with cause and cure", async (_what, args, cause, cure) => {
+        const command = run(["exec", ...args, "--", "env"])
+        expect(await command.ended(10_000)).toBe(1)
+        const text = refusalText(command)
+        expect(text).toContain(cause)
+        expect(text).toContain(cure)
+        expect(text).toContain("cluster-a")
+        expect(statusCode(text)).toBe(404)
+      })
+
+      it("pings of a minute are answered one by one and the connection stays", async () => {
+        const { command, log, seconds } = pings
+        if (command === undefined) throw new Error("the session was not started")
+        expect(await command.ended(100_000), command.stderr()).toBe(0)
+        expect(command.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
+        expect(command.took()).toBeGreaterThan(seconds * 1000)
+        expect(command.events().filter(({ event }) => event === "resubscribed" || event === "closed")).toEqual([])
+        const written = readFileSync(log, "utf8")
+        // Fewer than the seconds hold, where the machine does not let the client ping in time.
+        expect(written.split("Agent responded to ping").length - 1).toBeGreaterThan(seconds / pingSeconds / 3)
+        expect(written).not.toContain("attempting to reconnect")
+      })
+
+      it("diagnose latency measures the way to an agent", async () => {
+        const latency = run(["diagnose", "latency"])
+        expect(await latency.ended(30_000), latency.stderr()).toBe(0)
+      })
+
+      it.each([
+        ["queues status", ["queues", "status"], 0, ""],
+        ["subscribe", ["subscribe", "--key", "none"], 1, "The operator does not"],
+        [
+          "exec with a copy of the target",
+          ["exec", ...target, "-f", { feature: { copy_target: true } }, "--", "env"],
+          1,
+          "does not serve POST"
+        ],
+        [
+          "exec with a profile that does not exist",
+          ["exec", ...target, "-f", { profile: "none" }, "--", "env"],
+          1,
+          "profile was not found"
+        ],
+        [
+          "exec with a namespace's profile that does not exist",
+          ["exec", ...target, "-f", { profile: "default/none" }, "--", "env"],
+          1,
+          "profile was not found"
+        ]
+      ])("%s does what it can without that feature, and no right is missing", async (_what, args, code, text) => {
+        const home = real.home("feature")
+        const config = join(home, "mirrord.json")
+        const command = run(
+          args.map((arg) => {
+            if (typeof arg === "string") return arg
+            writeFileSync(config, JSON.stringify(arg))
+            return config
+          }),
+          home
+        )
+        expect(await command.ended(20_000), command.stderr()).toBe(code)
+        // The client breaks lines where it likes.
+        expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
+      })
+
+      it("session list shows sessions; operator session stop ends the one with an id, and all", async () => {
+        const apps: Array<RunningCommand> = []
+        const ids: Array<string> = []
+        for (const _ of ["one", "another"]) {
+          const known = parentNames(real.playground())
+          const home = real.home("stopped")
+          apps.push(run(["exec", ...target, "--", layerApp, "--mirror", "7000"], home))
+          ids.push((await readySession(real, known)).metadata.name.replace("mc-", ""))
+          await apps.at(-1)?.waitForEvent("subscribed")
+        }
+        const list = run(["session", "list"])
+        expect(await list.ended(10_000), list.stderr()).toBe(0)
+        for (const id of ids) expect(list.stdout()).toContain(` ${id.replace(/^0+/, "").toUpperCase()} `)
+        for (const [index, which] of [["--id", ids[0] ?? ""], ["--all"]].entries()) {
+          const stop = run(["operator", "session", "stop", ...which])
+          expect(await stop.ended(10_000), stop.stderr()).toBe(0)
+          // layer-app ends with 3 when its session is lost.
+          expect(await apps[index]?.ended(60_000)).toBe(3)
+          if (index === 0) expect(apps[1]?.events().map(({ event }) => event)).not.toContain("closed")
+        }
+      })
+
+      it("a developer of one namespace has a session there, and is refused one anywhere else", async () => {
+        const user = "bea"
+        const path = join(real.home("namespace"), "kubeconfig")
+        const { cluster } = real.playground().primary
+        await Effect.runPromise(cluster.userKubeconfig({ user, groups: [namespaceDevelopers], path }))
+        const env = run(["exec", ...target, "--", "env"], undefined, path)
+        expect(await env.ended(20_000), env.stderr()).toBe(0)
+        expect(env.stdout()).toContain("CLUSTER=cluster-a")
+        expect(outsideOf(["users"], auditedCalls(cluster, user))).toEqual([])
+        const refused = () =>
+          cluster
+            .callers()
+            .filter((call) => call.user === user && call.status === 403)
+            .map((call) => call.path)
+        expect(refused()).toEqual([])
+        const elsewhere = run(["exec", ...target, "--target-namespace", "kube-system", "--", "env"], undefined, path)
+        expect(await elsewhere.ended(20_000)).toBe(1)
+        expect(refused()).toEqual([expect.stringContaining("/namespaces/kube-system/targets/")])
+      })
+
+      it("after the TTL nothing but failed parents is left, and no member has ever seen the user", async () => {
+        pings.command?.stop()
+        await nothingLeft(real)
+        expect(strayRequests(real.playground())).toEqual([])
+        const users = await until("requests of the user at the primary", () =>
+          primaryRequests().find(({ user }) => user === "ann")
+        )
+        expect(users.user).toBe("ann")
+      })
+
+      it("the client has made the calls that the users' roles are for, and no others, and was refused none", () => {
+        const { cluster } = real.playground().primary
+        expect(cluster.callers().filter(({ status, user }) => user === clientUser && status === 403)).toEqual([])
+        // A row that is missing belongs into test/charts/calls/users.txt, and what it stands for into the chart's
+        // roles.
+        expect(tableOf(auditedCalls(cluster, clientUser)).trimEnd().split("\n")).toEqual(readTable("users"))
+      })
+    },
+    { timeout: longestMs }
+  )

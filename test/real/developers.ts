@@ -29,7 +29,9 @@ export const developersBindings = [
 /** A role as the snapshot of the chart's rights has it, which rbac.test.ts compares with what helm renders. */
 const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
   const place = kind === "Role" ? `${workloadNamespace}/` : ""
-  const roles = readFileSync(new URL("../charts/rbac/role-namespaces.txt", import.meta.url), "utf8").trimEnd().split("\n\n")
+  const roles = readFileSync(new URL("../charts/rbac/role-namespaces.txt", import.meta.url), "utf8")
+    .trimEnd()
+    .split("\n\n")
   const [, , ...rules] = roles.find((text) => text.startsWith(`${kind} ${place}${name}\n`))?.split("\n") ?? []
   if (rules.length === 0) throw new Error(`the chart has no ${kind} ${name}`)
   return {
@@ -37,7 +39,10 @@ const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
     kind,
     metadata: { name, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
     rules: rules.map((line) => {
-      const [apiGroups, resources, verbs] = line.trim().split(": ").map((list) => list.split(", "))
+      const [apiGroups, resources, verbs] = line
+        .trim()
+        .split(": ")
+        .map((list) => list.split(", "))
       return { apiGroups, resources, verbs }
     })
   }

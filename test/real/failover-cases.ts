@@ -3,19 +3,41 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { type AnyRealPlayground, describeReal, eventually, request, runClient, type RunningCommand, until } from "./harness.ts"
-import { callsOf, isAct, isOfLease, labelledReplicas, leaderBeside, leaseHolder, logOf, processOf, readyReplicas, type Replica } from "./replicas.ts"
+import {
+  type AnyRealPlayground,
+  describeReal,
+  eventually,
+  request,
+  runClient,
+  type RunningCommand,
+  until
+} from "./harness.ts"
+import {
+  callsOf,
+  isAct,
+  isOfLease,
+  labelledReplicas,
+  leaderBeside,
+  leaseHolder,
+  logOf,
+  processOf,
+  readyReplicas,
+  type Replica
+} from "./replicas.ts"
 import { agents, children, nothingLeft, parents, workloadClusters } from "./sessions.ts"
 
 /** So many start at a time: two cores have enough to do with these. */
 const startedAtOnce = 4
 /**
- * s. What shows a client that a leader was stopped: it comes back an interval or two after that. Longer than a Lease lives, or it would come to
- * the stopped leader once more, which an API server lets wait for ever (docs/operations.md).
+ * s. What shows a client that a leader was stopped: it comes back an interval or two after that. Longer than a Lease
+ * lives, or it would come to the stopped leader once more, which an API server lets wait for ever
+ * (docs/operations.md).
  */
 const pingInterval = 20
 
-const uids = (objects: ReadonlyArray<{ readonly metadata: { readonly name?: string; readonly uid?: string } }>): ReadonlyMap<string, string> =>
+const uids = (
+  objects: ReadonlyArray<{ readonly metadata: { readonly name?: string; readonly uid?: string } }>
+): ReadonlyMap<string, string> =>
   new Map(objects.map(({ metadata }) => [metadata.name ?? "", metadata.uid ?? ""] as const).toSorted())
 
 /** After it a test has failed, on the slowest machine. */
@@ -31,140 +53,193 @@ export interface FailoverOptions<Real extends AnyRealPlayground> {
 }
 
 /**
- * Many times the real client with its internal proxy, each with its part of the workload's requests, while the leader is killed and the next
- * one stopped. All of them are real: at rest one takes 80 MB and nothing of the processor, only starting them costs.
+ * Many times the real client with its internal proxy, each with its part of the workload's requests, while the leader
+ * is killed and the next one stopped. All of them are real: at rest one takes 80 MB and nothing of the processor, only
+ * starting them costs.
  */
-export const failoverCases = <Real extends AnyRealPlayground>(where: string, { clientCount, removePod, use }: FailoverOptions<Real>): void =>
-  describeReal(`two replicas of the primary's operator, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use()
-    const clients: Array<{ readonly user: string; readonly app: RunningCommand }> = []
-    const former: Array<Replica> = []
+export const failoverCases = <Real extends AnyRealPlayground>(
+  where: string,
+  { clientCount, removePod, use }: FailoverOptions<Real>
+): void =>
+  describeReal(
+    `two replicas of the primary's operator, ${where}`,
+    ["mirrord", "layerApp"],
+    ({ layerApp, mirrord }) => {
+      const real = use()
+      const clients: Array<{ readonly user: string; readonly app: RunningCommand }> = []
+      const former: Array<Replica> = []
 
-    beforeAll(async () => {
-      await fleetIs(real.playground())
-      for (let first = 0; first < clientCount; first += startedAtOnce) {
-        const started = Array.from({ length: Math.min(startedAtOnce, clientCount - first) }, (_, index) => {
-          const user = `c${first + index}`
-          const home = real.home(user)
-          const config = join(home, "mirrord.json")
-          writeFileSync(config, JSON.stringify({ internal_proxy: { ping_interval: pingInterval } }))
-          const args = ["exec", "--target", "deployment/myapp", "-f", config, "--", layerApp, "--steal", `80:^x-user: ${user}$`, "--respond", user]
-          return { user, app: runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), deadlineMs: 600_000 }) }
-        })
-        clients.push(...started)
-        for (const { app } of started) expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
+      beforeAll(async () => {
+        await fleetIs(real.playground())
+        for (let first = 0; first < clientCount; first += startedAtOnce) {
+          const started = Array.from({ length: Math.min(startedAtOnce, clientCount - first) }, (_, index) => {
+            const user = `c${first + index}`
+            const home = real.home(user)
+            const config = join(home, "mirrord.json")
+            writeFileSync(config, JSON.stringify({ internal_proxy: { ping_interval: pingInterval } }))
+            const args = [
+              "exec",
+              "--target",
+              "deployment/myapp",
+              "-f",
+              config,
+              "--",
+              layerApp,
+              "--steal",
+              `80:^x-user: ${user}$`,
+              "--respond",
+              user
+            ]
+            return {
+              user,
+              app: runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), deadlineMs: 600_000 })
+            }
+          })
+          clients.push(...started)
+          for (const { app } of started)
+            expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
+        }
+      }, longestMs)
+      afterAll(() => {
+        for (const { app } of clients) app.stop()
+      })
+      /** The replica that leads now, once another one stands by. */
+      const leaderToFail = async (): Promise<Replica> => {
+        await until("two replicas that are ready", () =>
+          readyReplicas(real.playground()).length === 2 ? true : undefined
+        )
+        const leader = await leaderBeside(real, former)
+        former.push(leader)
+        return leader
       }
-    }, longestMs)
-    afterAll(() => {
-      for (const { app } of clients) app.stop()
-    })
-    /** The replica that leads now, once another one stands by. */
-    const leaderToFail = async (): Promise<Replica> => {
-      await until("two replicas that are ready", () => (readyReplicas(real.playground()).length === 2 ? true : undefined))
-      const leader = await leaderBeside(real, former)
-      former.push(leader)
-      return leader
-    }
 
-    /** Sessions, their children and the agents, by name and uid: what neither is lost nor doubled. */
-    const whatIsThere = () => ({
-      parents: uids(parents(real.playground())),
-      members: workloadClusters(real.playground()).map((cluster) => ({
-        cluster: cluster.description.name,
-        children: uids(children(cluster)),
-        agents: uids(agents(cluster))
-      }))
-    })
-    /** Each client gets the requests of its user, from either cluster, and nobody else does. */
-    const allWork = (round: string): Promise<unknown> =>
-      Promise.all(
-        clients.flatMap(({ app, user }) =>
-          workloadClusters(real.playground()).map(({ description, entry = "" }) =>
-            eventually(`${user} answers a request in ${description.name}, ${round}\n${app.stderr()}`, async () => {
-              const path = `/${round}/${description.name}`
-              expect(await request(entry, path, { "x-user": user })).toBe(`${user} ${path}\n`)
-            }, 60_000)
+      /** Sessions, their children and the agents, by name and uid: what neither is lost nor doubled. */
+      const whatIsThere = () => ({
+        parents: uids(parents(real.playground())),
+        members: workloadClusters(real.playground()).map((cluster) => ({
+          cluster: cluster.description.name,
+          children: uids(children(cluster)),
+          agents: uids(agents(cluster))
+        }))
+      })
+      /** Each client gets the requests of its user, from either cluster, and nobody else does. */
+      const allWork = (round: string): Promise<unknown> =>
+        Promise.all(
+          clients.flatMap(({ app, user }) =>
+            workloadClusters(real.playground()).map(({ description, entry = "" }) =>
+              eventually(
+                `${user} answers a request in ${description.name}, ${round}\n${app.stderr()}`,
+                async () => {
+                  const path = `/${round}/${description.name}`
+                  expect(await request(entry, path, { "x-user": user })).toBe(`${user} ${path}\n`)
+                },
+                60_000
+              )
+            )
           )
         )
-      )
-    /** Nothing has ended for a client, and it has come back so often. */
-    const reconnects = (): ReadonlyArray<number> =>
-      clients.map(({ app, user }) => {
-        const names = app.events().map(({ event }) => event)
-        expect(names.filter((name) => name === "closed" || name === "exit"), user).toEqual([])
-        return names.filter((name) => name === "resubscribed").length
+      /** Nothing has ended for a client, and it has come back so often. */
+      const reconnects = (): ReadonlyArray<number> =>
+        clients.map(({ app, user }) => {
+          const names = app.events().map(({ event }) => event)
+          expect(
+            names.filter((name) => name === "closed" || name === "exit"),
+            user
+          ).toEqual([])
+          return names.filter((name) => name === "resubscribed").length
+        })
+      const cameBack = (before: ReadonlyArray<number>): Promise<unknown> =>
+        until(
+          "every client's return",
+          () => (reconnects().every((count, index) => count > (before[index] ?? 0)) ? true : undefined),
+          60_000
+        )
+
+      it(`serve ${clientCount} sessions of real clients`, async () => {
+        await allWork("before")
+        // What a real cluster has is seen with some delay.
+        const seen = await until("every session", () => {
+          const there = whatIsThere()
+          return there.parents.size === clientCount &&
+            there.members.every(({ children: { size } }) => size === clientCount)
+            ? there
+            : undefined
+        })
+        expect(seen.members).toHaveLength(2)
+        for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
+        expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
       })
-    const cameBack = (before: ReadonlyArray<number>): Promise<unknown> =>
-      until("every client's return", () => (reconnects().every((count, index) => count > (before[index] ?? 0)) ? true : undefined), 60_000)
 
-    it(`serve ${clientCount} sessions of real clients`, async () => {
-      await allWork("before")
-      // What a real cluster has is seen with some delay.
-      const seen = await until("every session", () => {
-        const there = whatIsThere()
-        return there.parents.size === clientCount && there.members.every(({ children: { size } }) => size === clientCount) ? there : undefined
-      })
-      expect(seen.members).toHaveLength(2)
-      for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
-      expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
-    })
-
-    it("the leader is killed, and its pod is gone as with its node: the other one takes over every session as it is", async () => {
-      const killed = await leaderToFail()
-      const before = { there: whatIsThere(), reconnects: reconnects() }
-      process.kill(processOf(killed), "SIGKILL")
-      // Or its own next container might lead again.
-      await removePod(real, killed.name)
-      await leaderBeside(real, former)
-      await cameBack(before.reconnects)
-      await allWork("after-kill")
-      expect(whatIsThere()).toEqual(before.there)
-      await fleetIs(real.playground())
-    })
-
-    it("the next leader is stopped until another one leads: what it wakes up with, it does not write", async () => {
-      const stopped = await leaderToFail()
-      const before = { there: whatIsThere(), reconnects: reconnects() }
-      const pid = processOf(stopped)
-      const log = await logOf(real.playground(), stopped)
-      // What is already on its way when it stops nobody can call back (docs/decisions.md): heartbeats have no version.
-      await until("a moment without a heartbeat", () =>
-        callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call)) ? true : undefined
-      )
-      process.kill(pid, "SIGSTOP")
-      let woken = 0
-      let leader: Replica
-      try {
-        leader = await leaderBeside(real, former)
+      it("the leader is killed, and its pod is gone as with its node: the other one takes over every session as it is", async () => {
+        const killed = await leaderToFail()
+        const before = { there: whatIsThere(), reconnects: reconnects() }
+        process.kill(processOf(killed), "SIGKILL")
+        // Or its own next container might lead again.
+        await removePod(real, killed.name)
+        await leaderBeside(real, former)
         await cameBack(before.reconnects)
-        await allWork("while-stopped")
+        await allWork("after-kill")
         expect(whatIsThere()).toEqual(before.there)
-      } finally {
-        woken = Date.now()
-        process.kill(pid, "SIGCONT")
-      }
-      await eventually("the end of its term", async () => {
-        const since = (await logOf(real.playground(), stopped)).slice(log.length).join("\n")
-        expect(since).toContain("the operator does not lead any more")
-        expect(since).toContain("the operator stands by")
+        await fleetIs(real.playground())
       })
-      await until("the stopped replica's readiness", () => readyReplicas(real.playground()).find(({ uid }) => uid === stopped.uid))
-      const calls = () => callsOf(real.playground(), stopped, woken)
-      await until("its looks at the Lease", () => (calls().filter((call) => isOfLease(call) && call.method === "GET").length > 2 ? true : undefined))
-      await allWork("after-waking")
-      // Its own label is all that a leader takes off when its term is over.
-      expect(calls().filter(isAct)).toEqual([
-        { cluster: "primary", method: "PATCH", path: `/api/v1/namespaces/${operatorNamespace}/pods/${stopped.name}`, status: 200 }
-      ])
-      expect(processOf(stopped)).toBe(pid)
-      expect(leaseHolder(real.playground())).toEqual(leader)
-      expect(labelledReplicas(real.playground())).toEqual([leader])
-      expect(whatIsThere()).toEqual(before.there)
-      reconnects()
-    })
 
-    it("leave nothing when the clients have gone", async () => {
-      for (const { app } of clients) app.stop()
-      await nothingLeft(real)
-    })
-  }, { timeout: longestMs })
+      it("the next leader is stopped until another one leads: what it wakes up with, it does not write", async () => {
+        const stopped = await leaderToFail()
+        const before = { there: whatIsThere(), reconnects: reconnects() }
+        const pid = processOf(stopped)
+        const log = await logOf(real.playground(), stopped)
+        // What is already on its way when it stops nobody can call back (docs/decisions.md): heartbeats have no
+        // version.
+        await until("a moment without a heartbeat", () =>
+          callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call))
+            ? true
+            : undefined
+        )
+        process.kill(pid, "SIGSTOP")
+        let woken = 0
+        let leader: Replica
+        try {
+          leader = await leaderBeside(real, former)
+          await cameBack(before.reconnects)
+          await allWork("while-stopped")
+          expect(whatIsThere()).toEqual(before.there)
+        } finally {
+          woken = Date.now()
+          process.kill(pid, "SIGCONT")
+        }
+        await eventually("the end of its term", async () => {
+          const since = (await logOf(real.playground(), stopped)).slice(log.length).join("\n")
+          expect(since).toContain("the operator does not lead any more")
+          expect(since).toContain("the operator stands by")
+        })
+        await until("the stopped replica's readiness", () =>
+          readyReplicas(real.playground()).find(({ uid }) => uid === stopped.uid)
+        )
+        const calls = () => callsOf(real.playground(), stopped, woken)
+        await until("its looks at the Lease", () =>
+          calls().filter((call) => isOfLease(call) && call.method === "GET").length > 2 ? true : undefined
+        )
+        await allWork("after-waking")
+        // Its own label is all that a leader takes off when its term is over.
+        expect(calls().filter(isAct)).toEqual([
+          {
+            cluster: "primary",
+            method: "PATCH",
+            path: `/api/v1/namespaces/${operatorNamespace}/pods/${stopped.name}`,
+            status: 200
+          }
+        ])
+        expect(processOf(stopped)).toBe(pid)
+        expect(leaseHolder(real.playground())).toEqual(leader)
+        expect(labelledReplicas(real.playground())).toEqual([leader])
+        expect(whatIsThere()).toEqual(before.there)
+        reconnects()
+      })
+
+      it("leave nothing when the clients have gone", async () => {
+        for (const { app } of clients) app.stop()
+        await nothingLeft(real)
+      })
+    },
+    { timeout: longestMs }
+  )

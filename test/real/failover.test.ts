@@ -4,9 +4,17 @@ import { failoverCases } from "./failover-cases.ts"
 import { usePlayground } from "./harness.ts"
 
 failoverCases("embedded clusters", {
-  use: () => usePlayground({ topology: "management", subnet: subnetOf("real client, failover"), primaryReplicas: 2, sessionTtlSecs: 30 }),
+  use: () =>
+    usePlayground({
+      topology: "management",
+      subnet: subnetOf("real client, failover"),
+      primaryReplicas: 2,
+      sessionTtlSecs: 30
+    }),
   clientCount: 20,
   removePod: async (real, name) => {
-    real.playground().primary.cluster.store.delete({ group: "", version: "v1", resource: "pods" }, operatorNamespace, name)
+    real
+      .playground()
+      .primary.cluster.store.delete({ group: "", version: "v1", resource: "pods" }, operatorNamespace, name)
   }
 })

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
-import { fleetIs } from "./fleet-health.ts"
 import { subnetOf } from "../address-plan.ts"
+import { fleetIs } from "./fleet-health.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts"
@@ -51,16 +51,31 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     return command
   }
   /** Sets something in the operator's Deployment of a cluster and waits until its API is served, or not any more. */
-  const changeOperator = async (cluster: string, change: (spec: Record<string, unknown>) => void, served: boolean): Promise<void> => {
+  const changeOperator = async (
+    cluster: string,
+    change: (spec: Record<string, unknown>) => void,
+    served: boolean
+  ): Promise<void> => {
     const { store } = real.cluster(cluster).cluster
-    store.modify(deployments, operatorNamespace, "mirrord-operator", (draft) => change(draft["spec"] as Record<string, unknown>))
-    await until(`the API of ${cluster}'s operator being ${served ? "served" : "unserved"}`, () => {
-      const object = store.get(apiServices, undefined, "v1.operator.metalbear.co")
-      const { conditions = [] } = (object?.["status"] ?? {}) as { readonly conditions?: ReadonlyArray<{ type: string; status: string }> }
-      return conditions.some(({ status, type }) => type === "Available" && status === String(served).replace(/^./, (one) => one.toUpperCase()))
-        ? true
-        : undefined
-    }, 40_000)
+    store.modify(deployments, operatorNamespace, "mirrord-operator", (draft) =>
+      change(draft["spec"] as Record<string, unknown>)
+    )
+    await until(
+      `the API of ${cluster}'s operator being ${served ? "served" : "unserved"}`,
+      () => {
+        const object = store.get(apiServices, undefined, "v1.operator.metalbear.co")
+        const { conditions = [] } = (object?.["status"] ?? {}) as {
+          readonly conditions?: ReadonlyArray<{ type: string; status: string }>
+        }
+        return conditions.some(
+          ({ status, type }) =>
+            type === "Available" && status === String(served).replace(/^./, (one) => one.toUpperCase())
+        )
+          ? true
+          : undefined
+      },
+      40_000
+    )
   }
 
   it("the default cluster's API server is down: refused at once; it works again when that is back", async () => {
@@ -89,10 +104,22 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
   })
 
   it("the default cluster's operator is not running: refused at once; it works again when that has started", async () => {
-    await changeOperator("cluster-a", (spec) => { spec["replicas"] = 0 }, false)
+    await changeOperator(
+      "cluster-a",
+      (spec) => {
+        spec["replicas"] = 0
+      },
+      false
+    )
     await fleetIs(real.playground(), ["cluster-a"])
     await isRefused("cluster-a")
-    await changeOperator("cluster-a", (spec) => { spec["replicas"] = 1 }, true)
+    await changeOperator(
+      "cluster-a",
+      (spec) => {
+        spec["replicas"] = 1
+      },
+      true
+    )
     await fleetIs(real.playground())
     await works()
   })
@@ -121,13 +148,26 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
 
   // Last: for 150 s after its start a primary ends no session that is older than itself.
   it("the primary's operator has just started: the client that waited for it gets its session or a clear answer", async () => {
-    await changeOperator("primary", (spec) => { spec["replicas"] = 0 }, false)
+    await changeOperator(
+      "primary",
+      (spec) => {
+        spec["replicas"] = 0
+      },
+      false
+    )
     const early = env()
-    await changeOperator("primary", (spec) => { spec["replicas"] = 1 }, true)
+    await changeOperator(
+      "primary",
+      (spec) => {
+        spec["replicas"] = 1
+      },
+      true
+    )
     const prompt = env()
     const code = await prompt.ended(10_000)
     if (code !== 0) expect(retried).not.toContain(statusCode(refusalText(prompt)) ?? 503)
-    // Asked while the API server itself answered 503 for an operator that was not there: the client retries with growing pauses.
+    // Asked while the API server itself answered 503 for an operator that was not there: the client retries with
+    // growing pauses.
     expect(await early.ended(40_000), early.stderr()).toBe(0)
     expect(early.stdout()).toContain("CLUSTER=cluster-a")
     await fleetIs(real.playground())

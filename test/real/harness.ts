@@ -1,5 +1,3 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import * as http from "node:http"
@@ -7,12 +5,14 @@ import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { ContainerProgram } from "../../lab/cluster/node/container-program.ts"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
+import type { ContainerProgram } from "../../lab/cluster/node/container-program.ts"
 import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
-import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
+import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
@@ -31,8 +31,8 @@ export type Binary = keyof typeof variables
 export type Binaries<Needed extends Binary> = Readonly<Record<Needed, string>>
 
 /**
- * A suite that needs real programs. Without their variables it is skipped, but with `CI=true` it fails: nothing may be left
- * unchecked there.
+ * A suite that needs real programs. Without their variables it is skipped, but with `CI=true` it fails: nothing may be
+ * left unchecked there.
  */
 export const describeReal = <const Needed extends Binary>(
   name: string,
@@ -53,18 +53,22 @@ export const describeReal = <const Needed extends Binary>(
 }
 
 /**
- * Times how much what waits here waits longer than an idle machine needs: nothing is slower for it when all is well, and a loaded machine is no
- * failure.
+ * Times how much what waits here waits longer than an idle machine needs: nothing is slower for it when all is well,
+ * and a loaded machine is no failure.
  */
 const patience = 6
 
 /** Waits until `look` gives something. `withinMs`: how long an idle machine needs at most. */
-export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> => untilSeen(what, look, withinMs * patience)
+export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> =>
+  untilSeen(what, look, withinMs * patience)
 
 export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly playground: () => Playground<Cluster>
   readonly cluster: (name: string) => RunningCluster<Cluster>
-  /** Kubeconfig that holds one cluster alone, the primary unless given, for {@link clientUser}, who is one of the {@link developers}. */
+  /**
+   * Kubeconfig that holds one cluster alone, the primary unless given, for {@link clientUser}, who is one of the
+   * {@link developers}.
+   */
   readonly kubeconfig: (cluster?: string) => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
@@ -107,8 +111,8 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   })
 
 /**
- * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded machine takes to start
- * three of them.
+ * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded
+ * machine takes to start three of them.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
@@ -118,7 +122,9 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
   })
 
 interface Start<Cluster extends LocalCluster> {
-  readonly start: (directory: string) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>
+  readonly start: (
+    directory: string
+  ) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>
   readonly giveDevelopersRights: (cluster: Cluster) => Promise<void>
   readonly startLimitMs?: number
 }
@@ -138,7 +144,9 @@ const useStarted = <Cluster extends LocalCluster>(
         Effect.tap(({ clusters }) =>
           Effect.forEach(clusters, ({ cluster, description: { name } }) =>
             Effect.promise(() => giveDevelopersRights(cluster)).pipe(
-              Effect.andThen(cluster.userKubeconfig({ user: clientUser, groups: [developers], path: kubeconfigOf(name) }))
+              Effect.andThen(
+                cluster.userKubeconfig({ user: clientUser, groups: [developers], path: kubeconfigOf(name) })
+              )
             )
           )
         ),
@@ -154,7 +162,8 @@ const useStarted = <Cluster extends LocalCluster>(
     const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
-    // Whatever the tests were about: operators have the rights that they need, and the tables of test/charts/calls say which.
+    // Whatever the tests were about: operators have the rights that they need, and the tables of test/charts/calls say
+    // which.
     expect(unexpected).toEqual([])
   })
   const playground = (): Playground<Cluster> => {
@@ -223,7 +232,9 @@ export const processesWith = (name: string, value: string): ReadonlyArray<number
   readdirSync("/proc").flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return []
     try {
-      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`${name}=${value}`) ? [Number(entry)] : []
+      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`${name}=${value}`)
+        ? [Number(entry)]
+        : []
     } catch {
       // It has ended meanwhile.
       return []
@@ -231,8 +242,8 @@ export const processesWith = (name: string, value: string): ReadonlyArray<number
   })
 
 /**
- * Ends all processes of a home at once, as if the user's machine had lost power: the internal proxy detaches itself and may outlive the
- * command that started it.
+ * Ends all processes of a home at once, as if the user's machine had lost power: the internal proxy detaches itself and
+ * may outlive the command that started it.
  */
 export const killProcessesOf = (home: string): void => {
   for (const pid of processesWith("HOME", home)) {
@@ -247,18 +258,25 @@ export const killProcessesOf = (home: string): void => {
 /** Body of the answer to a request on a connection of its own. */
 export const request = (url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   new Promise((resolve, reject) => {
-    const outgoing = http.get(new URL(path, url), { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience }, (answer) => {
-      let body = ""
-      answer.setEncoding("utf8").on("data", (text: string) => {
-        body += text
-      })
-      answer.on("end", () => resolve(body)).on("error", reject)
-    })
-    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within a minute`))).on("error", reject)
+    const outgoing = http.get(
+      new URL(path, url),
+      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience },
+      (answer) => {
+        let body = ""
+        answer.setEncoding("utf8").on("data", (text: string) => {
+          body += text
+        })
+        answer.on("end", () => resolve(body)).on("error", reject)
+      }
+    )
+    outgoing
+      .on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within a minute`)))
+      .on("error", reject)
   })
 
 /** Tries again until it works: a listener or a subscription may take a moment. `withinMs`: as of {@link until}. */
-export const eventually = <A>(what: string, attempt: () => A | Promise<A>, withinMs = 10_000): Promise<A> => untilItWorks(what, attempt, withinMs * patience)
+export const eventually = <A>(what: string, attempt: () => A | Promise<A>, withinMs = 10_000): Promise<A> =>
+  untilItWorks(what, attempt, withinMs * patience)
 
 const running = new Set<ChildProcess>()
 
@@ -276,8 +294,8 @@ process.once("exit", () => {
 })
 
 /**
- * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, a home that only commands given
- * the same one share (the client caches certificates there).
+ * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, a home that only
+ * commands given the same one share (the client caches certificates there).
  */
 export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }: CommandOptions): RunningCommand => {
   const temporary = join(home, "tmp")
@@ -334,7 +352,8 @@ export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }:
         what,
         () => {
           const seen = look()
-          if (seen === undefined && code !== undefined) throw new Error(`the command ended with ${code} before: ${what}`)
+          if (seen === undefined && code !== undefined)
+            throw new Error(`the command ended with ${code} before: ${what}`)
           return seen
         },
         withinMs

@@ -2,4 +2,6 @@ import { subnetOf } from "../address-plan.ts"
 import { realClientCases } from "./client-cases.ts"
 import { usePlayground } from "./harness.ts"
 
-realClientCases("topology primary-default", () => usePlayground({ topology: "primary-default", subnet: subnetOf("real client, primary-default") }))
+realClientCases("topology primary-default", () =>
+  usePlayground({ topology: "primary-default", subnet: subnetOf("real client, primary-default") })
+)

@@ -1,111 +1,141 @@
 import { createSocket } from "node:dgram"
+import { readFileSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { join } from "node:path"
-import { readFileSync, writeFileSync } from "node:fs"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
+import type { RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { subnetOf } from "../address-plan.ts"
 import { listenLocally } from "../support/listen-locally.ts"
-import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
-import type { RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { fleetIs } from "./fleet-health.ts"
+import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 
-describeReal("operators with the real agent, targetless", ["mirrord", "agent", "layerApp"], ({ agent, layerApp, mirrord }) => {
-  const real = usePlayground({
-    topology: "management",
-    subnet: subnetOf("real client, real agent"),
-    agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
-  })
-  const commands: Array<RunningCommand> = []
-  const tcp = net.createServer((socket) => socket.on("error", () => undefined).once("data", (bytes) => socket.end(`tcp saw ${bytes.toString()}`)))
-  const udp = createSocket("udp4")
-  const ports = { tcp: 0, udp: 0 }
-  beforeAll(async () => {
-    await fleetIs(real.playground())
-    ports.tcp = await listenLocally(tcp)
-    await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve))
-    udp.on("message", (bytes, { address, port }) => udp.send(`udp saw ${bytes.toString()}`, port, address))
-    ports.udp = udp.address().port
-  })
-  afterEach(() => {
-    for (const command of commands.splice(0)) command.stop()
-  })
-  afterAll(() => {
-    tcp.close()
-    udp.close()
-  })
-
-  /** All that a targetless session can do, and pings every 4 s (as long as the client waits for each answer), through the client's own internal proxy. */
-  const session = (name: string, kubeconfig: string): { readonly app: RunningCommand; readonly log: string } => {
-    const home = real.home(name)
-    const log = join(home, "internal-proxy.log")
-    const config = join(home, "mirrord.json")
-    writeFileSync(
-      config,
-      JSON.stringify({ internal_proxy: { ping_interval: 4, log_level: "mirrord_intproxy=debug", log_destination: log } })
-    )
-    const actions = [
-      "--env", "KUBERNETES_SERVICE_PORT", "--read", "/etc/hostname", "--resolve", "localhost",
-      "--connect", `127.0.0.1:${ports.tcp}`, "--udp", `127.0.0.1:${ports.udp}`, "--seconds", "14"
-    ]
-    const app = runClient({
-      file: mirrord,
-      args: ["exec", "--target", "targetless", "-f", config, "--", layerApp, ...actions],
-      home,
-      kubeconfig
+describeReal(
+  "operators with the real agent, targetless",
+  ["mirrord", "agent", "layerApp"],
+  ({ agent, layerApp, mirrord }) => {
+    const real = usePlayground({
+      topology: "management",
+      subnet: subnetOf("real client, real agent"),
+      agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
     })
-    commands.push(app)
-    return { app, log }
-  }
-
-  const works = async ({ app, log }: ReturnType<typeof session>, cluster: RunningCluster): Promise<void> => {
-    // What the agent's own container has: the address of its API server, and its pod's name as the host's.
-    const { port } = new URL(cluster.cluster.server)
-    expect(await app.waitForEvent("env")).toMatchObject({ name: "KUBERNETES_SERVICE_PORT", value: port })
-    const pods = cluster.cluster.store.list({ group: "", version: "v1", resource: "pods" }, { namespace: "mirrord" }).items
-    const { text } = await app.waitForEvent("file", ({ path }) => path === "/etc/hostname")
-    expect(pods.map(({ metadata }) => `${metadata.name ?? ""}\n`)).toContain(text)
-    expect(text).toMatch(/^mirrord-agent-/)
-    const { addresses } = await app.waitForEvent("resolve")
-    expect(addresses).toContain("127.0.0.1")
-    expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "tcp")).toMatchObject({ port: ports.tcp, reply: "tcp saw ping\n" })
-    expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "udp")).toMatchObject({ port: ports.udp, reply: "udp saw ping\n" })
-    expect(await app.ended(20_000), app.stderr()).toBe(0)
-    expect(app.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
-    const written = readFileSync(log, "utf8")
-    expect(written.split("Agent responded to ping").length - 1).toBeGreaterThanOrEqual(2)
-    expect(written).not.toContain("attempting to reconnect")
-  }
-
-  it("serves environment, files, names and outgoing connections of one cluster to a direct client", async () => {
-    const member = real.cluster("cluster-b")
-    const running = session("single", real.kubeconfig("cluster-b"))
-    const child = await until("a session of the user's own", () =>
-      children(member).find(({ spec }) => (spec.multiClusterParentName ?? undefined) === undefined)
+    const commands: Array<RunningCommand> = []
+    const tcp = net.createServer((socket) =>
+      socket.on("error", () => undefined).once("data", (bytes) => socket.end(`tcp saw ${bytes.toString()}`))
     )
-    expect(child.spec.target ?? undefined).toBeUndefined()
-    await works(running, member)
-    const stop = runClient({
-      file: mirrord,
-      args: ["operator", "session", "stop", "--id", child.metadata.name],
-      home: real.home("stop"),
-      kubeconfig: real.kubeconfig("cluster-b")
+    const udp = createSocket("udp4")
+    const ports = { tcp: 0, udp: 0 }
+    beforeAll(async () => {
+      await fleetIs(real.playground())
+      ports.tcp = await listenLocally(tcp)
+      await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve))
+      udp.on("message", (bytes, { address, port }) => udp.send(`udp saw ${bytes.toString()}`, port, address))
+      ports.udp = udp.address().port
     })
-    commands.push(stop)
-    expect(await stop.ended(10_000), stop.stderr()).toBe(0)
-    await until("the end of the stopped session", () => (children(member).length === 0 ? true : undefined))
-  })
+    afterEach(() => {
+      for (const command of commands.splice(0)) command.stop()
+    })
+    afterAll(() => {
+      tcp.close()
+      udp.close()
+    })
 
-  it("does the same over several clusters, where the default one's agent answers", async () => {
-    const known = parentNames(real.playground())
-    const running = session("multi", real.kubeconfig())
-    const parent = await readySession(real, known)
-    expect(parent.spec.defaultCluster).toBe("cluster-a")
-    await works(running, real.cluster("cluster-a"))
-  })
+    /**
+     * All that a targetless session can do, and pings every 4 s (as long as the client waits for each answer), through
+     * the client's own internal proxy.
+     */
+    const session = (name: string, kubeconfig: string): { readonly app: RunningCommand; readonly log: string } => {
+      const home = real.home(name)
+      const log = join(home, "internal-proxy.log")
+      const config = join(home, "mirrord.json")
+      writeFileSync(
+        config,
+        JSON.stringify({
+          internal_proxy: { ping_interval: 4, log_level: "mirrord_intproxy=debug", log_destination: log }
+        })
+      )
+      const actions = [
+        "--env",
+        "KUBERNETES_SERVICE_PORT",
+        "--read",
+        "/etc/hostname",
+        "--resolve",
+        "localhost",
+        "--connect",
+        `127.0.0.1:${ports.tcp}`,
+        "--udp",
+        `127.0.0.1:${ports.udp}`,
+        "--seconds",
+        "14"
+      ]
+      const app = runClient({
+        file: mirrord,
+        args: ["exec", "--target", "targetless", "-f", config, "--", layerApp, ...actions],
+        home,
+        kubeconfig
+      })
+      commands.push(app)
+      return { app, log }
+    }
 
-  it("leaves no session and no agent behind", async () => {
-    await nothingLeft(real)
-  })
-})
+    const works = async ({ app, log }: ReturnType<typeof session>, cluster: RunningCluster): Promise<void> => {
+      // What the agent's own container has: the address of its API server, and its pod's name as the host's.
+      const { port } = new URL(cluster.cluster.server)
+      expect(await app.waitForEvent("env")).toMatchObject({ name: "KUBERNETES_SERVICE_PORT", value: port })
+      const pods = cluster.cluster.store.list(
+        { group: "", version: "v1", resource: "pods" },
+        { namespace: "mirrord" }
+      ).items
+      const { text } = await app.waitForEvent("file", ({ path }) => path === "/etc/hostname")
+      expect(pods.map(({ metadata }) => `${metadata.name ?? ""}\n`)).toContain(text)
+      expect(text).toMatch(/^mirrord-agent-/)
+      const { addresses } = await app.waitForEvent("resolve")
+      expect(addresses).toContain("127.0.0.1")
+      expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "tcp")).toMatchObject({
+        port: ports.tcp,
+        reply: "tcp saw ping\n"
+      })
+      expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "udp")).toMatchObject({
+        port: ports.udp,
+        reply: "udp saw ping\n"
+      })
+      expect(await app.ended(20_000), app.stderr()).toBe(0)
+      expect(app.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
+      const written = readFileSync(log, "utf8")
+      expect(written.split("Agent responded to ping").length - 1).toBeGreaterThanOrEqual(2)
+      expect(written).not.toContain("attempting to reconnect")
+    }
+
+    it("serves environment, files, names and outgoing connections of one cluster to a direct client", async () => {
+      const member = real.cluster("cluster-b")
+      const running = session("single", real.kubeconfig("cluster-b"))
+      const child = await until("a session of the user's own", () =>
+        children(member).find(({ spec }) => (spec.multiClusterParentName ?? undefined) === undefined)
+      )
+      expect(child.spec.target ?? undefined).toBeUndefined()
+      await works(running, member)
+      const stop = runClient({
+        file: mirrord,
+        args: ["operator", "session", "stop", "--id", child.metadata.name],
+        home: real.home("stop"),
+        kubeconfig: real.kubeconfig("cluster-b")
+      })
+      commands.push(stop)
+      expect(await stop.ended(10_000), stop.stderr()).toBe(0)
+      await until("the end of the stopped session", () => (children(member).length === 0 ? true : undefined))
+    })
+
+    it("does the same over several clusters, where the default one's agent answers", async () => {
+      const known = parentNames(real.playground())
+      const running = session("multi", real.kubeconfig())
+      const parent = await readySession(real, known)
+      expect(parent.spec.defaultCluster).toBe("cluster-a")
+      await works(running, real.cluster("cluster-a"))
+    })
+
+    it("leaves no session and no agent behind", async () => {
+      await nothingLeft(real)
+    })
+  }
+)

@@ -1,9 +1,9 @@
-import { asObjects, asString, at } from "../../src/domain/json.ts"
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../lab/cluster/store/resources.ts"
-import { leaseName } from "../../src/app/leadership/elector.ts"
 import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { leaseName } from "../../src/app/leadership/elector.ts"
+import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
 import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
 
@@ -28,7 +28,8 @@ export const readyReplicas = (playground: AnyPlayground): ReadonlyArray<Replica>
   podsOf(playground, "app=mirrord-operator").filter(isReady).map(replica)
 
 /** Replicas with the leader's label, be they alive or not: where requests go. */
-export const labelledReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> => podsOf(playground, labelledPods).map(replica)
+export const labelledReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> =>
+  podsOf(playground, labelledPods).map(replica)
 
 /** The replica that the Lease belongs to. */
 export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
@@ -39,17 +40,22 @@ export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
 
 /** Waits until another replica than these has the Lease, and it alone the label. */
 export const leaderBeside = ({ playground }: AnyRealPlayground, former: ReadonlyArray<Replica>): Promise<Replica> =>
-  until("a leader that alone has the label", () => {
-    const leader = leaseHolder(playground())
-    const labelled = labelledReplicas(playground())
-    const isNew = leader !== undefined && former.every(({ uid }) => uid !== leader.uid)
-    return isNew && labelled.length === 1 && labelled[0]?.uid === leader.uid ? leader : undefined
-  }, 60_000)
+  until(
+    "a leader that alone has the label",
+    () => {
+      const leader = leaseHolder(playground())
+      const labelled = labelledReplicas(playground())
+      const isNew = leader !== undefined && former.every(({ uid }) => uid !== leader.uid)
+      return isNew && labelled.length === 1 && labelled[0]?.uid === leader.uid ? leader : undefined
+    },
+    60_000
+  )
 
 /** The process of a replica; a container that was restarted has another one. */
 export const processOf = ({ name, uid }: Replica): number => {
   const [pid, ...others] = processesWith("OPERATOR_POD_UID", uid)
-  if (pid === undefined || others.length > 0) throw new Error(`pod ${name} has ${others.length + (pid === undefined ? 0 : 1)} processes`)
+  if (pid === undefined || others.length > 0)
+    throw new Error(`pod ${name} has ${others.length + (pid === undefined ? 0 : 1)} processes`)
   return pid
 }
 

@@ -1,17 +1,25 @@
-import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { Result } from "effect"
 import type { KubeObject, ResourceRef } from "../../lab/cluster/store/object-store.ts"
-import { mirrordClusterSessions, type MirrordClusterSession, readyCondition } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import {
+  mirrordClusterSessions,
+  type MirrordClusterSession,
+  readyCondition
+} from "../../src/domain/resources/mirrord-cluster-session.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession,
   type SessionPhase
 } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
-import type { AnyPlayground, AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
-import { Result } from "effect"
 import { clientUser, type AnyRealPlayground, until } from "./harness.ts"
 
-const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({ group, version, resource: plural })
+const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({
+  group,
+  version,
+  resource: plural
+})
 const pods: ResourceRef = { group: "", version: "v1", resource: "pods" }
 const jobs: ResourceRef = { group: "batch", version: "v1", resource: "jobs" }
 
@@ -21,15 +29,18 @@ const read = <T>({ cluster }: AnyRunningCluster, descriptor: ResourceDescriptor<
     return Result.isSuccess(result) ? [result.success] : []
   })
 
-export const parents = ({ primary }: AnyPlayground): ReadonlyArray<MirrordMultiClusterSession> => read(primary, mirrordMultiClusterSessions)
-export const children = (cluster: AnyRunningCluster): ReadonlyArray<MirrordClusterSession> => read(cluster, mirrordClusterSessions)
+export const parents = ({ primary }: AnyPlayground): ReadonlyArray<MirrordMultiClusterSession> =>
+  read(primary, mirrordMultiClusterSessions)
+export const children = (cluster: AnyRunningCluster): ReadonlyArray<MirrordClusterSession> =>
+  read(cluster, mirrordClusterSessions)
 export const workloadClusters = ({ clusters }: AnyPlayground): ReadonlyArray<AnyRunningCluster> =>
   clusters.filter(({ description }) => description.hasWorkload)
 
 const isReady = (child: MirrordClusterSession): boolean =>
   child.status?.conditions?.some(({ status, type }) => type === readyCondition && status === "True") === true
 
-export const parentNames = (playground: AnyPlayground): ReadonlySet<string> => new Set(parents(playground).map(({ metadata }) => metadata.name))
+export const parentNames = (playground: AnyPlayground): ReadonlySet<string> =>
+  new Set(parents(playground).map(({ metadata }) => metadata.name))
 
 /** The first parent that is not among the known ones, once it is in the given phase. */
 export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
@@ -38,7 +49,10 @@ export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<
   )
 
 /** Waits until a new session is Ready with a ready child in every workload cluster, and gives the parent. */
-export const readySession = async (real: AnyRealPlayground, known: ReadonlySet<string>): Promise<MirrordMultiClusterSession> => {
+export const readySession = async (
+  real: AnyRealPlayground,
+  known: ReadonlySet<string>
+): Promise<MirrordMultiClusterSession> => {
   const { metadata } = await newParent(real, known, "Ready")
   for (const cluster of workloadClusters(real.playground())) {
     const { name } = cluster.description
@@ -62,11 +76,13 @@ export const agents = ({ cluster: { store } }: AnyRunningCluster): ReadonlyArray
 ]
 
 /**
- * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five minutes, so
- * that `kubectl` can show why.
+ * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five
+ * minutes, so that `kubectl` can show why.
  */
 export const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
-  ...parents(playground).filter(({ status }) => status?.phase !== "Failed").map(({ metadata }) => `parent ${metadata.name}`),
+  ...parents(playground)
+    .filter(({ status }) => status?.phase !== "Failed")
+    .map(({ metadata }) => `parent ${metadata.name}`),
   ...playground.clusters.flatMap((running) => {
     return [
       ...children(running).map(({ metadata }) => `child ${metadata.name}`),
@@ -79,24 +95,35 @@ export const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
 const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
   const lines: Array<string> = []
   for (const { container, namespace, pod } of primary.kubelet.containers()) {
-    const logs = container === "mirrord-operator" ? primary.kubelet.podLogs(namespace, pod, undefined, { tailLines: 60 }) : undefined
+    const logs =
+      container === "mirrord-operator"
+        ? primary.kubelet.podLogs(namespace, pod, undefined, { tailLines: 60 })
+        : undefined
     if (logs?._tag === "Lines") for await (const line of logs.lines) lines.push(`${pod}: ${line}`)
   }
-  const restarts = primary.cluster.store.list(pods, { namespace: operatorNamespace }).items.map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
+  const restarts = primary.cluster.store
+    .list(pods, { namespace: operatorNamespace })
+    .items.map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
   return [...restarts, ...lines].join("\n")
 }
 
 /**
- * Waits until the sessions of clients that have left are gone with all they made: heartbeats go on for 15 s after the last socket,
- * then the TTL runs.
+ * Waits until the sessions of clients that have left are gone with all they made: heartbeats go on for 15 s after the
+ * last socket, then the TTL runs.
  */
 export const nothingLeft = async ({ playground }: AnyRealPlayground, withinMs = 60_000): Promise<void> => {
   try {
-    await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined), withinMs)
+    await until(
+      "no session, agent Job or agent pod",
+      () => (leftovers(playground()).length === 0 ? true : undefined),
+      withinMs
+    )
   } catch (error) {
     const statuses = parents(playground()).map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
     const log = await operatorLog(playground())
-    throw new Error(`still there: ${leftovers(playground()).join(", ")}\n${statuses.join("\n")}\n${log}`, { cause: error })
+    throw new Error(`still there: ${leftovers(playground()).join(", ")}\n${statuses.join("\n")}\n${log}`, {
+      cause: error
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 import "reflect-metadata"
-import * as x509 from "@peculiar/x509"
 import { webcrypto } from "node:crypto"
+import * as x509 from "@peculiar/x509"
 import type { ApiClient } from "./api-client.ts"
 
 /** A user's certificate from the operator behind an API server: base64 of its DER, as `x-client-der` carries it. */
@@ -18,7 +18,9 @@ export const userCertificate = async (client: ApiClient, commonName: string): Pr
     spec: { csr: csr.toString("pem"), kind: "regular" }
   }
   const path = "/apis/operator.metalbear.co/v1/mirrordclusteroperatorusercredentials"
-  const { body, status } = await client.call("POST", path, JSON.stringify(object), { "content-type": "application/json" })
+  const { body, status } = await client.call("POST", path, JSON.stringify(object), {
+    "content-type": "application/json"
+  })
   const { certificate } = (body as { readonly status?: { readonly certificate?: string } }).status ?? {}
   if (certificate === undefined) throw new Error(`no certificate: ${status} ${JSON.stringify(body)}`)
   return certificate.replace(/-----[^-]+-----|\s/g, "")

@@ -2,17 +2,25 @@ import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { errorKinds, type FaultPlan } from "../../lab/simulation/world/port-calls.ts"
-import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
+import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
 import { sweptScenario } from "./swept-story.ts"
 
 /** As long as anybody would wait for a session's start, virtual ms. */
 const patience = 120_000
 /**
- * How one call goes wrong where nothing is broken: the way there or back, a busy server, one that is being restarted, a token that is being
- * replaced, somebody else at the same quota.
+ * How one call goes wrong where nothing is broken: the way there or back, a busy server, one that is being restarted, a
+ * token that is being replaced, somebody else at the same quota.
  */
-const kinds = ["unreachable", "answer-lost", "too-many-requests", "server-error", "unavailable", "unauthorized", "conflict"] as const
+const kinds = [
+  "unreachable",
+  "answer-lost",
+  "too-many-requests",
+  "server-error",
+  "unavailable",
+  "unauthorized",
+  "conflict"
+] as const
 
 const plan = ((): WorldPlan => {
   const { lines, seed } = sweptScenario("rfc-example")
@@ -27,7 +35,9 @@ const start = (faults: FaultPlan): string => {
   world.faultPlans.push(faults)
   const client = world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp" })
   world.passUntil(() => client.isServing || client.ended !== undefined, patience)
-  return client.isServing ? "serving" : (client.ended?.message ?? `neither refused nor served within ${patience / 1000} s`)
+  return client.isServing
+    ? "serving"
+    : (client.ended?.message ?? `neither refused nor served within ${patience / 1000} s`)
 }
 
 const calls: Array<PortCall> = []
@@ -40,8 +50,12 @@ describe("one call that fails while a session starts", () => {
   for (const kind of kinds) {
     it(`refuses nobody: ${kind}`, { timeout: 600_000 }, () => {
       const refused = calls.flatMap(({ index, name, operator, resource, to, verb }) => {
-        const outcome = start((call) => (call.operator === operator && call.index === index ? errorKinds[kind] : undefined))
-        return outcome === "serving" ? [] : [`${operator} call ${index} (${verb} ${resource} ${name} to ${to}): ${outcome}`]
+        const outcome = start((call) =>
+          call.operator === operator && call.index === index ? errorKinds[kind] : undefined
+        )
+        return outcome === "serving"
+          ? []
+          : [`${operator} call ${index} (${verb} ${resource} ${name} to ${to}): ${outcome}`]
       })
       expect(refused).toEqual([])
     })

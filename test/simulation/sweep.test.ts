@@ -4,7 +4,9 @@ import { sweptScenario, testSweep } from "./swept-story.ts"
 
 const story = sweptScenario("rfc-example")
 const runs = sweepRuns(story)
-/** `npm run test:long` does all runs; so many of them at even distances do here, together with all crashes at writes. */
+/**
+ * `npm run test:long` does all runs; so many of them at even distances do here, together with all crashes at writes.
+ */
 const sampled = 300
 
 describe("sweep of the RFC's example", () => {
@@ -14,5 +16,8 @@ describe("sweep of the RFC's example", () => {
 
   const writesCrash = /\((create|patch|delete) .*: crash (before|after)$/
   const step = Math.ceil(runs.length / sampled)
-  testSweep(story, runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name)))
+  testSweep(
+    story,
+    runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name))
+  )
 })

@@ -1,9 +1,9 @@
+import { Result } from "effect"
 import { it } from "vitest"
 import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { Story } from "../../lab/simulation/story/story.ts"
 import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
-import { Result } from "effect"
 import { explain } from "./failing-story.ts"
 
 export const sweptScenario = (name: string): Story => {
@@ -26,7 +26,10 @@ export const testSweep = (story: Story, runs: ReadonlyArray<SweepRun> = sweepRun
       const [first] = failed
       if (first === undefined) return
       const names = failed.map(({ result, run }) => `${run.name}: ${result.violations[0]?.id}`)
-      throw new Error(`${failed.length} of ${some.length} runs broke something:\n${names.join("\n")}\n\n${explain(story, first.result, first.run)}`)
+      throw new Error(
+        `${failed.length} of ${some.length} runs broke ` +
+          `something:\n${names.join("\n")}\n\n${explain(story, first.result, first.run)}`
+      )
     })
   }
 }

@@ -12,7 +12,10 @@ export interface RelayedRequest {
   head: string
 }
 
-/** Stands between a client and an API server and lets go wrong what goes wrong in networks and servers. Bearer tokens pass, client certificates do not. */
+/**
+ * Stands between a client and an API server and lets go wrong what goes wrong in networks and servers. Bearer tokens
+ * pass, client certificates do not.
+ */
 export interface ApiRelay {
   readonly server: string
   readonly caPem: string
@@ -20,9 +23,15 @@ export interface ApiRelay {
   readonly seen: ReadonlyArray<RelayedRequest>
   /** The next requests, so many, are answered with 429 and this `Retry-After`, in seconds. */
   readonly refuse: (count: number, retryAfter: number) => void
-  /** Answers that are under way break off with their connections, end in order, or break off in the middle of the next line. */
+  /**
+   * Answers that are under way break off with their connections, end in order, or break off in the middle of the next
+   * line.
+   */
   readonly breakOff: (how: "reset" | "end" | "mid-line") => void
-  /** Answers that are under way get no further, and nobody tells the client. New requests are carried. Says how many it froze. */
+  /**
+   * Answers that are under way get no further, and nobody tells the client. New requests are carried. Says how many it
+   * froze.
+   */
   readonly freeze: () => number
   /** `shut`: connections are closed at once; `deaf`: requests get no answer at all, not even later. */
   readonly set: (mode: "carrying" | "shut" | "deaf") => void
@@ -49,7 +58,11 @@ export const startApiRelay = async (target: { readonly server: string; readonly 
 
   const carry = (req: IncomingMessage, res: ServerResponse, entry: RelayedRequest): void => {
     const { host: _host, connection: _connection, ...headers } = req.headers
-    const upstream = https.request(new URL(req.url ?? "/", target.server), { agent, method: req.method ?? "GET", headers })
+    const upstream = https.request(new URL(req.url ?? "/", target.server), {
+      agent,
+      method: req.method ?? "GET",
+      headers
+    })
     const one: UnderWay = { res, upstream, state: "carried" }
     underWay.add(one)
     const broken = (): void => {
@@ -92,7 +105,16 @@ export const startApiRelay = async (target: { readonly server: string; readonly 
     refusals--
     entry.status = 429
     res.writeHead(429, { "retry-after": String(retryAfter), "content-type": "application/json" })
-    res.end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason: "TooManyRequests", code: 429, message: "too many requests, please try again later" }))
+    res.end(
+      JSON.stringify({
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        reason: "TooManyRequests",
+        code: 429,
+        message: "too many requests, please try again later"
+      })
+    )
   })
   return {
     server: `https://127.0.0.1:${await listenLocally(server)}`,

@@ -9,16 +9,32 @@ export interface ChangedApiServer {
   readonly close: () => Promise<void>
 }
 
-/** The same API server behind another address and CA: its clock is off by `skew` ms, and its certificates are as old as `now` says (epoch ms). */
-export const changedApiServer = async (to: { readonly server: string; readonly caPem: string }, { now = Date.now(), skew = 0 }): Promise<ChangedApiServer> => {
+/**
+ * The same API server behind another address and CA: its clock is off by `skew` ms, and its certificates are as old as
+ * `now` says (epoch ms).
+ */
+export const changedApiServer = async (
+  to: { readonly server: string; readonly caPem: string },
+  { now = Date.now(), skew = 0 }
+): Promise<ChangedApiServer> => {
   const authority = await createAuthority("changed", () => now)
-  const { certPem, keyPem } = await authority.issue({ commonName: "changed", sans: [{ type: "ip", value: "127.0.0.1" }] })
+  const { certPem, keyPem } = await authority.issue({
+    commonName: "changed",
+    sans: [{ type: "ip", value: "127.0.0.1" }]
+  })
   const server = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
     const { host: _, ...headers } = incoming.headers
-    const forwarded = request(`${to.server}${incoming.url ?? ""}`, { method: incoming.method, headers, ca: to.caPem }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, { ...answer.headers, date: new Date(Date.now() + skew).toUTCString() })
-      answer.pipe(outgoing)
-    })
+    const forwarded = request(
+      `${to.server}${incoming.url ?? ""}`,
+      { method: incoming.method, headers, ca: to.caPem },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, {
+          ...answer.headers,
+          date: new Date(Date.now() + skew).toUTCString()
+        })
+        answer.pipe(outgoing)
+      }
+    )
     forwarded.on("error", () => outgoing.destroy())
     incoming.pipe(forwarded)
   })

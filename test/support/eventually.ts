@@ -1,6 +1,9 @@
 import { until } from "./until.ts"
 
-/** Tries again until it works, see {@link until}: a listener or a subscription may take a moment. Otherwise the last failure is the cause. */
+/**
+ * Tries again until it works, see {@link until}: a listener or a subscription may take a moment. Otherwise the last
+ * failure is the cause.
+ */
 export const eventually = async <A>(what: string, attempt: () => A | Promise<A>, longerMs = 0): Promise<A> => {
   let failure: unknown
   try {

@@ -8,7 +8,10 @@ import { secrets } from "../../src/domain/resources/core-kinds.ts"
 export const operatorNamespace = "mirrord"
 
 /** A primary that only manages, and members by bearer token; the first is the default. */
-export const configurationOf = (members: ReadonlyArray<string>, more: Partial<FleetConfiguration> = {}): FleetConfiguration => ({
+export const configurationOf = (
+  members: ReadonlyArray<string>,
+  more: Partial<FleetConfiguration> = {}
+): FleetConfiguration => ({
   clusterName: clusterName("primary"),
   managementOnly: true,
   defaultCluster: clusterName(members[0] ?? ""),
@@ -31,7 +34,10 @@ export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token =
   primary.write(
     secrets,
     credentialsSecretName(clusterName(cluster), sha256Hex),
-    { metadata: { labels: { [credentialsLabel]: "true" } }, data: { bearerToken: Buffer.from(token).toString("base64") } },
+    {
+      metadata: { labels: { [credentialsLabel]: "true" } },
+      data: { bearerToken: Buffer.from(token).toString("base64") }
+    },
     operatorNamespace
   )
 }

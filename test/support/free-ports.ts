@@ -9,8 +9,9 @@ const isFree = (port: number): Promise<boolean> =>
 let drawn = 0
 
 /**
- * Ports for programs that must be told theirs, each another one, free now and drawn once in this process. Below those that Linux gives to
- * outgoing connections (from 32768 on), so that none of these takes one before its program listens, and where no embedded cluster looks.
+ * Ports for programs that must be told theirs, each another one, free now and drawn once in this process. Below those
+ * that Linux gives to outgoing connections (from 32768 on), so that none of these takes one before its program listens,
+ * and where no embedded cluster looks.
  */
 export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const ports: Array<number> = []

@@ -1,9 +1,9 @@
 import { Effect, Scope } from "effect"
 import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
+import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
-import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
@@ -39,7 +39,8 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
       const decoded = clientMessage.decode(bytes)
       if (decoded._tag !== "Decoded") return channel.close()
       const { value: message } = decoded
-      if (message._tag === "SwitchProtocolVersion") answer({ _tag: "SwitchProtocolVersionResponse", value: message.value })
+      if (message._tag === "SwitchProtocolVersion")
+        answer({ _tag: "SwitchProtocolVersionResponse", value: message.value })
       if (message._tag === "Ping") answer({ _tag: "Pong" })
       if (message._tag === "GetEnvVarsRequest") {
         answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", cluster.name]]) } })
@@ -81,8 +82,19 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
         : // Any request shows whether the server can be reached.
           Effect.andThen(api.list(pods), () =>
             cluster.operator === undefined
-              ? Effect.fail(new KubeError({ cluster: cluster.name, operation: "get", reason: "Other", code: 503, detail: "no operator" }))
-              : Effect.map(Effect.orDie(cluster.operator.describe), (object) => ({ ...object, metadata: { name: "operator" } }))
+              ? Effect.fail(
+                  new KubeError({
+                    cluster: cluster.name,
+                    operation: "get",
+                    reason: "Other",
+                    code: 503,
+                    detail: "no operator"
+                  })
+                )
+              : Effect.map(Effect.orDie(cluster.operator.describe), (object) => ({
+                  ...object,
+                  metadata: { name: "operator" }
+                }))
           ),
     create: (ref, object, namespace) => {
       if (ref.plural !== subjectAccessReviews.plural) return api.create(ref, object, namespace)
@@ -92,7 +104,10 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
   }
 }
 
-const connectTo = (cluster: MemoryCluster, request: ConnectRequest): Effect.Effect<AcceptedConnection, ApiError | LinkRefused, Scope.Scope> =>
+const connectTo = (
+  cluster: MemoryCluster,
+  request: ConnectRequest
+): Effect.Effect<AcceptedConnection, ApiError | LinkRefused, Scope.Scope> =>
   cluster.operator === undefined
     ? Effect.fail(new LinkRefused({ cluster: cluster.name, reason: "", detail: "no operator" }))
     : cluster.operator.connect(request)
@@ -114,11 +129,16 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
   api: aggregated(cluster),
   link: (request) =>
     Effect.andThen(
-      Effect.mapError(cluster.api.list(pods), (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })),
+      Effect.mapError(
+        cluster.api.list(pods),
+        (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })
+      ),
       () => openConnection(cluster, linkedConnectRequest(primaryIdentity, request))
     ).pipe(
       Effect.mapError((error) =>
-        error._tag === "LinkRefused" ? error : new LinkRefused({ cluster: cluster.name, code: error.code, reason: error.reason, detail: error.message })
+        error._tag === "LinkRefused"
+          ? error
+          : new LinkRefused({ cluster: cluster.name, code: error.code, reason: error.reason, detail: error.message })
       ),
       Effect.provideService(Scope.Scope, scope)
     )
@@ -126,14 +146,23 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
 
 const workload = (cluster: MemoryCluster, name: string): void => {
   const labels = { app: name }
-  cluster.api.write(deployments, name, { spec: { selector: { matchLabels: labels }, template: { spec: { containers: [{ name }] } } } }, "default")
+  cluster.api.write(
+    deployments,
+    name,
+    { spec: { selector: { matchLabels: labels }, template: { spec: { containers: [{ name }] } } } },
+    "default"
+  )
   cluster.api.write(
     pods,
     `${name}-1`,
     {
       metadata: { labels },
       spec: { nodeName: "node", containers: [{ name }] },
-      status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: [{ name, ready: true, containerID: "containerd://abc" }] }
+      status: {
+        phase: "Running",
+        podIPs: [{ ip: "10.0.0.1" }],
+        containerStatuses: [{ name, ready: true, containerID: "containerd://abc" }]
+      }
     },
     "default"
   )
@@ -144,8 +173,13 @@ export interface MemoryWorld {
   readonly members: ReadonlyMap<string, MemoryCluster>
 }
 
-/** A management-only primary with members `a` (default) and `b`, each with `deployment/myapp`; lives as long as the scope. */
-export const memoryWorld = (settings: Partial<FleetConfiguration> = {}): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
+/**
+ * A management-only primary with members `a` (default) and `b`, each with `deployment/myapp`; lives as long as the
+ * scope.
+ */
+export const memoryWorld = (
+  settings: Partial<FleetConfiguration> = {}
+): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const make = (name: string): MemoryCluster => ({

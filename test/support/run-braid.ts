@@ -13,7 +13,10 @@ export interface BraidRun {
 export const runBraid = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}): Promise<BraidRun> =>
   new Promise((resolve, reject) => {
     const { KUBECONFIG: _, KUBERNETES_SERVICE_HOST: __, ...others } = process.env
-    const child = spawn(process.execPath, [program, ...args], { env: { ...others, HOME: "/nonexistent", ...env }, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { ...others, HOME: "/nonexistent", ...env },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
     const texts = [child.stdout, child.stderr].map((stream) => {
       const chunks: Array<Buffer> = []
       stream.on("data", (chunk: Buffer) => chunks.push(chunk))

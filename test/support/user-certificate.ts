@@ -1,5 +1,5 @@
-import { Effect } from "effect"
 import { generateKeyPairSync, sign } from "node:crypto"
+import { Effect } from "effect"
 import type { MemoryCluster } from "./memory-world.ts"
 
 const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
@@ -14,7 +14,13 @@ export const certificateOf = (cluster: MemoryCluster) =>
     const { privateKey, publicKey } = generateKeyPairSync("ed25519")
     const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
     const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from("laptop")))))
-    const info = tlv(0x30, hex("020100"), subject, tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)), hex("a000"))
+    const info = tlv(
+      0x30,
+      hex("020100"),
+      subject,
+      tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)),
+      hex("a000")
+    )
     const der = tlv(0x30, info, hex("300706032b65700500"), tlv(0x03, hex("00"), sign(null, info, privateKey)))
     const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
     const issued = yield* cluster.operator?.issueCertificate(pem) ?? Effect.die("no operator")

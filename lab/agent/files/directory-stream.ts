@@ -27,9 +27,9 @@ export class DirectoryStream {
     const directory = fs.opendirSync(host)
     const entries: Array<Omit<DirEntry, "position">> = dots
       ? [
-        { inode: inode(host), name: ".", fileType: 4 },
-        { inode: inode(`${host}/..`), name: "..", fileType: 4 }
-      ]
+          { inode: inode(host), name: ".", fileType: 4 },
+          { inode: inode(`${host}/..`), name: "..", fileType: 4 }
+        ]
       : []
     try {
       for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {

@@ -1,18 +1,18 @@
 import * as fs from "node:fs"
-import { fatalPath } from "./file-path.ts"
-import { agentError, errno } from "../io-errors.ts"
 import type { FileRequest, FileResponse, Metadata, OpenOptions } from "../../../src/domain/protocol/file-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import { err, ok } from "../client-output.ts"
-import { DirectoryStream } from "./directory-stream.ts"
+import { agentError, errno } from "../io-errors.ts"
 import { responseError } from "../node-errors.ts"
-import { openFlags } from "./open-flags.ts"
+import { DirectoryStream } from "./directory-stream.ts"
+import { fatalPath } from "./file-path.ts"
 import { OpenFile } from "./open-file.ts"
+import { openFlags } from "./open-flags.ts"
 import { FileFailure, failWith, resolveInRoot } from "./root-path.ts"
 
 /**
- * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection
- * (wire-protocol §7.4).
+ * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire-protocol
+ * §7.4).
  */
 export type FileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
@@ -75,9 +75,9 @@ const metadata = (stat: fs.BigIntStats): Metadata => ({
  * (agent-and-targets §4.4).
  *
  * Differs from the real agent, on purpose: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens` with
- * given times work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's
- * `statfs` does not tell file system id, name length, fragment size and flags, so `XstatFsV2` and `StatFsV2` say 0,
- * 255, the block size and 0.
+ * given times work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's `statfs`
+ * does not tell file system id, name length, fragment size and flags, so `XstatFsV2` and `StatFsV2` say 0, 255, the
+ * block size and 0.
  */
 export class AgentFiles {
   readonly #root: string

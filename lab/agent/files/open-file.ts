@@ -1,6 +1,6 @@
 import * as fs from "node:fs"
-import { errno } from "../io-errors.ts"
 import type { SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
+import { errno } from "../io-errors.ts"
 import { failWith } from "./root-path.ts"
 
 /** A single read returns at most this, as `read(2)` may; what is longer comes with the next. Bytes. */

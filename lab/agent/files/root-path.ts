@@ -1,6 +1,6 @@
 import * as fs from "node:fs"
-import { errno, agentError, systemError } from "../io-errors.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
+import { errno, agentError, systemError } from "../io-errors.ts"
 
 /** A file operation that ends in an error answer. Never leaves the file room. */
 export class FileFailure extends Error {
@@ -38,9 +38,9 @@ const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throw
  * of where links have led, absolute links start at the container's root, at most 40 links. The last part may be
  * missing; whether a link in the last place is followed is the caller's choice.
  *
- * `..` above the root is "not found" (agent-and-targets §6.2), except where the root is the machine's own, whose
- * parent is itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a
- * stand-in among friends.
+ * `..` above the root is "not found" (agent-and-targets §6.2), except where the root is the machine's own, whose parent
+ * is itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a stand-in
+ * among friends.
  *
  * @throws FileFailure
  */

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream"
-import { detectHttp } from "./http-detection.ts"
 import type { After } from "../client-output.ts"
+import { detectHttp } from "./http-detection.ts"
 
 /**
  * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.

@@ -123,7 +123,10 @@ export class HttpAnswer {
       this.#response.destroy()
       return
     }
-    this.start(502, undefined, [["content-type", "text/plain"], ["content-length", String(Buffer.byteLength(text))]])
+    this.start(502, undefined, [
+      ["content-type", "text/plain"],
+      ["content-length", String(Buffer.byteLength(text))]
+    ])
     this.#response.end(text)
   }
 }

@@ -6,8 +6,8 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 const longestRequestLine = 65_536
 
 /**
- * Whether a connection begins with HTTP/1.x or with HTTP/2 (prior knowledge). `more`: too few bytes to tell. A
- * request line must be complete before it counts as HTTP.
+ * Whether a connection begins with HTTP/1.x or with HTTP/2 (prior knowledge). `more`: too few bytes to tell. A request
+ * line must be complete before it counts as HTTP.
  */
 export const detectHttp = (bytes: Uint8Array): Detected => {
   let isPreface = true

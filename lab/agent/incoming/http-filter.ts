@@ -109,12 +109,16 @@ export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher,
     case "Header":
       return Result.map(
         compilePattern(filter.value),
-        (pattern) => ({ headers }) => headers.some(([name, value]) => pattern.test(`${name}: ${headerText(value)}`))
+        (pattern) =>
+          ({ headers }) =>
+            headers.some(([name, value]) => pattern.test(`${name}: ${headerText(value)}`))
       )
     case "Path":
       return Result.map(
         compilePattern(filter.value),
-        (pattern) => ({ uri }) => pathsOf(uri).some((text) => pattern.test(text))
+        (pattern) =>
+          ({ uri }) =>
+            pathsOf(uri).some((text) => pattern.test(text))
       )
     case "Method": {
       const wanted = methodOf(filter.value)

@@ -1,8 +1,7 @@
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
-import type { HttpAnswer } from "./http-answer.ts"
-import { pairs } from "./http-answer.ts"
 import { describeError } from "../node-errors.ts"
+import { type HttpAnswer, pairs } from "./http-answer.ts"
 import { join } from "./raw-traffic.ts"
 
 /** One connection to the application for the requests of one peer, kept alive between them. */

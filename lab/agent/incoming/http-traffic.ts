@@ -1,5 +1,11 @@
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
+import { checkText } from "../../../src/domain/protocol/text-rules.ts"
+import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
+import { describeError } from "../node-errors.ts"
+import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
+import { applicationConnections, passThrough } from "./http-passthrough.ts"
+import type { IncomingClient } from "./incoming-client.ts"
 import {
   canMirrorRequests,
   type IncomingRequest,
@@ -7,15 +13,9 @@ import {
   requestStart,
   stolenRequestForm
 } from "./incoming-messages.ts"
-import { mirrorsOfRequest, ownerOfRequest, type Subscriptions } from "./subscriptions.ts"
-import { checkText } from "../../../src/domain/protocol/text-rules.ts"
-import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
-import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
-import { applicationConnections, passThrough } from "./http-passthrough.ts"
-import type { IncomingClient } from "./incoming-client.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
-import { describeError } from "../node-errors.ts"
 import { hasBody, stealRequest, trailerFrames } from "./stolen-request.ts"
+import { mirrorsOfRequest, ownerOfRequest, type Subscriptions } from "./subscriptions.ts"
 
 interface Connection {
   readonly redirected: RedirectedConnection
@@ -68,9 +68,9 @@ const mirrorRequest = (
 }
 
 /**
- * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies
- * for those who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's.
- * HTTP/2 never comes here.
+ * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies for
+ * those who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's. HTTP/2
+ * never comes here.
  *
  * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
  */
@@ -131,11 +131,11 @@ export class HttpTraffic {
   }
 
   #decide(request: IncomingRequest, upgrade: boolean) {
-    const { client: owner, filtered, alsoMatching } = ownerOfRequest(
-      this.#view.subscriptions(),
-      request.destination.port,
-      request
-    )
+    const {
+      client: owner,
+      filtered,
+      alsoMatching
+    } = ownerOfRequest(this.#view.subscriptions(), request.destination.port, request)
     const client = owner === undefined ? undefined : this.#view.client(owner)
     if (client === undefined) return undefined
     for (const other of alsoMatching) {

@@ -1,18 +1,18 @@
-import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
+import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 import type { ClientOutput } from "../client-output.ts"
 
 /** A part of a client's answer to a stolen request. */
 export type ResponsePart =
   | {
-    readonly _tag: "Start"
-    readonly status: number
-    readonly headers: Headers
-    readonly frames: ReadonlyArray<BodyFrame>
-    /** Nothing follows. */
-    readonly isLast: boolean
-  }
+      readonly _tag: "Start"
+      readonly status: number
+      readonly headers: Headers
+      readonly frames: ReadonlyArray<BodyFrame>
+      /** Nothing follows. */
+      readonly isLast: boolean
+    }
   | { readonly _tag: "Body"; readonly frames: ReadonlyArray<BodyFrame>; readonly isLast: boolean }
   /** The client could not read the rest of its application's answer. */
   | { readonly _tag: "Error" }

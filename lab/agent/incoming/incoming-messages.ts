@@ -1,11 +1,11 @@
-import type { DaemonTcp, NewTcpConnection } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
+import type { DaemonTcp, NewTcpConnection } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { SocketAddr } from "../../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 import { atLeast, gate } from "../../../src/domain/protocol/version.ts"
 
 /**
- * Which message variants carry incoming traffic, by the version that the client has *announced* (wire-protocol §4.2).
+ * Which message variants carry incoming traffic, by the version that the client has _announced_ (wire-protocol §4.2).
  */
 export type RequestForm = "ChunkedV2" | "ChunkedV1" | "Framed" | "Full"
 
@@ -45,19 +45,21 @@ export const requestStart = (
 ): ReadonlyArray<DaemonTcp> => {
   const { source, destination, ...head } = request
   if (form === "ChunkedV2") {
-    return [{
-      _tag: "HttpRequestChunked",
-      value: {
-        _tag: "StartV2",
+    return [
+      {
+        _tag: "HttpRequestChunked",
         value: {
-          connectionId,
-          requestId,
-          request: { ...head, body: { frames, isLast } },
-          metadata: { _tag: "V1", source, destination },
-          transport: { _tag: "Tcp" }
+          _tag: "StartV2",
+          value: {
+            connectionId,
+            requestId,
+            request: { ...head, body: { frames, isLast } },
+            metadata: { _tag: "V1", source, destination },
+            transport: { _tag: "Tcp" }
+          }
         }
       }
-    }]
+    ]
   }
   const start: DaemonTcp = {
     _tag: "HttpRequestChunked",
@@ -92,7 +94,11 @@ export const wholeRequest = (
   request: IncomingRequest,
   frames: ReadonlyArray<BodyFrame>
 ): DaemonTcp => {
-  const { source: _, destination: { port }, ...head } = request
+  const {
+    source: _,
+    destination: { port },
+    ...head
+  } = request
   const ids = { connectionId, requestId, port }
   return form === "Framed"
     ? { _tag: "HttpRequestFramed", value: { internalRequest: { ...head, body: frames }, ...ids } }

@@ -1,4 +1,15 @@
 import { Result } from "effect"
+import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
+import type { ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
+import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
+import type { AgentTarget, RedirectedConnection } from "../../cluster/node/agent-target.ts"
+import { type After, type ClientOutput, ok } from "../client-output.ts"
+import { describeError } from "../node-errors.ts"
+import { detectConnection } from "./detect-connection.ts"
+import { HttpTraffic } from "./http-traffic.ts"
+import { IncomingClient } from "./incoming-client.ts"
+import { copyTo, join, stealConnection } from "./raw-traffic.ts"
+import { stealFilter, subscriptionMatcher } from "./steal-filter.ts"
 import {
   dropClient,
   mirror,
@@ -11,17 +22,6 @@ import {
   subscribedPorts,
   type Subscriptions
 } from "./subscriptions.ts"
-import { stealFilter, subscriptionMatcher } from "./steal-filter.ts"
-import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
-import type { ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
-import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
-import type { AgentTarget, RedirectedConnection } from "../../cluster/node/agent-target.ts"
-import { type After, type ClientOutput, ok } from "../client-output.ts"
-import { detectConnection } from "./detect-connection.ts"
-import { HttpTraffic } from "./http-traffic.ts"
-import { IncomingClient } from "./incoming-client.ts"
-import { describeError } from "../node-errors.ts"
-import { copyTo, join, stealConnection } from "./raw-traffic.ts"
 
 /**
  * What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire-protocol §7.4.
@@ -42,8 +42,8 @@ export interface IncomingOptions {
 }
 
 /**
- * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1,
- * §9.2). A port is redirected while anybody subscribes to it.
+ * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1, §9.2).
+ * A port is redirected while anybody subscribes to it.
  *
  * HTTP/1.x is understood, HTTP/2 is not: on a port that is stolen or mirrored whole it travels as a plain TCP
  * connection, on a filtered port it goes to the application like everything that is not HTTP. There is no TLS.
@@ -127,7 +127,11 @@ export class AgentIncoming {
         client.data(message.value.connectionId, message.value.bytes)
         return fine
       case "HttpResponse": {
-        const { connectionId, requestId, internalResponse: { status, headers, body } } = message.value
+        const {
+          connectionId,
+          requestId,
+          internalResponse: { status, headers, body }
+        } = message.value
         if (requestId === 0) {
           const frames = [{ _tag: "Data", value: body } as const]
           client.response(connectionId, { _tag: "Start", status, headers, frames, isLast: true })
@@ -135,7 +139,11 @@ export class AgentIncoming {
         return fine
       }
       case "HttpResponseFramed": {
-        const { connectionId, requestId, internalResponse: { status, headers, body: frames } } = message.value
+        const {
+          connectionId,
+          requestId,
+          internalResponse: { status, headers, body: frames }
+        } = message.value
         if (requestId === 0) client.response(connectionId, { _tag: "Start", status, headers, frames, isLast: true })
         return fine
       }
@@ -186,7 +194,10 @@ export class AgentIncoming {
     }
     for (const port of wanted) {
       if (this.#redirects.has(port)) continue
-      this.#redirects.set(port, this.#options.target.redirect(port, (connection) => this.#accept(connection)))
+      this.#redirects.set(
+        port,
+        this.#options.target.redirect(port, (connection) => this.#accept(connection))
+      )
     }
   }
 
@@ -201,7 +212,10 @@ export class AgentIncoming {
   #raw(connection: RedirectedConnection): void {
     const { port } = connection.destination
     const mirrors = mirrorsOfConnection(this.#subscriptions, port)
-    copyTo(mirrors.flatMap((id) => this.#clients.get(id) ?? []), connection)
+    copyTo(
+      mirrors.flatMap((id) => this.#clients.get(id) ?? []),
+      connection
+    )
     const owner = ownerOfConnection(this.#subscriptions, port)
     const thief = owner === undefined ? undefined : this.#clients.get(owner)
     if (thief === undefined) join(connection.socket, connection.connectToApplication())

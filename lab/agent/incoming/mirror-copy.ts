@@ -5,8 +5,8 @@ import type { IncomingClient } from "./incoming-client.ts"
 const longestQueue = 32
 
 /**
- * The copy of one connection or request for one mirroring client. Mirroring never waits: a client that does not keep
- * up loses the rest, with a warning.
+ * The copy of one connection or request for one mirroring client. Mirroring never waits: a client that does not keep up
+ * loses the rest, with a warning.
  */
 export class MirrorCopy {
   readonly #client: IncomingClient

@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream"
-import { newConnection } from "./incoming-messages.ts"
 import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import type { ClientOutput } from "../client-output.ts"
-import type { IncomingClient } from "./incoming-client.ts"
-import { MirrorCopy } from "./mirror-copy.ts"
 import { describeError } from "../node-errors.ts"
+import type { IncomingClient } from "./incoming-client.ts"
+import { newConnection } from "./incoming-messages.ts"
+import { MirrorCopy } from "./mirror-copy.ts"
 
 /** Bytes that wait for the peer of a stolen connection before the client is no longer read. */
 const mostBuffered = 512 * 1024
@@ -30,7 +30,10 @@ export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint
 
 /** Joins two connections: what one says the other hears, half-closes included; if one breaks, so does the other. */
 export const join = (a: Duplex, b: Duplex): void => {
-  for (const [from, to] of [[a, b], [b, a]] as const) {
+  for (const [from, to] of [
+    [a, b],
+    [b, a]
+  ] as const) {
     from.on("error", () => to.destroy())
     from.once("close", () => {
       if (!to.writableFinished || !from.readableEnded) to.destroy()

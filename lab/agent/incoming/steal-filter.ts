@@ -15,5 +15,7 @@ export const stealFilter = (type: StealType): { readonly port: number; readonly 
 }
 
 /** A subscription's filter as a function, if it has one. The failure says what is wrong with the filter. */
-export const subscriptionMatcher = (filter: HttpFilter | undefined): Result.Result<RequestMatcher | undefined, string> =>
+export const subscriptionMatcher = (
+  filter: HttpFilter | undefined
+): Result.Result<RequestMatcher | undefined, string> =>
   filter === undefined ? Result.succeed(undefined) : compileFilter(filter)

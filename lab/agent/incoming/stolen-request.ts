@@ -1,15 +1,8 @@
-import type { IncomingMessage } from "node:http"
-import { STATUS_CODES } from "node:http"
-import {
-  type IncomingRequest,
-  type RequestForm,
-  requestBody,
-  requestStart,
-  wholeRequest
-} from "./incoming-messages.ts"
+import { type IncomingMessage, STATUS_CODES } from "node:http"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import { headerList, type HttpAnswer, textPairs } from "./http-answer.ts"
 import type { IncomingClient, ResponsePart } from "./incoming-client.ts"
+import { type IncomingRequest, type RequestForm, requestBody, requestStart, wholeRequest } from "./incoming-messages.ts"
 import { exchange, writeHolding } from "./raw-traffic.ts"
 
 /** Why a peer gets a 502, in the words of the real agent. */
@@ -21,9 +14,7 @@ export const hasBody = (message: IncomingMessage): boolean =>
 
 /** The trailers of a message that has been read to its end. */
 export const trailerFrames = (message: IncomingMessage): ReadonlyArray<BodyFrame> =>
-  message.rawTrailers.length === 0
-    ? []
-    : [{ _tag: "Trailers", value: headerList(message.rawTrailers) }]
+  message.rawTrailers.length === 0 ? [] : [{ _tag: "Trailers", value: headerList(message.rawTrailers) }]
 
 /** Reads a body piece by piece; `last` comes with its final frames, or not at all if the peer breaks off. */
 const readBody = (

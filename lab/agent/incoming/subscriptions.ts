@@ -35,9 +35,8 @@ export const steal = (
 ): Subscriptions => {
   const before = all.steals.get(port)
   const clients = before?._tag === "Filtered" ? before.clients : new Map<ClientId, RequestMatcher>()
-  const after: PortSteal = filter === undefined
-    ? { _tag: "Unfiltered", client }
-    : { _tag: "Filtered", clients: put(clients, client, filter) }
+  const after: PortSteal =
+    filter === undefined ? { _tag: "Unfiltered", client } : { _tag: "Filtered", clients: put(clients, client, filter) }
   return { ...all, steals: put(all.steals, port, after) }
 }
 

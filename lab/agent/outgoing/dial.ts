@@ -1,15 +1,15 @@
 import * as dgram from "node:dgram"
 import * as fs from "node:fs"
 import * as net from "node:net"
-import { agentError, errno, systemError } from "../io-errors.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { LayerSeqpacket } from "../../../src/domain/protocol/outgoing-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { Endpoint } from "../../cluster/network/endpoint.ts"
 import { type ClientOutput, err } from "../client-output.ts"
+import { FileFailure, resolveInRoot } from "../files/root-path.ts"
+import { agentError, errno, systemError } from "../io-errors.ts"
 import { errnoOf, responseError } from "../node-errors.ts"
 import type { Dial, Peer } from "./outgoing-connection.ts"
-import { FileFailure, resolveInRoot } from "../files/root-path.ts"
 
 /** From where connections are made. */
 export interface DialSettings {
@@ -33,8 +33,8 @@ const ipAddress = (ip: string, port: number): SocketAddress => ({ _tag: "Ip", va
 const unnamed: SocketAddress = { _tag: "Unix", value: { _tag: "Unnamed" } }
 
 /**
- * What the other side is called: the address that the system chose for a wildcard, the requested one where `reach`
- * led elsewhere.
+ * What the other side is called: the address that the system chose for a wildcard, the requested one where `reach` led
+ * elsewhere.
  */
 const remoteOf = (requested: Endpoint, real: Endpoint, seen: Endpoint): SocketAddress =>
   requested.ip === real.ip && requested.port === real.port
@@ -91,116 +91,120 @@ const failureOf = (error: unknown): ResponseError =>
   error instanceof FileFailure ? error.response : responseError(error)
 
 /** TCP and unix stream sockets (pathnames within the container's root, abstract names if they are UTF-8). */
-export const dialStream = ({ root, podIp, reach }: DialSettings): Dial => (address, result) => {
-  let socket: net.Socket
-  let describe: () => readonly [remote: SocketAddress, local: SocketAddress]
-  try {
-    if (address._tag === "Ip") {
-      const requested = address.value
-      const real = reach(requested)
-      const localAddress = sourceFor(podIp, real.ip)
-      const opened = net.connect({
-        host: real.ip,
-        port: real.port,
-        allowHalfOpen: true,
-        noDelay: true,
-        ...(localAddress === undefined ? {} : { localAddress })
-      })
-      socket = opened
-      describe = () => [
-        remoteOf(requested, real, { ip: opened.remoteAddress ?? real.ip, port: opened.remotePort ?? real.port }),
-        ipAddress(opened.localAddress ?? "0.0.0.0", opened.localPort ?? 0)
-      ]
-    } else {
-      socket = net.connect({ path: unixPath(root, address.value), allowHalfOpen: true })
-      describe = () => [address, unnamed]
+export const dialStream =
+  ({ root, podIp, reach }: DialSettings): Dial =>
+  (address, result) => {
+    let socket: net.Socket
+    let describe: () => readonly [remote: SocketAddress, local: SocketAddress]
+    try {
+      if (address._tag === "Ip") {
+        const requested = address.value
+        const real = reach(requested)
+        const localAddress = sourceFor(podIp, real.ip)
+        const opened = net.connect({
+          host: real.ip,
+          port: real.port,
+          allowHalfOpen: true,
+          noDelay: true,
+          ...(localAddress === undefined ? {} : { localAddress })
+        })
+        socket = opened
+        describe = () => [
+          remoteOf(requested, real, { ip: opened.remoteAddress ?? real.ip, port: opened.remotePort ?? real.port }),
+          ipAddress(opened.localAddress ?? "0.0.0.0", opened.localPort ?? 0)
+        ]
+      } else {
+        socket = net.connect({ path: unixPath(root, address.value), allowHalfOpen: true })
+        describe = () => [address, unnamed]
+      }
+    } catch (error) {
+      result(failed(failureOf(error)))
+      return notStarted
     }
-  } catch (error) {
-    result(failed(failureOf(error)))
-    return notStarted
-  }
-  const onError = (error: Error): void => result(failed(responseError(error)))
-  socket.once("error", onError)
-  socket.once("connect", () => {
-    socket.off("error", onError)
-    socket.pause()
-    result({ _tag: "Open", peer: streamPeer(socket, ...describe()) })
-  })
-  return {
-    cancel: () => {
-      socket.on("error", () => undefined)
-      socket.destroy()
+    const onError = (error: Error): void => result(failed(responseError(error)))
+    socket.once("error", onError)
+    socket.once("connect", () => {
+      socket.off("error", onError)
+      socket.pause()
+      result({ _tag: "Open", peer: streamPeer(socket, ...describe()) })
+    })
+    return {
+      cancel: () => {
+        socket.on("error", () => undefined)
+        socket.destroy()
+      }
     }
   }
-}
 
 /**
  * UDP, connected to one peer. Refusals that the network reports for earlier datagrams are nobody's business, as with
  * the real agent.
  */
-export const dialDatagram = ({ podIp, reach }: DialSettings): Dial => (address, result) => {
-  if (address._tag === "Unix") {
-    result(failed(agentError("Other")))
-    return notStarted
-  }
-  const requested = address.value
-  if (requested.port === 0) {
-    result(failed(systemError(errno.ENOTCONN)))
-    return notStarted
-  }
-  const real = reach(requested)
-  const socket = dgram.createSocket(real.ip.includes(":") ? "udp6" : "udp4")
-  let settled = false
-  let failure: Error | undefined
-  socket.on("error", (error) => {
-    if (!settled) {
-      settled = true
-      socket.close()
-      result(failed(responseError(error)))
-    } else if (errnoOf(error) !== errno.ECONNREFUSED && failure === undefined) {
-      failure = error
-      shut()
+export const dialDatagram =
+  ({ podIp, reach }: DialSettings): Dial =>
+  (address, result) => {
+    if (address._tag === "Unix") {
+      result(failed(agentError("Other")))
+      return notStarted
     }
-  })
-  let closed = false
-  const shut = (): void => {
-    if (closed) return
-    closed = true
-    socket.close()
-  }
-  socket.bind({ port: 0, address: sourceFor(podIp, real.ip) ?? (real.ip.includes(":") ? "::" : "0.0.0.0") }, () =>
-    socket.connect(real.port, real.ip, () => {
-      if (settled) return
-      settled = true
-      const seen = socket.remoteAddress()
-      const local = socket.address()
-      const peer: Peer = {
-        remoteAddress: remoteOf(requested, real, { ip: seen.address, port: seen.port }),
-        localAddress: ipAddress(local.address, local.port),
-        start: (events) => {
-          socket.on("message", events.data)
-          socket.once("close", () => events.close(failure))
-        },
-        write: (bytes, done) =>
-          socket.send(bytes, (error) => {
-            done()
-            if (error !== null && errnoOf(error) !== errno.ECONNREFUSED) peer.destroy(error)
-          }),
-        end: () => undefined,
-        close: shut,
-        destroy: (reason) => {
-          failure ??= reason
-          shut()
-        },
-        // Datagrams that nobody takes are lost, as everywhere.
-        pause: () => undefined,
-        resume: () => undefined
+    const requested = address.value
+    if (requested.port === 0) {
+      result(failed(systemError(errno.ENOTCONN)))
+      return notStarted
+    }
+    const real = reach(requested)
+    const socket = dgram.createSocket(real.ip.includes(":") ? "udp6" : "udp4")
+    let settled = false
+    let failure: Error | undefined
+    socket.on("error", (error) => {
+      if (!settled) {
+        settled = true
+        socket.close()
+        result(failed(responseError(error)))
+      } else if (errnoOf(error) !== errno.ECONNREFUSED && failure === undefined) {
+        failure = error
+        shut()
       }
-      result({ _tag: "Open", peer })
     })
-  )
-  return { cancel: () => (settled ? undefined : ((settled = true), shut())) }
-}
+    let closed = false
+    const shut = (): void => {
+      if (closed) return
+      closed = true
+      socket.close()
+    }
+    socket.bind({ port: 0, address: sourceFor(podIp, real.ip) ?? (real.ip.includes(":") ? "::" : "0.0.0.0") }, () =>
+      socket.connect(real.port, real.ip, () => {
+        if (settled) return
+        settled = true
+        const seen = socket.remoteAddress()
+        const local = socket.address()
+        const peer: Peer = {
+          remoteAddress: remoteOf(requested, real, { ip: seen.address, port: seen.port }),
+          localAddress: ipAddress(local.address, local.port),
+          start: (events) => {
+            socket.on("message", events.data)
+            socket.once("close", () => events.close(failure))
+          },
+          write: (bytes, done) =>
+            socket.send(bytes, (error) => {
+              done()
+              if (error !== null && errnoOf(error) !== errno.ECONNREFUSED) peer.destroy(error)
+            }),
+          end: () => undefined,
+          close: shut,
+          destroy: (reason) => {
+            failure ??= reason
+            shut()
+          },
+          // Datagrams that nobody takes are lost, as everywhere.
+          pause: () => undefined,
+          resume: () => undefined
+        }
+        result({ _tag: "Open", peer })
+      })
+    )
+    return { cancel: () => (settled ? undefined : ((settled = true), shut())) }
+  }
 
 /**
  * What the system would say to a seqpacket connect, as far as it can be known without such a socket, which Node does

@@ -1,6 +1,6 @@
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
-import type { ResolveErrorKind, ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import { formatIp, parseIp } from "../../../src/domain/protocol/ip-address.ts"
+import type { ResolveErrorKind, ResponseError } from "../../../src/domain/protocol/response-error.ts"
 
 /** One answered address; names end in a dot. */
 export interface LookupRecord {
@@ -22,7 +22,7 @@ const rejection = (node: string): string | undefined => {
   const unknown = /[^\p{L}\p{M}\p{N}_*.-]/u.exec(bare)
   if (unknown !== null) return `Msg("unrecognized char: ${unknown[0]}")`
   for (const label of bare.split(".")) {
-    if (label === "") return "Msg(\"Malformed label: \")"
+    if (label === "") return 'Msg("Malformed label: ")'
     if (label.length > longestLabel) return `Decode(LabelBytesTooLong(${label.length}))`
   }
   return undefined
@@ -36,8 +36,8 @@ export type Question =
   | { readonly _tag: "Ask"; readonly name: string; readonly answerName: string }
 
 /**
- * How the real agent takes a host name: addresses answer themselves whatever family is asked for (IPv4 under their
- * own text, IPv6 under an empty name), the root has no records, malformed names are refused with a message.
+ * How the real agent takes a host name: addresses answer themselves whatever family is asked for (IPv4 under their own
+ * text, IPv6 under an empty name), the root has no records, malformed names are refused with a message.
  */
 export const question = (node: string): Question => {
   const octets = parseIp(node)
@@ -54,8 +54,8 @@ export const question = (node: string): Question => {
 }
 
 /**
- * Which families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all are
- * joined. The old request form without a family counts as `Any`.
+ * Which families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all are joined.
+ * The old request form without a family counts as `Any`.
  */
 export const families = (
   family: AddressFamily["_tag"]

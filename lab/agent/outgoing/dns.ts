@@ -1,10 +1,10 @@
 import * as dns from "node:dns/promises"
-import { dnsError, families, type LookupRecord, noSuchName, question } from "./dns-names.ts"
-import { agentError } from "../io-errors.ts"
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { ResolveErrorKind } from "../../../src/domain/protocol/response-error.ts"
 import { type ClientOutput, err, ok } from "../client-output.ts"
+import { agentError } from "../io-errors.ts"
+import { dnsError, families, type LookupRecord, noSuchName, question } from "./dns-names.ts"
 
 /** Addresses of one family, or why there are none. */
 type Found =

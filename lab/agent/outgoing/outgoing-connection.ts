@@ -32,7 +32,4 @@ export type Dialled =
   | { readonly _tag: "Failed"; readonly error: ResponseError }
 
 /** Makes one connection attempt; `cancel` ends it without a result. */
-export type Dial = (
-  address: SocketAddress,
-  result: (dialled: Dialled) => void
-) => { readonly cancel: () => void }
+export type Dial = (address: SocketAddress, result: (dialled: Dialled) => void) => { readonly cancel: () => void }

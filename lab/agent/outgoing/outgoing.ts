@@ -1,7 +1,7 @@
-import { agentError } from "../io-errors.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { LayerTcpOutgoing } from "../../../src/domain/protocol/outgoing-messages.ts"
 import { type After, type ClientOutput, err, ok } from "../client-output.ts"
+import { agentError } from "../io-errors.ts"
 import { describeError } from "../node-errors.ts"
 import type { Dial, Dialled, Peer } from "./outgoing-connection.ts"
 
@@ -27,8 +27,8 @@ interface Connection {
 }
 
 /**
- * The outgoing connections of one protocol and client (wire-protocol §7.2, §7.3): ids from 0, legacy connects one
- * after the other, connects with a uid in the order in which they complete.
+ * The outgoing connections of one protocol and client (wire-protocol §7.2, §7.3): ids from 0, legacy connects one after
+ * the other, connects with a uid in the order in which they complete.
  */
 export class AgentOutgoing {
   readonly #channel: "TcpOutgoing" | "UdpOutgoing"

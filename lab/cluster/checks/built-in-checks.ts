@@ -1,19 +1,39 @@
-import { type FieldErrors, countOrPercent, dnsName, isBlank, isRequired, labelSelector, notNegative, oneOf, specOf } from "./field-checks.ts"
 import { type JsonObject, asNumber, asObject, asObjects, at, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
+import { type FieldError, invalidValue, required, tooLong, unsupportedValue } from "../wire/status-error.ts"
+import {
+  type FieldErrors,
+  countOrPercent,
+  dnsName,
+  isBlank,
+  isRequired,
+  labelSelector,
+  notNegative,
+  oneOf,
+  specOf
+} from "./field-checks.ts"
 import { ingressChecks, networkPolicyChecks, serviceChecks } from "./network-checks.ts"
 import { podSpecChecks } from "./pod-checks.ts"
-import { type FieldError, invalidValue, required, tooLong, unsupportedValue } from "../wire/status-error.ts"
-import { cronJobChecks, daemonSetChecks, deploymentChecks, jobChecks, replicaSetChecks, statefulSetChecks } from "./workload-checks.ts"
+import {
+  cronJobChecks,
+  daemonSetChecks,
+  deploymentChecks,
+  jobChecks,
+  replicaSetChecks,
+  statefulSetChecks
+} from "./workload-checks.ts"
 
 const sizeLimit = 1024 * 1024
 
 const byteSize = (...maps: ReadonlyArray<unknown>): number =>
-  maps.flatMap((map) => Object.values(asObject(map))).reduce<number>((sum, value) => sum + Buffer.byteLength(String(value)), 0)
+  maps
+    .flatMap((map) => Object.values(asObject(map)))
+    .reduce<number>((sum, value) => sum + Buffer.byteLength(String(value)), 0)
 
 const configKey = /^[-._a-zA-Z0-9]+$/
 const configKeyRule =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME', " +
+  " or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 
 function* configKeys(field: string, data: unknown): FieldErrors {
   for (const key of Object.keys(asObject(data)).toSorted()) {
@@ -26,7 +46,8 @@ function* configKeys(field: string, data: unknown): FieldErrors {
 function* configMap(object: KubeObject): FieldErrors {
   yield* configKeys("data", object["data"])
   for (const key of Object.keys(asObject(object["data"]))) {
-    if (Object.hasOwn(asObject(object["binaryData"]), key)) yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")
+    if (Object.hasOwn(asObject(object["binaryData"]), key))
+      yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")
   }
   yield* configKeys("binaryData", object["binaryData"])
   // The field is said to be no field.
@@ -51,12 +72,17 @@ function* secret(object: KubeObject): FieldErrors {
       yield invalidValue(`data[${key}]`, "<secret contents redacted>", "invalid character in JSON")
     }
   }
-  if (object["type"] === "kubernetes.io/basic-auth" && data["username"] === undefined && data["password"] === undefined) {
+  if (
+    object["type"] === "kubernetes.io/basic-auth" &&
+    data["username"] === undefined &&
+    data["password"] === undefined
+  ) {
     yield required("data[username]")
     yield required("data[password]")
   }
   const account = "kubernetes.io/service-account.name"
-  if (object["type"] === "kubernetes.io/service-account-token" && isBlank(object.metadata.annotations?.[account])) yield required(`metadata.annotations[${account}]`)
+  if (object["type"] === "kubernetes.io/service-account-token" && isBlank(object.metadata.annotations?.[account]))
+    yield required(`metadata.annotations[${account}]`)
 }
 
 const isJson = (base64: string): boolean => {
@@ -71,22 +97,28 @@ const isJson = (base64: string): boolean => {
 function* rule(field: string, value: JsonObject, namespaced: boolean): FieldErrors {
   if (isBlank(value["verbs"])) yield required(`${field}.verbs`, "verbs must contain at least one value")
   if (!isBlank(value["nonResourceURLs"])) {
-    const wrong = (detail: string): FieldError => invalidValue(`${field}.nonResourceURLs`, value["nonResourceURLs"], detail)
+    const wrong = (detail: string): FieldError =>
+      invalidValue(`${field}.nonResourceURLs`, value["nonResourceURLs"], detail)
     if (namespaced) yield wrong("namespaced rules cannot apply to non-resource URLs")
     if (!isBlank(value["resources"]) || !isBlank(value["apiGroups"]) || !isBlank(value["resourceNames"])) {
       yield wrong("rules cannot apply to both regular resources and non-resource URLs")
     }
     return
   }
-  if (isBlank(value["apiGroups"])) yield required(`${field}.apiGroups`, "resource rules must supply at least one api group")
-  if (isBlank(value["resources"])) yield required(`${field}.resources`, "resource rules must supply at least one resource")
+  if (isBlank(value["apiGroups"]))
+    yield required(`${field}.apiGroups`, "resource rules must supply at least one api group")
+  if (isBlank(value["resources"]))
+    yield required(`${field}.resources`, "resource rules must supply at least one resource")
 }
 
 const role = (namespaced: boolean) =>
   function* (object: KubeObject): FieldErrors {
     for (const [index, value] of asObjects(object["rules"]).entries()) yield* rule(`rules[${index}]`, value, namespaced)
     if (isObject(object["aggregationRule"]) && isBlank(object["aggregationRule"]["clusterRoleSelectors"])) {
-      yield required("aggregationRule.clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil")
+      yield required(
+        "aggregationRule.clusterRoleSelectors",
+        "at least one clusterRoleSelector required if aggregationRule is non-nil"
+      )
     }
   }
 
@@ -103,7 +135,8 @@ const binding = (kinds: ReadonlyArray<string>) =>
       const isAccount = subject["kind"] === "ServiceAccount"
       yield* isRequired(`${field}.name`, subject["name"])
       if (isAccount && !isBlank(subject["name"])) yield* dnsName("subdomain", `${field}.name`, subject["name"])
-      if (isAccount && !isBlank(subject["apiGroup"])) yield unsupportedValue(`${field}.apiGroup`, subject["apiGroup"], [""])
+      if (isAccount && !isBlank(subject["apiGroup"]))
+        yield unsupportedValue(`${field}.apiGroup`, subject["apiGroup"], [""])
       if (!isAccount) yield* oneOf(`${field}.apiGroup`, subject["apiGroup"], [rbacGroup])
       if (!["ServiceAccount", "User", "Group"].includes(String(subject["kind"]))) {
         yield unsupportedValue(`${field}.kind`, subject["kind"] ?? "", ["ServiceAccount", "User", "Group"])
@@ -114,12 +147,21 @@ const binding = (kinds: ReadonlyArray<string>) =>
 function* disruptionBudget(object: KubeObject): FieldErrors {
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = specOf(object)
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    const shown = { MinAvailable: minAvailable, Selector: selector ?? null, MaxUnavailable: maxUnavailable, UnhealthyPodEvictionPolicy: policy ?? null }
+    const shown = {
+      MinAvailable: minAvailable,
+      Selector: selector ?? null,
+      MaxUnavailable: maxUnavailable,
+      UnhealthyPodEvictionPolicy: policy ?? null
+    }
     yield invalidValue("spec", shown, "minAvailable and maxUnavailable cannot be both set")
   }
-  for (const [field, value] of [["spec.minAvailable", minAvailable], ["spec.maxUnavailable", maxUnavailable]] as const) {
+  for (const [field, value] of [
+    ["spec.minAvailable", minAvailable],
+    ["spec.maxUnavailable", maxUnavailable]
+  ] as const) {
     yield* countOrPercent(field, value)
-    if (typeof value === "string" && Number.parseInt(value, 10) > 100) yield invalidValue(field, value, "must not be greater than 100%")
+    if (typeof value === "string" && Number.parseInt(value, 10) > 100)
+      yield invalidValue(field, value, "must not be greater than 100%")
   }
   yield* labelSelector("spec.selector", selector)
   yield* oneOf("spec.unhealthyPodEvictionPolicy", policy, ["AlwaysAllow", "IfHealthyBudget"])
@@ -127,7 +169,8 @@ function* disruptionBudget(object: KubeObject): FieldErrors {
 
 function* lease(object: KubeObject): FieldErrors {
   const { leaseDurationSeconds, leaseTransitions } = specOf(object)
-  if (typeof leaseDurationSeconds === "number" && leaseDurationSeconds <= 0) yield invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0")
+  if (typeof leaseDurationSeconds === "number" && leaseDurationSeconds <= 0)
+    yield invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0")
   yield* notNegative("spec.leaseTransitions", leaseTransitions)
 }
 
@@ -141,12 +184,22 @@ function* event(object: KubeObject): FieldErrors {
 function* apiService(object: KubeObject): FieldErrors {
   const { group, version, groupPriorityMinimum, versionPriority, insecureSkipTLSVerify, caBundle } = specOf(object)
   const name = `${String(version ?? "")}.${String(group ?? "")}`
-  if (object.metadata.name !== name) yield invalidValue("metadata.name", object.metadata.name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(name)}`)
-  for (const [field, value, limit] of [["groupPriorityMinimum", groupPriorityMinimum, 20000], ["versionPriority", versionPriority, 1000]] as const) {
+  if (object.metadata.name !== name)
+    yield invalidValue(
+      "metadata.name",
+      object.metadata.name,
+      `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(name)}`
+    )
+  for (const [field, value, limit] of [
+    ["groupPriorityMinimum", groupPriorityMinimum, 20000],
+    ["versionPriority", versionPriority, 1000]
+  ] as const) {
     const number = asNumber(value) ?? 0
-    if (number <= 0 || number > limit) yield invalidValue(`spec.${field}`, number, `must be positive and less than ${limit}`)
+    if (number <= 0 || number > limit)
+      yield invalidValue(`spec.${field}`, number, `must be positive and less than ${limit}`)
   }
-  if (insecureSkipTLSVerify === true && !isBlank(caBundle)) yield invalidValue("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present")
+  if (insecureSkipTLSVerify === true && !isBlank(caBundle))
+    yield invalidValue("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present")
 }
 
 const checks: Readonly<Record<string, (object: KubeObject) => FieldErrors>> = {
@@ -173,7 +226,9 @@ const checks: Readonly<Record<string, (object: KubeObject) => FieldErrors>> = {
 }
 
 /**
- * What a real server refuses in an object of a built-in kind that has its defaults, in its words: the breaches that authors of charts
- * and operators make, not all that there are. `key` is `group/resource`.
+ * What a real server refuses in an object of a built-in kind that has its defaults, in its words: the breaches that
+ * authors of charts and operators make, not all that there are. `key` is `group/resource`.
  */
-export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => [...(checks[key]?.(object) ?? [])]
+export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => [
+  ...(checks[key]?.(object) ?? [])
+]

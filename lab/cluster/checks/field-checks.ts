@@ -1,15 +1,19 @@
 import { asObject, asObjects, asStrings, isObject, type JsonObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { labelErrors, nameProblem } from "./object-metadata.ts"
 import { type FieldError, forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
+import { labelErrors, nameProblem } from "./object-metadata.ts"
 
-/** Checks of single fields that several kinds have (k8s.io/kubernetes `pkg/apis/core/validation`); `field` is the path in the answer. */
+/**
+ * Checks of single fields that several kinds have (k8s.io/kubernetes `pkg/apis/core/validation`); `field` is the path
+ * in the answer.
+ */
 export type FieldErrors = Generator<FieldError, void, undefined>
 
 export const specOf = (object: KubeObject): JsonObject => asObject(object["spec"])
 
 /** Whether a text or a list says nothing: Go does not tell missing from empty. */
-export const isBlank = (value: unknown): boolean => value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
+export const isBlank = (value: unknown): boolean =>
+  value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
 export function* isRequired(field: string, value: unknown): FieldErrors {
   if (isBlank(value)) yield required(field)
@@ -34,13 +38,15 @@ export function* dnsName(rule: "label" | "subdomain", field: string, value: unkn
 }
 
 export function* portNumber(field: string, value: unknown): FieldErrors {
-  if (typeof value !== "number" || value < 1 || value > 65535) yield invalidValue(field, value ?? 0, "must be between 1 and 65535, inclusive")
+  if (typeof value !== "number" || value < 1 || value > 65535)
+    yield invalidValue(field, value ?? 0, "must be between 1 and 65535, inclusive")
 }
 
 /** A name of IANA's kind. */
 export function* portName(field: string, value: string): FieldErrors {
   if (value.length > 15) yield invalidValue(field, value, "must be no more than 15 characters")
-  if (!/^[-a-zA-Z0-9]+$/.test(value)) yield invalidValue(field, value, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+  if (!/^[-a-zA-Z0-9]+$/.test(value))
+    yield invalidValue(field, value, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
   else if (!/[a-zA-Z]/.test(value)) yield invalidValue(field, value, "must contain at least one letter (a-z)")
   if (value.includes("--")) yield invalidValue(field, value, "must not contain consecutive hyphens")
   if (/^-|-$/.test(value)) yield invalidValue(field, value, "must not begin or end with a hyphen")
@@ -54,7 +60,12 @@ export function* countOrPercent(field: string, value: unknown): FieldErrors {
   yield* notNegative(field, value)
   if (typeof value !== "string") return
   if (!/^[0-9]+%$/.test(value)) {
-    yield invalidValue(field, value, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')")
+    yield invalidValue(
+      field,
+      value,
+      "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex " +
+        "used for validation is '[0-9]+%')"
+    )
   }
 }
 
@@ -65,7 +76,8 @@ export function* labelSelector(field: string, selector: unknown): FieldErrors {
     if (operator === "In" || operator === "NotIn") {
       if (isBlank(values)) yield required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'")
     } else if (operator === "Exists" || operator === "DoesNotExist") {
-      if (!isBlank(values)) yield forbiddenField(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+      if (!isBlank(values))
+        yield forbiddenField(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     } else yield invalidValue(`${at}.operator`, operator ?? "", "not a valid selector operator")
   }
 }
@@ -82,6 +94,7 @@ export const selects = (selector: unknown, labels: unknown): boolean => {
     return operator === "In" ? isAmong : !isAmong
   }
   return (
-    Object.entries(asObject(selector["matchLabels"])).every(([key, value]) => found[key] === value) && asObjects(selector["matchExpressions"]).every(fits)
+    Object.entries(asObject(selector["matchLabels"])).every(([key, value]) => found[key] === value) &&
+    asObjects(selector["matchExpressions"]).every(fits)
   )
 }

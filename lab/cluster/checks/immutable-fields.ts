@@ -1,7 +1,7 @@
-import { type FieldErrors, specOf } from "./field-checks.ts"
 import { type JsonObject, asArray, asObject, asObjects, jsonEqual, omit } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, forbiddenField, invalidValue } from "../wire/status-error.ts"
+import { type FieldErrors, specOf } from "./field-checks.ts"
 
 const immutable = "field is immutable"
 
@@ -12,21 +12,33 @@ function* unchanged(field: string, after: unknown, before: unknown): FieldErrors
 function* frozenData(after: KubeObject, before: KubeObject): FieldErrors {
   if (before["immutable"] !== true) return
   for (const field of ["data", "binaryData", "immutable"]) {
-    if (!jsonEqual(after[field], before[field])) yield forbiddenField(field, "field is immutable when `immutable` is set")
+    if (!jsonEqual(after[field], before[field]))
+      yield forbiddenField(field, "field is immutable when `immutable` is set")
   }
 }
 
 const roleRefChange = function* (after: KubeObject, before: KubeObject): FieldErrors {
   const { apiGroup, kind, name } = asObject(after["roleRef"])
-  if (!jsonEqual(after["roleRef"], before["roleRef"])) yield invalidValue("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "cannot change roleRef")
+  if (!jsonEqual(after["roleRef"], before["roleRef"]))
+    yield invalidValue("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "cannot change roleRef")
 }
 
-const selectorChange = (after: KubeObject, before: KubeObject): FieldErrors => unchanged("spec.selector", specOf(after)["selector"], specOf(before)["selector"])
+const selectorChange = (after: KubeObject, before: KubeObject): FieldErrors =>
+  unchanged("spec.selector", specOf(after)["selector"], specOf(before)["selector"])
 
-const statefulSetFields = ["replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy", "minReadySeconds"]
+const statefulSetFields = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds"
+]
 
 const podImages = (spec: JsonObject): JsonObject => {
-  const withoutImages = (list: unknown): ReadonlyArray<JsonObject> => asObjects(list).map((container) => omit(container, "image"))
+  const withoutImages = (list: unknown): ReadonlyArray<JsonObject> =>
+    asObjects(list).map((container) => omit(container, "image"))
   return {
     ...omit(spec, "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"),
     containers: withoutImages(spec["containers"]),
@@ -41,7 +53,10 @@ const podChange = function* (after: KubeObject, before: KubeObject): FieldErrors
   } else if (!jsonEqual(podImages(now), podImages(then))) {
     yield forbiddenField(
       "spec",
-      "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+      "pod updates may not change fields other than " +
+        "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` " +
+        "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if " +
+        "it was previously negative)"
     )
   }
 }
@@ -59,11 +74,16 @@ const changes: Readonly<Record<string, (after: KubeObject, before: KubeObject) =
   "apps/statefulsets": function* (after, before) {
     if (jsonEqual(omit(specOf(after), ...statefulSetFields), omit(specOf(before), ...statefulSetFields))) return
     const names = statefulSetFields.map((field) => `'${field}'`)
-    yield forbiddenField("spec", `updates to statefulset spec for fields other than ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are forbidden`)
+    yield forbiddenField(
+      "spec",
+      `updates to statefulset spec for fields other than ${names.slice(0, -1).join(", ")} and ${names.at(-1)} ` +
+        "are forbidden"
+    )
   },
   "batch/jobs": function* (after, before) {
     const [now, then] = [specOf(after), specOf(before)]
-    if (now["completionMode"] !== "Indexed") yield* unchanged("spec.completions", now["completions"], then["completions"])
+    if (now["completionMode"] !== "Indexed")
+      yield* unchanged("spec.completions", now["completions"], then["completions"])
     yield* selectorChange(after, before)
     if (then["suspend"] !== true) yield* unchanged("spec.template", now["template"], then["template"])
     yield* unchanged("spec.completionMode", now["completionMode"], then["completionMode"])
@@ -73,4 +93,6 @@ const changes: Readonly<Record<string, (after: KubeObject, before: KubeObject) =
 }
 
 /** What cannot be changed any more in an object of a built-in kind; `key` is `group/resource`. */
-export const checkChange = (key: string, after: KubeObject, before: KubeObject): ReadonlyArray<FieldError> => [...(changes[key]?.(after, before) ?? [])]
+export const checkChange = (key: string, after: KubeObject, before: KubeObject): ReadonlyArray<FieldError> => [
+  ...(changes[key]?.(after, before) ?? [])
+]

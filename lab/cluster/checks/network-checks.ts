@@ -1,8 +1,19 @@
-import { type FieldErrors, dnsName, isBlank, isRequired, labelSelector, oneOf, portName, portNumber, portNumberOrName, specOf } from "./field-checks.ts"
 import { type JsonObject, asObject, asObjects, asString, asStrings, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { labelErrors } from "./object-metadata.ts"
 import { duplicateValue, forbiddenField, invalidValue, required } from "../wire/status-error.ts"
+import {
+  type FieldErrors,
+  dnsName,
+  isBlank,
+  isRequired,
+  labelSelector,
+  oneOf,
+  portName,
+  portNumber,
+  portNumberOrName,
+  specOf
+} from "./field-checks.ts"
+import { labelErrors } from "./object-metadata.ts"
 
 function* servicePorts(ports: ReadonlyArray<JsonObject>): FieldErrors {
   const names = new Set<string>()
@@ -19,14 +30,24 @@ function* servicePorts(ports: ReadonlyArray<JsonObject>): FieldErrors {
     yield* portNumberOrName(`${field}.targetPort`, port["targetPort"])
     const key = `${String(port["protocol"])} ${String(port["port"])}`
     if (seen.has(key)) {
-      const shown = { Name: "", Protocol: port["protocol"], AppProtocol: null, Port: port["port"], TargetPort: 0, NodePort: 0 }
+      const shown = {
+        Name: "",
+        Protocol: port["protocol"],
+        AppProtocol: null,
+        Port: port["port"],
+        TargetPort: 0,
+        NodePort: 0
+      }
       yield duplicateValue(field, shown)
     }
     seen.add(key)
   }
 }
 
-/** These refuse what k8s.io/kubernetes `pkg/apis/core/validation` and `pkg/apis/networking/validation` do; see `checkBuiltIn`. */
+/**
+ * These refuse what k8s.io/kubernetes `pkg/apis/core/validation` and `pkg/apis/networking/validation` do; see
+ * `checkBuiltIn`.
+ */
 export function* serviceChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   const name = object.metadata.name ?? ""
@@ -49,13 +70,19 @@ export function* serviceChecks(object: KubeObject): FieldErrors {
 
 function* policyPeer(field: string, peer: JsonObject): FieldErrors {
   const { ipBlock, podSelector, namespaceSelector } = peer
-  if (ipBlock === undefined && podSelector === undefined && namespaceSelector === undefined) yield required(field, "must specify a peer")
-  if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined)) yield forbiddenField(field, "may not specify both ipBlock and another peer")
+  if (ipBlock === undefined && podSelector === undefined && namespaceSelector === undefined)
+    yield required(field, "must specify a peer")
+  if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined))
+    yield forbiddenField(field, "may not specify both ipBlock and another peer")
   if (ipBlock !== undefined) {
     const { cidr } = asObject(ipBlock)
     if (isBlank(cidr)) yield required(`${field}.ipBlock.cidr`)
     else if (!/^[0-9a-fA-F.:]+\/\d{1,3}$/.test(String(cidr))) {
-      yield invalidValue(`${field}.ipBlock.cidr`, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+      yield invalidValue(
+        `${field}.ipBlock.cidr`,
+        cidr,
+        "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+      )
     }
   }
   yield* labelSelector(`${field}.podSelector`, podSelector)
@@ -65,33 +92,42 @@ function* policyPeer(field: string, peer: JsonObject): FieldErrors {
 export function* networkPolicyChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   yield* labelSelector("spec.podSelector", spec["podSelector"])
-  for (const [direction, peers] of [["ingress", "from"], ["egress", "to"]] as const) {
+  for (const [direction, peers] of [
+    ["ingress", "from"],
+    ["egress", "to"]
+  ] as const) {
     for (const [index, value] of asObjects(spec[direction]).entries()) {
       const field = `spec.${direction}[${index}]`
       for (const [position, { port, endPort, protocol }] of asObjects(value["ports"]).entries()) {
         const here = `${field}.ports[${position}]`
         if (port !== undefined) yield* portNumberOrName(`${here}.port`, port)
-        if (endPort !== undefined && port === undefined) yield invalidValue(`${here}.endPort`, endPort, "may not be specified when `port` is not specified")
+        if (endPort !== undefined && port === undefined)
+          yield invalidValue(`${here}.endPort`, endPort, "may not be specified when `port` is not specified")
         // Kubernetes shows the port where it speaks of its end.
-        if (typeof port === "number" && typeof endPort === "number" && endPort < port) yield invalidValue(`${here}.endPort`, port, "must be greater than or equal to `port`")
+        if (typeof port === "number" && typeof endPort === "number" && endPort < port)
+          yield invalidValue(`${here}.endPort`, port, "must be greater than or equal to `port`")
         yield* oneOf(`${here}.protocol`, protocol, ["TCP", "UDP", "SCTP"])
       }
-      for (const [position, peer] of asObjects(value[peers]).entries()) yield* policyPeer(`${field}.${peers}[${position}]`, peer)
+      for (const [position, peer] of asObjects(value[peers]).entries())
+        yield* policyPeer(`${field}.${peers}[${position}]`, peer)
     }
   }
   const types = asStrings(spec["policyTypes"])
   if (types.length > 2) yield invalidValue("spec.policyTypes", types, "may not specify more than two policyTypes")
-  else for (const [index, type] of types.entries()) yield* oneOf(`spec.policyTypes[${index}]`, type, ["Ingress", "Egress"])
+  else
+    for (const [index, type] of types.entries()) yield* oneOf(`spec.policyTypes[${index}]`, type, ["Ingress", "Egress"])
 }
 
 function* ingressBackend(field: string, value: unknown): FieldErrors {
   const { service: target, resource } = asObject(value)
-  if (target === undefined && resource === undefined) yield invalidValue(field, "", "resource or service backend is required")
+  if (target === undefined && resource === undefined)
+    yield invalidValue(field, "", "resource or service backend is required")
   if (!isObject(target)) return
   const { name, number } = asObject(target["port"])
   if (isBlank(target["name"])) yield required(`${field}.service.name`)
   else yield* dnsName("label", `${field}.service.name`, target["name"])
-  if (!isBlank(name) && !isBlank(number) && number !== 0) yield invalidValue(field, "", "cannot set both port name & port number")
+  if (!isBlank(name) && !isBlank(number) && number !== 0)
+    yield invalidValue(field, "", "cannot set both port name & port number")
   else if (!isBlank(name)) yield* portName(`${field}.service.port.name`, String(name))
   else if (isBlank(number) || number === 0) yield required(field, "port name or number is required")
   else yield* portNumber(`${field}.service.port.number`, number)
@@ -104,7 +140,9 @@ function* ingressPath(field: string, { path, pathType, backend }: JsonObject): F
   const text = asString(path) ?? ""
   if (pathType === "Exact" || pathType === "Prefix") {
     if (!text.startsWith("/")) yield invalidValue(`${field}.path`, text, "must be an absolute path")
-    else for (const part of ["//", "/./", "/../", "%2f", "%2F"]) if (text.includes(part)) yield invalidValue(`${field}.path`, text, `must not contain '${part}'`)
+    else
+      for (const part of ["//", "/./", "/../", "%2f", "%2F"])
+        if (text.includes(part)) yield invalidValue(`${field}.path`, text, `must not contain '${part}'`)
   }
   yield* ingressBackend(`${field}.backend`, backend)
 }
@@ -116,16 +154,19 @@ function* ingressHost(field: string, host: string): FieldErrors {
 
 export function* ingressChecks(object: KubeObject): FieldErrors {
   const { defaultBackend, rules, tls, ingressClassName } = specOf(object)
-  if (defaultBackend === undefined && isBlank(rules)) yield invalidValue("spec", null, "either `defaultBackend` or `rules` must be specified")
+  if (defaultBackend === undefined && isBlank(rules))
+    yield invalidValue("spec", null, "either `defaultBackend` or `rules` must be specified")
   if (defaultBackend !== undefined) yield* ingressBackend("spec.defaultBackend", defaultBackend)
   for (const [index, { host, http }] of asObjects(rules).entries()) {
     if (!isBlank(host)) yield* ingressHost(`spec.rules[${index}].host`, String(host))
     const field = `spec.rules[${index}].http.paths`
     if (isObject(http) && isBlank(http["paths"])) yield required(field)
-    for (const [position, path] of asObjects(asObject(http)["paths"]).entries()) yield* ingressPath(`${field}[${position}]`, path)
+    for (const [position, path] of asObjects(asObject(http)["paths"]).entries())
+      yield* ingressPath(`${field}[${position}]`, path)
   }
   for (const [index, { hosts, secretName }] of asObjects(tls).entries()) {
-    for (const [position, host] of asStrings(hosts).entries()) yield* ingressHost(`spec.tls[${index}].hosts[${position}]`, host)
+    for (const [position, host] of asStrings(hosts).entries())
+      yield* ingressHost(`spec.tls[${index}].hosts[${position}]`, host)
     if (!isBlank(secretName)) yield* dnsName("subdomain", `spec.tls[${index}].secretName`, secretName)
   }
   if (!isBlank(ingressClassName)) yield* dnsName("subdomain", "spec.ingressClassName", ingressClassName)

@@ -32,33 +32,51 @@ export const nameProblem = (rule: ResourceInfo["nameRule"], name: string): strin
       if (name.length > 63) return "must be no more than 63 characters"
       return labelRule.test(name)
         ? undefined
-        : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an " +
-            "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+        : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start " +
+            "and end with an " +
+            ("alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+              "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')")
     case "subdomain":
       if (name.length > 253) return "must be no more than 253 characters"
       return subdomainRule.test(name)
         ? undefined
-        : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end " +
+        : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must " +
+            "start and end " +
             "with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
             "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
     case "path":
-      return name === "." || name === ".." || /[/%]/.test(name) ? "may not contain '/' or '%', or be '.' or '..'" : undefined
+      return name === "." || name === ".." || /[/%]/.test(name)
+        ? "may not contain '/' or '%', or be '.' or '..'"
+        : undefined
   }
 }
 
 const qualifiedPart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
 const qualifiedPartRule =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
-  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+  "alphanumeric character " +
+  ("(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')")
 
 /** What is wrong with a key such as `example.com/name` (k8s.io/apimachinery `util/validation` IsQualifiedName). */
 const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   const parts = key.split("/")
   const [prefix, name = ""] = parts.length > 1 ? [parts.slice(0, -1).join("/"), parts.at(-1)] : [undefined, key]
-  const prefixProblem = prefix === undefined ? undefined : prefix === "" ? "prefix part must be non-empty" : nameProblem("subdomain", prefix)
+  const prefixProblem =
+    prefix === undefined
+      ? undefined
+      : prefix === ""
+        ? "prefix part must be non-empty"
+        : nameProblem("subdomain", prefix)
   return [
-    ...(prefixProblem === undefined ? [] : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
-    ...(name === "" ? ["name part must be non-empty"] : name.length > 63 ? ["name part must be no more than 63 characters"] : []),
+    ...(prefixProblem === undefined
+      ? []
+      : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
+    ...(name === ""
+      ? ["name part must be non-empty"]
+      : name.length > 63
+        ? ["name part must be no more than 63 characters"]
+        : []),
     ...(qualifiedPart.test(name) ? [] : [qualifiedPartRule])
   ]
 }
@@ -75,7 +93,13 @@ const finalizerProblems = (info: ResourceInfo, finalizers: ReadonlyArray<string>
   ...finalizers.flatMap((one, index) =>
     info.custom !== undefined || one.includes("/") || standardFinalizers.includes(one)
       ? []
-      : [invalidValue(`metadata.finalizers[${index}]`, one, "name is neither a standard finalizer name nor is it fully qualified")]
+      : [
+          invalidValue(
+            `metadata.finalizers[${index}]`,
+            one,
+            "name is neither a standard finalizer name nor is it fully qualified"
+          )
+        ]
   )
 ]
 
@@ -98,7 +122,8 @@ export const labelErrors = (field: string, labels: unknown): ReadonlyArray<Field
           invalidValue(
             field,
             value,
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
+              "must start and end with " +
               "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
               "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
           )
@@ -114,7 +139,9 @@ export const annotationErrors = (field: string, annotations: unknown): ReadonlyA
   const entries = Object.entries(asObject(annotations))
   const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)), 0)
   return [
-    ...entries.flatMap(([key]) => qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem))),
+    ...entries.flatMap(([key]) =>
+      qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem))
+    ),
     ...(size > annotationsLimit ? [tooLong(field, annotationsLimit)] : [])
   ]
 }
@@ -128,7 +155,10 @@ export const checkMetadata = (info: ResourceInfo, meta: ObjectMeta): void => {
     const problem = nameProblem(info.nameRule, name)
     if (problem !== undefined) errors.push(invalidValue("metadata.name", name, problem))
   }
-  errors.push(...labelErrors("metadata.labels", meta.labels), ...annotationErrors("metadata.annotations", meta.annotations))
+  errors.push(
+    ...labelErrors("metadata.labels", meta.labels),
+    ...annotationErrors("metadata.annotations", meta.annotations)
+  )
   errors.push(...finalizerProblems(info, meta.finalizers ?? []), ...ownerProblems(meta.ownerReferences ?? []))
   if (errors.length > 0) throw invalid(info, name, errors)
 }

@@ -1,20 +1,48 @@
-import { type FieldErrors, allNotNegative, dnsName, isBlank, isRequired, labelSelector, oneOf, portName, portNumber, portNumberOrName } from "./field-checks.ts"
 import { type JsonObject, asArray, asNumber, asObject, asObjects, asString } from "../../../src/domain/json.ts"
-import { badKeys, labelErrors } from "./object-metadata.ts"
 import { compareQuantities } from "../schema/quantity.ts"
-import { duplicateValue, forbiddenField, invalidValue, notFoundValue, required, unsupportedValue } from "../wire/status-error.ts"
+import {
+  duplicateValue,
+  forbiddenField,
+  invalidValue,
+  notFoundValue,
+  required,
+  unsupportedValue
+} from "../wire/status-error.ts"
+import {
+  type FieldErrors,
+  allNotNegative,
+  dnsName,
+  isBlank,
+  isRequired,
+  labelSelector,
+  oneOf,
+  portName,
+  portNumber,
+  portNumberOrName
+} from "./field-checks.ts"
+import { badKeys, labelErrors } from "./object-metadata.ts"
 
 /** Which of several fields are given, of which there can be one. */
-const chosen = (object: JsonObject, names: ReadonlyArray<string>): ReadonlyArray<string> => names.filter((name) => object[name] !== undefined)
+const chosen = (object: JsonObject, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.filter((name) => object[name] !== undefined)
 
 const valueSources = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]
-const podFields = /^(metadata\.(name|namespace|uid|labels|annotations)|metadata\.(labels|annotations)\['[^']+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$/
-const containerResources = ["limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"]
+const podFields =
+  /^(metadata\.(name|namespace|uid|labels|annotations)|metadata\.(labels|annotations)\['[^']+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?))$/
+const containerResources = [
+  "limits.cpu",
+  "limits.ephemeral-storage",
+  "limits.memory",
+  "requests.cpu",
+  "requests.ephemeral-storage",
+  "requests.memory"
+]
 
 function* fieldReference(field: string, reference: JsonObject): FieldErrors {
   const path = asString(reference["fieldPath"]) ?? ""
   if (path === "") yield required(`${field}.fieldPath`)
-  else if (!podFields.test(path)) yield invalidValue(`${field}.fieldPath`, path, `error converting fieldPath: field label not supported: ${path}`)
+  else if (!podFields.test(path))
+    yield invalidValue(`${field}.fieldPath`, path, `error converting fieldPath: field label not supported: ${path}`)
 }
 
 function* valueFrom(field: string, variable: JsonObject): FieldErrors {
@@ -29,10 +57,19 @@ function* valueFrom(field: string, variable: JsonObject): FieldErrors {
   }
   if (source["fieldRef"] !== undefined) yield* fieldReference(`${field}.fieldRef`, asObject(source["fieldRef"]))
   const resource = asObject(source["resourceFieldRef"])["resource"]
-  if (!isBlank(resource) && !containerResources.includes(String(resource)) && !/^(limits|requests)\.hugepages-/.test(String(resource))) {
+  if (
+    !isBlank(resource) &&
+    !containerResources.includes(String(resource)) &&
+    !/^(limits|requests)\.hugepages-/.test(String(resource))
+  ) {
     yield unsupportedValue(`${field}.resourceFieldRef.resource`, resource, containerResources)
   }
-  if (given.length === 0) yield invalidValue(field, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
+  if (given.length === 0)
+    yield invalidValue(
+      field,
+      "",
+      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+    )
   else if (!isBlank(variable["value"])) yield invalidValue(field, "", "may not be specified when `value` is not empty")
   else if (given.length > 1) yield invalidValue(field, "", "may not have more than one field specified at a time")
 }
@@ -43,14 +80,20 @@ function* environment(field: string, container: JsonObject): FieldErrors {
     const name = asString(variable["name"]) ?? ""
     if (name === "") yield required(`${at}.name`)
     else if (!/^[ -<>-~]+$/.test(name)) {
-      yield invalidValue(`${at}.name`, name, "a valid environment variable name must consist only of printable ASCII characters other than '='")
+      yield invalidValue(
+        `${at}.name`,
+        name,
+        "a valid environment variable name must consist only of printable ASCII characters other than '='"
+      )
     }
     yield* valueFrom(`${at}.valueFrom`, variable)
   }
   for (const source of asObjects(container["envFrom"])) {
     const given = chosen(source, ["configMapRef", "secretRef"])
-    if (given.length === 0) yield invalidValue(`${field}.envFrom`, "", "must specify one of: `configMapRef` or `secretRef`")
-    else if (given.length > 1) yield invalidValue(`${field}.envFrom`, "", "may not have more than one field specified at a time")
+    if (given.length === 0)
+      yield invalidValue(`${field}.envFrom`, "", "must specify one of: `configMapRef` or `secretRef`")
+    else if (given.length > 1)
+      yield invalidValue(`${field}.envFrom`, "", "may not have more than one field specified at a time")
   }
 }
 
@@ -65,11 +108,13 @@ function* containerPorts(field: string, container: JsonObject, hostNetwork: bool
       if (problems.length === 0 && names.has(name)) yield duplicateValue(`${at}.name`, name)
       names.add(name)
     }
-    if (asNumber(port["containerPort"]) === undefined || port["containerPort"] === 0) yield required(`${at}.containerPort`)
+    if (asNumber(port["containerPort"]) === undefined || port["containerPort"] === 0)
+      yield required(`${at}.containerPort`)
     else yield* portNumber(`${at}.containerPort`, port["containerPort"])
     const hostPort = asNumber(port["hostPort"]) ?? 0
     if (hostPort !== 0) yield* portNumber(`${at}.hostPort`, hostPort)
-    if (hostNetwork && hostPort !== 0 && hostPort !== port["containerPort"]) yield invalidValue(`${at}.hostPort`, hostPort, "must match `containerPort` when `hostNetwork` is true")
+    if (hostNetwork && hostPort !== 0 && hostPort !== port["containerPort"])
+      yield invalidValue(`${at}.hostPort`, hostPort, "must match `containerPort` when `hostNetwork` is true")
     yield* oneOf(`${at}.protocol`, port["protocol"], ["SCTP", "TCP", "UDP"])
   }
 }
@@ -113,14 +158,21 @@ function* probes(field: string, container: JsonObject): FieldErrors {
     const probe = asObject(container[name])
     const at = `${field}.${name}`
     yield* handler(at, probe, handlers)
-    yield* allNotNegative(at, probe, ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"])
+    yield* allNotNegative(at, probe, [
+      "initialDelaySeconds",
+      "timeoutSeconds",
+      "periodSeconds",
+      "successThreshold",
+      "failureThreshold"
+    ])
     if (name !== "readinessProbe" && (asNumber(probe["successThreshold"]) ?? 1) > 1) {
       yield invalidValue(`${at}.successThreshold`, probe["successThreshold"], "must be 1")
     }
   }
   for (const hook of ["postStart", "preStop"]) {
     const value = asObject(container["lifecycle"])[hook]
-    if (value !== undefined) yield* handler(`${field}.lifecycle.${hook}`, asObject(value), ["exec", "httpGet", "tcpSocket", "sleep"])
+    if (value !== undefined)
+      yield* handler(`${field}.lifecycle.${hook}`, asObject(value), ["exec", "httpGet", "tcpSocket", "sleep"])
   }
 }
 
@@ -128,7 +180,10 @@ const isStandardResource = (name: string): boolean => /^(cpu|memory|ephemeral-st
 
 function* resources(field: string, container: JsonObject): FieldErrors {
   const { limits, requests } = asObject(container["resources"])
-  for (const [list, quantities] of [["limits", limits], ["requests", requests]] as const) {
+  for (const [list, quantities] of [
+    ["limits", limits],
+    ["requests", requests]
+  ] as const) {
     for (const [name, quantity] of Object.entries(asObject(quantities))) {
       const at = `${field}.resources.${list}[${name}]`
       if (!name.includes("/") && !isStandardResource(name)) {
@@ -141,12 +196,22 @@ function* resources(field: string, container: JsonObject): FieldErrors {
   for (const [name, quantity] of Object.entries(asObject(requests))) {
     const limit = asObject(limits)[name]
     if (limit !== undefined && compareQuantities(String(quantity), String(limit)) > 0) {
-      yield invalidValue(`${field}.resources.requests`, quantity, `must be less than or equal to ${name} limit of ${String(limit)}`)
+      yield invalidValue(
+        `${field}.resources.requests`,
+        quantity,
+        `must be less than or equal to ${name} limit of ${String(limit)}`
+      )
     }
   }
 }
 
-function* containerChecks(field: string, container: JsonObject, volumes: ReadonlySet<string>, taken: Set<string>, hostNetwork: boolean): FieldErrors {
+function* containerChecks(
+  field: string,
+  container: JsonObject,
+  volumes: ReadonlySet<string>,
+  taken: Set<string>,
+  hostNetwork: boolean
+): FieldErrors {
   const name = asString(container["name"]) ?? ""
   if (name === "") yield required(`${field}.name`)
   else yield* dnsName("label", `${field}.name`, name)
@@ -162,30 +227,46 @@ function* containerChecks(field: string, container: JsonObject, volumes: Readonl
   const context = asObject(container["securityContext"])
   yield* ids(`${field}.securityContext`, context)
   if (context["privileged"] === true && context["allowPrivilegeEscalation"] === false) {
-    yield invalidValue(`${field}.securityContext`, context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+    yield invalidValue(
+      `${field}.securityContext`,
+      context,
+      "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+    )
   }
 }
 
 function* ids(field: string, context: JsonObject): FieldErrors {
   for (const name of ["runAsUser", "runAsGroup", "fsGroup"]) {
     const id = asNumber(context[name])
-    if (id !== undefined && (id < 0 || id > 2147483647)) yield invalidValue(`${field}.${name}`, id, "must be between 0 and 2147483647, inclusive")
+    if (id !== undefined && (id < 0 || id > 2147483647))
+      yield invalidValue(`${field}.${name}`, id, "must be between 0 and 2147483647, inclusive")
   }
-  yield* oneOf(`${field}.seccompProfile.type`, asObject(context["seccompProfile"])["type"], ["Localhost", "RuntimeDefault", "Unconfined"])
+  yield* oneOf(`${field}.seccompProfile.type`, asObject(context["seccompProfile"])["type"], [
+    "Localhost",
+    "RuntimeDefault",
+    "Unconfined"
+  ])
 }
 
 function* volumeFiles(field: string, source: JsonObject): FieldErrors {
   for (const [index, item] of asObjects(source["items"]).entries()) {
-    if (item["fieldRef"] === undefined && item["resourceFieldRef"] === undefined) yield* isRequired(`${field}.items[${index}].key`, item["key"])
+    if (item["fieldRef"] === undefined && item["resourceFieldRef"] === undefined)
+      yield* isRequired(`${field}.items[${index}].key`, item["key"])
     yield* isRequired(`${field}.items[${index}].path`, item["path"])
     yield* relativePath(`${field}.items[${index}].path`, asString(item["path"]) ?? "")
   }
   const mode = asNumber(source["defaultMode"])
-  if (mode !== undefined && (mode < 0 || mode > 0o777)) yield invalidValue(`${field}.defaultMode`, mode, "must be a number between 0 and 0777 (octal), both inclusive")
+  if (mode !== undefined && (mode < 0 || mode > 0o777))
+    yield invalidValue(`${field}.defaultMode`, mode, "must be a number between 0 and 0777 (octal), both inclusive")
 }
 
 /** What each source cannot do without. */
-const sourceNames: Readonly<Record<string, string>> = { secret: "secretName", configMap: "name", hostPath: "path", persistentVolumeClaim: "claimName" }
+const sourceNames: Readonly<Record<string, string>> = {
+  secret: "secretName",
+  configMap: "name",
+  hostPath: "path",
+  persistentVolumeClaim: "claimName"
+}
 
 function* volumeChecks(field: string, volume: JsonObject): FieldErrors {
   const { name: _, ...sources } = volume
@@ -202,7 +283,11 @@ function* volumeChecks(field: string, volume: JsonObject): FieldErrors {
     for (const [position, projected] of asObjects(source["sources"]).entries()) {
       const token = asObject(projected["serviceAccountToken"])
       if ((asNumber(token["expirationSeconds"]) ?? 600) < 600) {
-        yield invalidValue(`${at}.sources[${position}].serviceAccountToken.expirationSeconds`, token["expirationSeconds"], "may not specify a duration less than 10 minutes")
+        yield invalidValue(
+          `${at}.sources[${position}].serviceAccountToken.expirationSeconds`,
+          token["expirationSeconds"],
+          "may not specify a duration less than 10 minutes"
+        )
       }
       if (projected["serviceAccountToken"] !== undefined) yield* isRequired(`${at}.path`, token["path"])
     }
@@ -226,7 +311,11 @@ function* tolerations(field: string, spec: JsonObject): FieldErrors {
   for (const [index, { key, operator }] of asObjects(spec["tolerations"]).entries()) {
     const at = `${field}.tolerations[${index}].operator`
     if (isBlank(key) && operator !== "Exists") {
-      yield invalidValue(at, operator ?? "", 'operator must be Exists when `key` is empty, which means "match all values and all keys"')
+      yield invalidValue(
+        at,
+        operator ?? "",
+        'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+      )
     }
     yield* oneOf(at, operator, ["Equal", "Exists"])
   }
@@ -246,7 +335,8 @@ function* podAffinity(field: string, spec: JsonObject): FieldErrors {
   for (const kind of ["podAffinity", "podAntiAffinity"]) {
     const affinity = asObject(asObject(spec["affinity"])[kind])
     const at = `${field}.affinity.${kind}`
-    for (const [index, term] of asObjects(affinity[requiredTerms]).entries()) yield* affinityTerm(`${at}.${requiredTerms}[${index}]`, term)
+    for (const [index, term] of asObjects(affinity[requiredTerms]).entries())
+      yield* affinityTerm(`${at}.${requiredTerms}[${index}]`, term)
     for (const [index, { weight, podAffinityTerm }] of asObjects(affinity[preferredTerms]).entries()) {
       const here = `${at}.${preferredTerms}[${index}]`
       const number = asNumber(weight) ?? 0
@@ -259,13 +349,17 @@ function* podAffinity(field: string, spec: JsonObject): FieldErrors {
 function* spreading(field: string, spec: JsonObject): FieldErrors {
   for (const [index, constraint] of asObjects(spec["topologySpreadConstraints"]).entries()) {
     const at = `${field}.topologySpreadConstraints[${index}]`
-    if ((asNumber(constraint["maxSkew"]) ?? 0) <= 0) yield invalidValue(`${at}.maxSkew`, constraint["maxSkew"] ?? 0, "must be greater than zero")
+    if ((asNumber(constraint["maxSkew"]) ?? 0) <= 0)
+      yield invalidValue(`${at}.maxSkew`, constraint["maxSkew"] ?? 0, "must be greater than zero")
     if (isBlank(constraint["topologyKey"])) yield required(`${at}.topologyKey`, "can not be empty")
     yield* oneOf(`${at}.whenUnsatisfiable`, constraint["whenUnsatisfiable"], ["DoNotSchedule", "ScheduleAnyway"])
   }
 }
 
-/** What a real server refuses in the spec of a pod, or of a template of pods, of what people write (k8s.io/kubernetes `pkg/apis/core/validation`). */
+/**
+ * What a real server refuses in the spec of a pod, or of a template of pods, of what people write (k8s.io/kubernetes
+ * `pkg/apis/core/validation`).
+ */
 export function* podSpecChecks(field: string, spec: JsonObject): FieldErrors {
   yield* volumesChecks(field, spec)
   const volumes = new Set(asObjects(spec["volumes"]).map(({ name }) => String(name)))
@@ -273,17 +367,21 @@ export function* podSpecChecks(field: string, spec: JsonObject): FieldErrors {
   const taken = new Set<string>()
   if (asArray(spec["containers"]).length === 0) yield required(`${field}.containers`)
   for (const list of ["containers", "initContainers"]) {
-    for (const [index, container] of asObjects(spec[list]).entries()) yield* containerChecks(`${field}.${list}[${index}]`, container, volumes, taken, hostNetwork)
+    for (const [index, container] of asObjects(spec[list]).entries())
+      yield* containerChecks(`${field}.${list}[${index}]`, container, volumes, taken, hostNetwork)
   }
   yield* oneOf(`${field}.restartPolicy`, spec["restartPolicy"], ["Always", "OnFailure", "Never"])
   yield* oneOf(`${field}.dnsPolicy`, spec["dnsPolicy"], ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])
   yield* labelErrors(`${field}.nodeSelector`, spec["nodeSelector"])
   yield* ids(`${field}.securityContext`, asObject(spec["securityContext"]))
-  if (!isBlank(spec["serviceAccountName"])) yield* dnsName("subdomain", `${field}.serviceAccountName`, spec["serviceAccountName"])
-  for (const name of ["hostname", "subdomain"]) if (!isBlank(spec[name])) yield* dnsName("label", `${field}.${name}`, spec[name])
+  if (!isBlank(spec["serviceAccountName"]))
+    yield* dnsName("subdomain", `${field}.serviceAccountName`, spec["serviceAccountName"])
+  for (const name of ["hostname", "subdomain"])
+    if (!isBlank(spec[name])) yield* dnsName("label", `${field}.${name}`, spec[name])
   yield* podAffinity(field, spec)
   yield* tolerations(field, spec)
   yield* spreading(field, spec)
   const deadline = asNumber(spec["activeDeadlineSeconds"])
-  if (deadline !== undefined && deadline < 1) yield invalidValue(`${field}.activeDeadlineSeconds`, deadline, "must be between 1 and 2147483647, inclusive")
+  if (deadline !== undefined && deadline < 1)
+    yield invalidValue(`${field}.activeDeadlineSeconds`, deadline, "must be between 1 and 2147483647, inclusive")
 }

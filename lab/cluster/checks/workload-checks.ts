@@ -1,9 +1,19 @@
-import { type FieldErrors, allNotNegative, countOrPercent, isBlank, labelSelector, notNegative, oneOf, selects, specOf } from "./field-checks.ts"
 import { type JsonObject, asNumber, asObject, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
+import { forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
+import {
+  type FieldErrors,
+  allNotNegative,
+  countOrPercent,
+  isBlank,
+  labelSelector,
+  notNegative,
+  oneOf,
+  selects,
+  specOf
+} from "./field-checks.ts"
 import { annotationErrors, labelErrors } from "./object-metadata.ts"
 import { podSpecChecks } from "./pod-checks.ts"
-import { forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
 
 function* template(field: string, value: unknown): FieldErrors {
   const { metadata, spec } = asObject(value)
@@ -14,7 +24,9 @@ function* template(field: string, value: unknown): FieldErrors {
 
 const invalidSelector = "invalid label selector"
 
-/** Selector, template, and whether one fits the other. `kind` as in what is said of a selector that selects everything. */
+/**
+ * Selector, template, and whether one fits the other. `kind` as in what is said of a selector that selects everything.
+ */
 function* workload(spec: JsonObject, kind: string, needsSelector = true): FieldErrors {
   const { selector } = spec
   const problems = [...labelSelector("spec.selector", selector)]
@@ -27,7 +39,8 @@ function* workload(spec: JsonObject, kind: string, needsSelector = true): FieldE
   if (problems.length > 0) yield invalidValue("spec.selector", selector, invalidSelector)
   else {
     const labels = at(spec, "template", "metadata", "labels")
-    if (!selects(selector, labels)) yield invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")
+    if (!selects(selector, labels))
+      yield invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")
   }
   yield* template("spec.template", spec["template"])
   const policy = at(spec, "template", "spec", "restartPolicy")
@@ -35,7 +48,10 @@ function* workload(spec: JsonObject, kind: string, needsSelector = true): FieldE
 }
 
 /** As Go prints an internal object. */
-const strategyValue = (strategy: JsonObject): JsonObject => ({ Type: strategy["type"] ?? "", RollingUpdate: strategy["rollingUpdate"] ?? null })
+const strategyValue = (strategy: JsonObject): JsonObject => ({
+  Type: strategy["type"] ?? "",
+  RollingUpdate: strategy["rollingUpdate"] ?? null
+})
 
 function* rollingUpdate(strategy: JsonObject): FieldErrors {
   const field = "spec.strategy.rollingUpdate"
@@ -43,17 +59,22 @@ function* rollingUpdate(strategy: JsonObject): FieldErrors {
   yield* countOrPercent(`${field}.maxUnavailable`, maxUnavailable)
   yield* countOrPercent(`${field}.maxSurge`, maxSurge)
   const isNone = (value: unknown): boolean => value === 0 || value === "0%"
-  if (isNone(maxSurge) && isNone(maxUnavailable)) yield invalidValue(`${field}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")
+  if (isNone(maxSurge) && isNone(maxUnavailable))
+    yield invalidValue(`${field}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")
 }
 
-/** These refuse what k8s.io/kubernetes `pkg/apis/apps/validation` and `pkg/apis/batch/validation` do; see `checkBuiltIn`. */
+/**
+ * These refuse what k8s.io/kubernetes `pkg/apis/apps/validation` and `pkg/apis/batch/validation` do; see
+ * `checkBuiltIn`.
+ */
 export function* deploymentChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   yield* notNegative("spec.replicas", spec["replicas"])
   yield* workload(spec, "deployment")
   const strategy = asObject(spec["strategy"])
   if (strategy["type"] === "Recreate") {
-    if (strategy["rollingUpdate"] !== undefined) yield forbiddenField("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
+    if (strategy["rollingUpdate"] !== undefined)
+      yield forbiddenField("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
   } else if (strategy["type"] === "RollingUpdate") yield* rollingUpdate(strategy)
   else yield unsupportedValue("spec.strategy", strategyValue(strategy), ["Recreate", "RollingUpdate"])
   yield* allNotNegative("spec", spec, ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"])
@@ -72,7 +93,8 @@ export function* replicaSetChecks(object: KubeObject): FieldErrors {
 export function* statefulSetChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   const { podManagementPolicy: policy } = spec
-  if (!["OrderedReady", "Parallel"].includes(String(policy))) yield invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+  if (!["OrderedReady", "Parallel"].includes(String(policy)))
+    yield invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
   const strategy = asObject(spec["updateStrategy"])
   if (!["RollingUpdate", "OnDelete"].includes(String(strategy["type"]))) {
     yield invalidValue("spec.updateStrategy", strategyValue(strategy), "must be 'RollingUpdate' or 'OnDelete'")
@@ -101,7 +123,8 @@ function* jobSpec(field: string, spec: JsonObject): FieldErrors {
   }
   yield* template(`${field}.template`, spec["template"])
   const policy = asString(at(spec, "template", "spec", "restartPolicy")) ?? ""
-  if (policy === "Always" || policy === "") yield required(`${field}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"')
+  if (policy === "Always" || policy === "")
+    yield required(`${field}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"')
   else yield* oneOf(`${field}.template.spec.restartPolicy`, policy, ["OnFailure", "Never"])
 }
 
@@ -111,10 +134,14 @@ export function* jobChecks(object: KubeObject): FieldErrors {
   const labels = at(spec, "template", "metadata", "labels")
   yield* labelSelector("spec.selector", selector)
   if (!isObject(selector)) yield required("spec.selector")
-  else if (spec["manualSelector"] !== true && !jsonEqual(selector, { matchLabels: { "batch.kubernetes.io/controller-uid": object.metadata.uid } })) {
+  else if (
+    spec["manualSelector"] !== true &&
+    !jsonEqual(selector, { matchLabels: { "batch.kubernetes.io/controller-uid": object.metadata.uid } })
+  ) {
     yield invalidValue("spec.selector", selector, "`selector` not auto-generated")
   }
-  if (!selects(selector, labels)) yield invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")
+  if (!selects(selector, labels))
+    yield invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")
   yield* jobSpec("spec", spec)
 }
 
@@ -127,9 +154,17 @@ export function* cronJobChecks(object: KubeObject): FieldErrors {
   const fields = schedule.split(/\s+/).filter((text) => text !== "")
   if (schedule === "") yield required("spec.schedule")
   else if (!/@|TZ=/.test(schedule) && fields.length !== 5) {
-    yield invalidValue("spec.schedule", schedule, `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`)
+    yield invalidValue(
+      "spec.schedule",
+      schedule,
+      `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`
+    )
   }
   yield* oneOf("spec.concurrencyPolicy", spec["concurrencyPolicy"], ["Allow", "Forbid", "Replace"])
-  yield* allNotNegative("spec", spec, ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"])
+  yield* allNotNegative("spec", spec, [
+    "startingDeadlineSeconds",
+    "successfulJobsHistoryLimit",
+    "failedJobsHistoryLimit"
+  ])
   yield* jobSpec("spec.jobTemplate.spec", asObject(at(spec, "jobTemplate", "spec")))
 }

@@ -1,7 +1,6 @@
 import { asNumber, asObject, at } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { ownedPods, templateHash } from "./pod-template.ts"
 import { deployments, replicaSets } from "../store/resources.ts"
 import {
   controllerOf,
@@ -14,14 +13,15 @@ import {
   uidOf,
   withConditions
 } from "../store/store-access.ts"
+import { ownedPods, templateHash } from "./pod-template.ts"
 
 const hashLabel = "pod-template-hash"
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
 const ownedSets = (store: ObjectStore, deployment: KubeObject): ReadonlyArray<KubeObject> =>
-  store.list(replicaSets, { namespace: namespaceOf(deployment) }).items.filter((set) =>
-    controllerOf(set)?.uid === uidOf(deployment)
-  )
+  store
+    .list(replicaSets, { namespace: namespaceOf(deployment) })
+    .items.filter((set) => controllerOf(set)?.uid === uidOf(deployment))
 
 const count = (object: KubeObject, part: "spec" | "status", field: string): number =>
   asNumber(asObject(object[part])[field]) ?? 0
@@ -38,7 +38,10 @@ const scale = (store: ObjectStore, set: KubeObject, replicas: number): void => {
 }
 
 const annotate = (store: ObjectStore, deployment: KubeObject, set: KubeObject, revision: number): void => {
-  for (const [ref, object] of [[replicaSets, set], [deployments, deployment]] as const) {
+  for (const [ref, object] of [
+    [replicaSets, set],
+    [deployments, deployment]
+  ] as const) {
     if (revisionOf(object) === revision) continue
     ifPresent(() =>
       store.modify(ref, object.metadata.namespace, nameOf(object), (draft) => {
@@ -76,9 +79,8 @@ const createSet = (store: ObjectStore, deployment: KubeObject, hash: string, rev
 }
 
 /**
- * One ReplicaSet per template. RollingUpdate brings up all new pods at once and takes an old one down for each that
- * is ready
- * (`maxSurge` and `maxUnavailable` are not looked at); Recreate waits for the old ones to end.
+ * One ReplicaSet per template. RollingUpdate brings up all new pods at once and takes an old one down for each that is
+ * ready (`maxSurge` and `maxUnavailable` are not looked at); Recreate waits for the old ones to end.
  */
 export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, now: number): void => {
   const spec = asObject(deployment["spec"])
@@ -111,7 +113,13 @@ export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, 
   publishStatus(store, deployment, name, wanted, now)
 }
 
-const publishStatus = (store: ObjectStore, deployment: KubeObject, current: string, wanted: number, now: number): void => {
+const publishStatus = (
+  store: ObjectStore,
+  deployment: KubeObject,
+  current: string,
+  wanted: number,
+  now: number
+): void => {
   const sets = ownedSets(store, deployment)
   const sum = (field: string): number => sets.reduce((total, set) => total + count(set, "status", field), 0)
   const replicas = sum("replicas")
@@ -127,33 +135,37 @@ const publishStatus = (store: ObjectStore, deployment: KubeObject, current: stri
     readyReplicas: ready,
     availableReplicas: ready,
     unavailableReplicas: Math.max(0, wanted - ready),
-    conditions: withConditions(at(find(store, deployments, namespaceOf(deployment), nameOf(deployment)), "status", "conditions"), [
-      available
-        ? {
-          type: "Available",
-          status: "True",
-          reason: "MinimumReplicasAvailable",
-          message: "Deployment has minimum availability."
-        }
-        : {
-          type: "Available",
-          status: "False",
-          reason: "MinimumReplicasUnavailable",
-          message: "Deployment does not have minimum availability."
-        },
-      complete
-        ? {
-          type: "Progressing",
-          status: "True",
-          reason: "NewReplicaSetAvailable",
-          message: `ReplicaSet "${current}" has successfully progressed.`
-        }
-        : {
-          type: "Progressing",
-          status: "True",
-          reason: "ReplicaSetUpdated",
-          message: `ReplicaSet "${current}" is progressing.`
-        }
-    ], kubeTime(now))
+    conditions: withConditions(
+      at(find(store, deployments, namespaceOf(deployment), nameOf(deployment)), "status", "conditions"),
+      [
+        available
+          ? {
+              type: "Available",
+              status: "True",
+              reason: "MinimumReplicasAvailable",
+              message: "Deployment has minimum availability."
+            }
+          : {
+              type: "Available",
+              status: "False",
+              reason: "MinimumReplicasUnavailable",
+              message: "Deployment does not have minimum availability."
+            },
+        complete
+          ? {
+              type: "Progressing",
+              status: "True",
+              reason: "NewReplicaSetAvailable",
+              message: `ReplicaSet "${current}" has successfully progressed.`
+            }
+          : {
+              type: "Progressing",
+              status: "True",
+              reason: "ReplicaSetUpdated",
+              message: `ReplicaSet "${current}" is progressing.`
+            }
+      ],
+      kubeTime(now)
+    )
   })
 }

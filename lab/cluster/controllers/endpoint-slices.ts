@@ -10,7 +10,8 @@ export interface SliceContent {
   readonly ports: ReadonlyArray<JsonObject> | null
 }
 
-const orNull = (items: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> | null => (items.length === 0 ? null : items)
+const orNull = (items: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> | null =>
+  items.length === 0 ? null : items
 
 /** Fields of a source that are there. */
 const present = (source: JsonObject, ...fields: ReadonlyArray<string>): JsonObject =>
@@ -26,14 +27,25 @@ const numberIn = (pod: KubeObject, port: JsonObject): number | undefined => {
   if (typeof target === "number") return target
   const named = asObjects(at(pod, "spec", "containers"))
     .flatMap((container) => asObjects(container["ports"]))
-    .find((candidate) => candidate["name"] === target && (candidate["protocol"] ?? "TCP") === (port["protocol"] ?? "TCP"))
+    .find(
+      (candidate) => candidate["name"] === target && (candidate["protocol"] ?? "TCP") === (port["protocol"] ?? "TCP")
+    )
   return asNumber(named?.["containerPort"])
 }
 
 const portsIn = (service: KubeObject, pod: KubeObject): ReadonlyArray<JsonObject> =>
   asObjects(at(service, "spec", "ports")).flatMap((port) => {
     const number = numberIn(pod, port)
-    return number === undefined ? [] : [{ name: asString(port["name"]) ?? "", protocol: port["protocol"] ?? "TCP", port: number, ...present(port, "appProtocol") }]
+    return number === undefined
+      ? []
+      : [
+          {
+            name: asString(port["name"]) ?? "",
+            protocol: port["protocol"] ?? "TCP",
+            port: number,
+            ...present(port, "appProtocol")
+          }
+        ]
   })
 
 /** What is known of a selected pod that has an address and has not ended. */
@@ -54,31 +66,43 @@ const membersOf = (service: KubeObject, pods: ReadonlyArray<KubeObject>): Readon
     const spec = asObject(pod["spec"])
     const serving = isPodReady(pod)
     const terminating = pod.metadata.deletionTimestamp !== undefined
-    return [{
-      ip,
-      ports: portsIn(service, pod),
-      ready: at(service, "spec", "publishNotReadyAddresses") === true || (serving && !terminating),
-      serving,
-      terminating,
-      about: {
-        ...(spec["subdomain"] === nameOf(service) ? present(spec, "hostname") : {}),
-        targetRef: { kind: "Pod", namespace: namespaceOf(pod), name: nameOf(pod), uid: uidOf(pod) },
-        ...present(spec, "nodeName")
+    return [
+      {
+        ip,
+        ports: portsIn(service, pod),
+        ready: at(service, "spec", "publishNotReadyAddresses") === true || (serving && !terminating),
+        serving,
+        terminating,
+        about: {
+          ...(spec["subdomain"] === nameOf(service) ? present(spec, "hostname") : {}),
+          targetRef: { kind: "Pod", namespace: namespaceOf(pod), name: nameOf(pod), uid: uidOf(pod) },
+          ...present(spec, "nodeName")
+        }
       }
-    }]
+    ]
   })
 
-/** The slices of a Service with these selected pods, one for all pods with the same ports. There is always one, as with a real controller. */
+/**
+ * The slices of a Service with these selected pods, one for all pods with the same ports. There is always one, as with
+ * a real controller.
+ */
 export const sliceContents = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<SliceContent> => {
   const slices = groupBy(membersOf(service, pods), ({ ports }) => ports).map((members): SliceContent => ({
     addressType: "IPv4",
-    endpoints: members.map(({ about, ip, ready, serving, terminating }) => ({ addresses: [ip], conditions: { ready, serving, terminating }, ...about })),
+    endpoints: members.map(({ about, ip, ready, serving, terminating }) => ({
+      addresses: [ip],
+      conditions: { ready, serving, terminating },
+      ...about
+    })),
     ports: orNull(members[0]?.ports ?? [])
   }))
   return slices.length > 0 ? slices : [{ addressType: "IPv4", endpoints: null, ports: null }]
 }
 
-/** The same as `subsets` of v1 Endpoints, which tell only ready from not ready: ports that the same pods have are together. */
+/**
+ * The same as `subsets` of v1 Endpoints, which tell only ready from not ready: ports that the same pods have are
+ * together.
+ */
 export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<JsonObject> => {
   const withoutPorts = asObjects(at(service, "spec", "ports")).length === 0
   const served = membersOf(service, pods)
@@ -86,13 +110,19 @@ export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObj
     .flatMap((member) => (withoutPorts ? [undefined] : member.ports).map((port) => ({ member, port })))
   const perPort = groupBy(served, ({ port }) => port).map((entries) => {
     const list = (field: string, wanted: boolean): JsonObject => {
-      const found = entries.filter(({ member }) => member.ready === wanted).map(({ member: { about, ip } }) => ({ ip, ...about }))
+      const found = entries
+        .filter(({ member }) => member.ready === wanted)
+        .map(({ member: { about, ip } }) => ({ ip, ...about }))
       return found.length === 0 ? {} : { [field]: found }
     }
     return { addresses: { ...list("addresses", true), ...list("notReadyAddresses", false) }, port: entries[0]?.port }
   })
   return groupBy(perPort, ({ addresses }) => addresses).map((entries) => {
-    const ports = entries.flatMap(({ port }) => (port === undefined ? [] : [present(port, ...(port["name"] === "" ? [] : ["name"]), "port", "protocol", "appProtocol")]))
+    const ports = entries.flatMap(({ port }) =>
+      port === undefined
+        ? []
+        : [present(port, ...(port["name"] === "" ? [] : ["name"]), "port", "protocol", "appProtocol")]
+    )
     return { ...entries[0]?.addresses, ...(ports.length === 0 ? {} : { ports }) }
   })
 }
@@ -101,8 +131,16 @@ export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObj
 export const mirroredContents = (endpoints: KubeObject): ReadonlyArray<SliceContent> =>
   asObjects(endpoints["subsets"]).flatMap((subset) => {
     const list = (field: string, ready: boolean): ReadonlyArray<JsonObject> =>
-      asObjects(subset[field]).map((address) => ({ addresses: [address["ip"]], conditions: { ready }, ...present(address, "hostname", "targetRef", "nodeName") }))
+      asObjects(subset[field]).map((address) => ({
+        addresses: [address["ip"]],
+        conditions: { ready },
+        ...present(address, "hostname", "targetRef", "nodeName")
+      }))
     const found = [...list("addresses", true), ...list("notReadyAddresses", false)]
-    const ports = asObjects(subset["ports"]).map((port) => ({ name: asString(port["name"]) ?? "", protocol: port["protocol"] ?? "TCP", ...present(port, "port", "appProtocol") }))
+    const ports = asObjects(subset["ports"]).map((port) => ({
+      name: asString(port["name"]) ?? "",
+      protocol: port["protocol"] ?? "TCP",
+      ...present(port, "port", "appProtocol")
+    }))
     return found.length === 0 ? [] : [{ addressType: "IPv4", endpoints: found, ports: orNull(ports) }]
   })

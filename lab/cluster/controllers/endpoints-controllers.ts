@@ -1,22 +1,31 @@
-import { Effect } from "effect"
-import type { Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject, ObjectMeta } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { endpointSubsets, mirroredContents, type SliceContent, sliceContents } from "./endpoint-slices.ts"
 import { endpoints, endpointSlices, namespaces, pods, services } from "../store/resources.ts"
 import { find, ifPresent, keyOf, nameOf, namespaceOf, ownedBy } from "../store/store-access.ts"
+import { endpointSubsets, mirroredContents, type SliceContent, sliceContents } from "./endpoint-slices.ts"
 
 const serviceNameLabel = "kubernetes.io/service-name"
 const sliceManagerLabel = "endpointslice.kubernetes.io/managed-by"
 const endpointsManagerLabel = "endpoints.kubernetes.io/managed-by"
 const skipMirrorLabel = "endpointslice.kubernetes.io/skip-mirror"
 
-const selectorOf = (service: KubeObject): ReadonlyArray<readonly [key: string, value: unknown]> => Object.entries(asObject(at(service, "spec", "selector")))
+const selectorOf = (service: KubeObject): ReadonlyArray<readonly [key: string, value: unknown]> =>
+  Object.entries(asObject(at(service, "spec", "selector")))
 const hasSelector = (service: KubeObject): boolean => selectorOf(service).length > 0
 
-/** Makes the slices of one manager be these, with as few writes as can be: what has the same ports already is changed, then anything else. */
-const syncSlices = (store: ObjectStore, owner: KubeObject, manager: string, labels: Readonly<Record<string, string>>, wanted: ReadonlyArray<SliceContent>): void => {
+/**
+ * Makes the slices of one manager be these, with as few writes as can be: what has the same ports already is changed,
+ * then anything else.
+ */
+const syncSlices = (
+  store: ObjectStore,
+  owner: KubeObject,
+  manager: string,
+  labels: Readonly<Record<string, string>>,
+  wanted: ReadonlyArray<SliceContent>
+): void => {
   const namespace = namespaceOf(owner)
   const name = nameOf(owner)
   const own = { ...labels, [serviceNameLabel]: name, [sliceManagerLabel]: manager }
@@ -48,11 +57,25 @@ const syncSlices = (store: ObjectStore, owner: KubeObject, manager: string, labe
   for (const slice of left) store.delete(endpointSlices, namespace, nameOf(slice))
 }
 
-const syncEndpoints = (store: ObjectStore, service: KubeObject, labels: Readonly<Record<string, string>>, selected: ReadonlyArray<KubeObject>): void => {
+const syncEndpoints = (
+  store: ObjectStore,
+  service: KubeObject,
+  labels: Readonly<Record<string, string>>,
+  selected: ReadonlyArray<KubeObject>
+): void => {
   const subsets = endpointSubsets(service, selected)
-  const metadata = { name: nameOf(service), namespace: namespaceOf(service), labels: { ...labels, [endpointsManagerLabel]: "endpoint-controller" } }
+  const metadata = {
+    name: nameOf(service),
+    namespace: namespaceOf(service),
+    labels: { ...labels, [endpointsManagerLabel]: "endpoint-controller" }
+  }
   if (find(store, endpoints, metadata.namespace, metadata.name) === undefined) {
-    store.create(endpoints, { apiVersion: "v1", kind: "Endpoints", metadata, ...(subsets.length === 0 ? {} : { subsets }) })
+    store.create(endpoints, {
+      apiVersion: "v1",
+      kind: "Endpoints",
+      metadata,
+      ...(subsets.length === 0 ? {} : { subsets })
+    })
     return
   }
   store.modify(endpoints, metadata.namespace, metadata.name, (draft) => {
@@ -64,28 +87,41 @@ const syncEndpoints = (store: ObjectStore, service: KubeObject, labels: Readonly
 
 const reconcile = (store: ObjectStore, namespace: string, name: string): void => {
   const service = find(store, services, namespace, name)
-  if (service === undefined || find(store, namespaces, undefined, namespace)?.metadata.deletionTimestamp !== undefined) return
+  if (service === undefined || find(store, namespaces, undefined, namespace)?.metadata.deletionTimestamp !== undefined)
+    return
   const written = find(store, endpoints, namespace, name)
   if (written !== undefined) {
     const { [endpointsManagerLabel]: _, ...own } = written.metadata.labels ?? {}
     const isMirrored = !hasSelector(service) && own[skipMirrorLabel] !== "true"
-    syncSlices(store, written, "endpointslicemirroring-controller.k8s.io", own, isMirrored ? mirroredContents(written) : [])
+    syncSlices(
+      store,
+      written,
+      "endpointslicemirroring-controller.k8s.io",
+      own,
+      isMirrored ? mirroredContents(written) : []
+    )
   }
   if (!hasSelector(service) || at(service, "spec", "type") === "ExternalName") return
-  const labelSelector = selectorOf(service).map(([key, value]) => `${key}=${String(value)}`).join(",")
+  const labelSelector = selectorOf(service)
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .join(",")
   const selected = store.list(pods, { namespace, labelSelector }).items
-  const labels = { ...service.metadata.labels, ...(at(service, "spec", "clusterIP") === "None" ? { "service.kubernetes.io/headless": "" } : {}) }
+  const labels = {
+    ...service.metadata.labels,
+    ...(at(service, "spec", "clusterIP") === "None" ? { "service.kubernetes.io/headless": "" } : {})
+  }
   syncSlices(store, service, "endpointslice-controller.k8s.io", labels, sliceContents(service, selected))
   syncEndpoints(store, service, labels, selected)
 }
 
 /**
- * Services and their pods → EndpointSlices and Endpoints, and Endpoints that somebody wrote for a Service without a selector → EndpointSlices,
- * until the scope closes: what three controllers of a real cluster do. Many changes at once of a Service, of what belongs to it or of pods beside
- * it are one look at the Service as it is then, before anybody can ask for it.
+ * Services and their pods → EndpointSlices and Endpoints, and Endpoints that somebody wrote for a Service without a
+ * selector → EndpointSlices, until the scope closes: what three controllers of a real cluster do. Many changes at once
+ * of a Service, of what belongs to it or of pods beside it are one look at the Service as it is then, before anybody
+ * can ask for it.
  */
 export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const context = yield* Effect.context<never>()
     const waiting = new Set<string>()
     let isLooking = false
@@ -121,13 +157,18 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
         else seen.set(keyOf(object), labels)
         for (const service of store.list(services, { namespace: namespaceOf(object) }).items) {
           const selector = selectorOf(service)
-          const isOf = (some: ObjectMeta["labels"]): boolean => selector.length > 0 && selector.every(([key, value]) => some?.[key] === value)
+          const isOf = (some: ObjectMeta["labels"]): boolean =>
+            selector.length > 0 && selector.every(([key, value]) => some?.[key] === value)
           if (isOf(labels) || isOf(before)) offer(keyOf(service))
         }
       }),
       // What it writes itself tells it nothing.
       store.watch(endpoints, {}, ({ object }) => isLooking || offer(keyOf(object))),
-      store.watch(endpointSlices, {}, ({ object }) => isLooking || offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`))
+      store.watch(
+        endpointSlices,
+        {},
+        ({ object }) => isLooking || offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`)
+      )
     ]
     yield* Effect.addFinalizer(() => Effect.sync(() => watches.forEach((stop) => stop())))
   })

@@ -1,9 +1,9 @@
 import { asNumber, asObject, asObjects, asString } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 import { jobs, pods } from "../store/resources.ts"
 import { type Condition, ifPresent, nameOf, podPhase, setStatus, uidOf, withConditions } from "../store/store-access.ts"
+import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 
 const podLabels = (job: KubeObject): Record<string, string> => ({
   "batch.kubernetes.io/controller-uid": uidOf(job),
@@ -13,12 +13,13 @@ const podLabels = (job: KubeObject): Record<string, string> => ({
 })
 
 const isFinished = (status: Readonly<Record<string, unknown>>): boolean =>
-  asObjects(status["conditions"]).some((c) => (c["type"] === "Complete" || c["type"] === "Failed") && c["status"] === "True")
+  asObjects(status["conditions"]).some(
+    (c) => (c["type"] === "Complete" || c["type"] === "Failed") && c["status"] === "True"
+  )
 
 /**
  * Pods until `completions` of them succeeded (Complete) or more than `backoffLimit` failed (Failed). A failed pod is
- * replaced at
- * once, without back-off. Returns after how many milliseconds the job wants to be looked at again.
+ * replaced at once, without back-off. Returns after how many milliseconds the job wants to be looked at again.
  */
 export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): number | undefined => {
   const spec = asObject(job["spec"])
@@ -48,9 +49,10 @@ export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): 
     return undefined
   })()
 
-  const goal = verdict !== undefined || spec["suspend"] === true
-    ? 0
-    : Math.min(asNumber(spec["parallelism"]) ?? 1, completions - succeeded)
+  const goal =
+    verdict !== undefined || spec["suspend"] === true
+      ? 0
+      : Math.min(asNumber(spec["parallelism"]) ?? 1, completions - succeeded)
   for (let missing = goal - active.length; missing > 0; missing--) {
     createPod(store, job, { name: { generateName: `${nameOf(job)}-` }, labels: podLabels(job) })
   }
@@ -64,10 +66,12 @@ export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): 
     ready: readyCount(running),
     succeeded,
     failed,
-    ...(verdict === undefined ? {} : {
-      conditions: withConditions(status["conditions"], [verdict], kubeTime(now)),
-      ...(verdict.type === "Complete" ? { completionTime: kubeTime(now) } : {})
-    })
+    ...(verdict === undefined
+      ? {}
+      : {
+          conditions: withConditions(status["conditions"], [verdict], kubeTime(now)),
+          ...(verdict.type === "Complete" ? { completionTime: kubeTime(now) } : {})
+        })
   })
   return verdict === undefined ? left : 0
 }

@@ -3,24 +3,39 @@ import { asObject, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { pods } from "../store/resources.ts"
-import { controllerOf, ifPresent, isPodReady, namespaceOf, ownedBy, podPhase, sorted, uidOf } from "../store/store-access.ts"
+import {
+  controllerOf,
+  ifPresent,
+  isPodReady,
+  namespaceOf,
+  ownedBy,
+  podPhase,
+  sorted,
+  uidOf
+} from "../store/store-access.ts"
 
 const stringMap = (value: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, String(item)]))
 
 /** A short name for a template: equal templates, equal hash. Digits and consonants, as real hashes. */
 export const templateHash = (template: unknown): string => {
-  const digest = createHash("sha256").update(JSON.stringify(sorted(template))).digest()
+  const digest = createHash("sha256")
+    .update(JSON.stringify(sorted(template)))
+    .digest()
   const alphabet = "bcdfghjklmnpqrstvwxz2456789"
   return [...digest.subarray(0, 10)].map((byte) => alphabet.charAt(byte % alphabet.length)).join("")
 }
 
 /** Creates a pod from the owner's `spec.template`; an existing one of the same name is left alone. */
-export const createPod = (store: ObjectStore, owner: KubeObject, options: {
-  readonly name: { readonly name: string } | { readonly generateName: string }
-  readonly labels?: Readonly<Record<string, string>>
-  readonly spec?: Readonly<Record<string, unknown>>
-}): void => {
+export const createPod = (
+  store: ObjectStore,
+  owner: KubeObject,
+  options: {
+    readonly name: { readonly name: string } | { readonly generateName: string }
+    readonly labels?: Readonly<Record<string, string>>
+    readonly spec?: Readonly<Record<string, unknown>>
+  }
+): void => {
   const template = asObject(asObject(owner["spec"])["template"])
   const annotations = stringMap(at(template, "metadata", "annotations"))
   const finalizers = asStrings(at(template, "metadata", "finalizers"))

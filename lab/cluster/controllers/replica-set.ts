@@ -1,9 +1,9 @@
 import { asNumber, asObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 import { pods, replicaSets } from "../store/resources.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
+import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 
 /** Who goes first when there are too many: those that are not ready, then the younger. */
 const byDispensability = (a: KubeObject, b: KubeObject): number => {

@@ -1,9 +1,9 @@
 import { asNumber, asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { createPod, isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
 import { pods, statefulSets } from "../store/resources.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
+import { createPod, isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
 
 const revisionLabel = "controller-revision-hash"
 
@@ -11,10 +11,8 @@ const ordinalOf = (pod: KubeObject): number => Number(/-([0-9]+)$/u.exec(nameOf(
 
 /**
  * Pods `<name>-0…`, one after the other when each is ready (`Parallel`: at once), taken down and updated from the
- * highest
- * ordinal. A pod that is being deleted or has ended holds its name until it is gone. `volumeClaimTemplates` become
- * volumes that
- * keep their content on the node; no PersistentVolumeClaim objects.
+ * highest ordinal. A pod that is being deleted or has ended holds its name until it is gone. `volumeClaimTemplates`
+ * become volumes that keep their content on the node; no PersistentVolumeClaim objects.
  */
 export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void => {
   const spec = asObject(set["spec"])
@@ -40,7 +38,8 @@ export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void 
     const outdated = existing.find((pod) => isActive(pod) && pod.metadata.labels?.[revisionLabel] !== revision)
     const onDelete = at(spec, "updateStrategy", "type") === "OnDelete"
     // A pod that is not ready may never be, so an update replaces it too; otherwise one at a time.
-    if (!onDelete && outdated !== undefined && going.length === 0 && (!waiting || !isPodReady(outdated))) remove(outdated)
+    if (!onDelete && outdated !== undefined && going.length === 0 && (!waiting || !isPodReady(outdated)))
+      remove(outdated)
   }
   const now = ownedPods(store, set).filter(isActive)
   const updated = now.filter((pod) => pod.metadata.labels?.[revisionLabel] === revision)

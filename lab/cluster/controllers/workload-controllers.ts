@@ -1,13 +1,12 @@
-import { Clock, Duration, Effect, FiberMap, Queue } from "effect"
-import type { Scope } from "effect"
+import { Clock, Duration, Effect, FiberMap, Queue, type Scope } from "effect"
 import type { KubeObject, ResourceRef } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resources.ts"
+import { controllerOf, find, nameOf, namespaceOf } from "../store/store-access.ts"
 import { reconcileDeployment } from "./deployment.ts"
 import { reconcileJob } from "./job.ts"
 import { reconcileReplicaSet } from "./replica-set.ts"
-import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resources.ts"
 import { reconcileStatefulSet } from "./stateful-set.ts"
-import { controllerOf, find, nameOf, namespaceOf } from "../store/store-access.ts"
 
 /** Returns after how many milliseconds it wants to be called again. */
 type Reconcile = (store: ObjectStore, object: KubeObject, now: number) => number | undefined
@@ -21,12 +20,11 @@ const kinds: Readonly<Record<string, { readonly ref: ResourceRef; readonly recon
 
 /**
  * Deployments, ReplicaSets, StatefulSets and Jobs → Pods, until the scope closes. Level-triggered: each change of a
- * workload or
- * of an object it owns is one look at the workload as it is then. Deleted owners' pods are the garbage collector's
- * business.
+ * workload or of an object it owns is one look at the workload as it is then. Deleted owners' pods are the garbage
+ * collector's business.
  */
 export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const queue = yield* Queue.unbounded<string>()
     const queued = new Set<string>()
@@ -54,7 +52,7 @@ export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void
         (unwatch) => Effect.sync(unwatch)
       )
     }
-    const look = Effect.fnUntraced(function*(key: string) {
+    const look = Effect.fnUntraced(function* (key: string) {
       queued.delete(key)
       const [kindName = "", namespace = "", name = ""] = key.split("/")
       const kind = kinds[kindName]
@@ -62,13 +60,17 @@ export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void
       if (kind === undefined || object === undefined) return
       const again = kind.reconcile(store, object, clock.currentTimeMillisUnsafe())
       if (again === undefined) return
-      const later = Effect.sleep(Duration.millis(again)).pipe(Effect.andThen(Effect.sync(() => enqueue(kindName, namespace, name))))
+      const later = Effect.sleep(Duration.millis(again)).pipe(
+        Effect.andThen(Effect.sync(() => enqueue(kindName, namespace, name)))
+      )
       yield* FiberMap.run(timers, key, later)
     })
-    yield* Effect.forkScoped(Queue.take(queue).pipe(
-      Effect.flatMap((key) =>
-        look(key).pipe(Effect.catchDefect((defect) => Effect.logError(`workload controller: ${key} failed`, defect)))
-      ),
-      Effect.forever
-    ))
+    yield* Effect.forkScoped(
+      Queue.take(queue).pipe(
+        Effect.flatMap((key) =>
+          look(key).pipe(Effect.catchDefect((defect) => Effect.logError(`workload controller: ${key} failed`, defect)))
+        ),
+        Effect.forever
+      )
+    )
   })

@@ -4,11 +4,11 @@ import { request as httpsRequest } from "node:https"
 import { connect as connectTcp } from "node:net"
 import type { Duplex } from "node:stream"
 import { type TLSSocket, connect as connectTls } from "node:tls"
+import type { ObjectStore } from "../store/object-store.ts"
+import { refuseUpgradeWithText, sendText } from "../wire/http-io.ts"
 import { type AggregatedService, type Backend, resolveBackend, type Unavailable } from "./aggregation.ts"
 import type { Connections } from "./connections.ts"
-import { refuseUpgradeWithText, sendText } from "../wire/http-io.ts"
 import type { Identity } from "./identity.ts"
-import type { ObjectStore } from "../store/object-store.ts"
 import type { KeyPair } from "./pki.ts"
 
 type Address = Extract<Backend, { readonly _tag: "Address" }>
@@ -28,13 +28,25 @@ export const maxHeaderSize = 1024 * 1024
 /** Why stands in the APIService's condition only. */
 const unavailable = "service unavailable\n"
 
-const hopByHop = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "upgrade"])
+const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "upgrade"
+])
 
 /** Said anew of every plain request, and not of an upgrade. */
 const forwarded = new Set(["x-forwarded-host", "x-forwarded-proto", "x-forwarded-uri"])
 
 const dropped = (name: string): boolean =>
-  name === "authorization" || name === "host" || name.startsWith("x-remote-") || name.startsWith("impersonate-") || name === "audit-id"
+  name === "authorization" ||
+  name === "host" ||
+  name.startsWith("x-remote-") ||
+  name.startsWith("impersonate-") ||
+  name === "audit-id"
 
 const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
   Array.from({ length: raw.length / 2 }, (_, index) => [raw[index * 2] ?? "", raw[index * 2 + 1] ?? ""])
@@ -48,19 +60,28 @@ const goEscaped = (form: string): string => form.replaceAll("*", "%2A").replaceA
 /** A real server reads a query and writes it anew: sorted by key, without what it cannot read (Go's `url.Values`). */
 const rewritten = (url: string): string => {
   const [path = "", ...query] = url.split("?")
-  const readable = query.join("?").split("&").filter((part) => !part.includes(";") && !/%(?![0-9a-f]{2})/i.test(part))
+  const readable = query
+    .join("?")
+    .split("&")
+    .filter((part) => !part.includes(";") && !/%(?![0-9a-f]{2})/i.test(part))
   const values = new URLSearchParams(readable.join("&"))
   values.sort()
   return values.size === 0 ? path : `${path}?${goEscaped(values.toString())}`
 }
 
-const untrustedCodes = new Set(["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"])
+const untrustedCodes = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE"
+])
 
 /** What went wrong on the way to a backend, in Go's words where they are known: people read them in the condition. */
 const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
   if (error.code === "ECONNRESET") return "EOF"
   if (error.code === "ECONNREFUSED") return `dial tcp ${authority}: connect: connection refused`
-  if (untrustedCodes.has(error.code ?? "")) return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  if (untrustedCodes.has(error.code ?? ""))
+    return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
   return error.message
 }
 
@@ -93,8 +114,9 @@ const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string
 }
 
 /**
- * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its Service, over
- * TLS with the front-proxy certificate, as kube-aggregator does. Nothing is buffered; a tunnel lives as long as both of its sides.
+ * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its
+ * Service, over TLS with the front-proxy certificate, as kube-aggregator does. Nothing is buffered; a tunnel lives as
+ * long as both of its sides.
  */
 export class AggregationProxy {
   readonly #options: ProxyOptions
@@ -130,7 +152,14 @@ export class AggregationProxy {
   }
 
   /** Passes an upgrade on; `done` is told the status that the backend gave. */
-  serveUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, service: AggregatedService, who: Identity, done: (status: number) => void): void {
+  serveUpgrade(
+    req: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    service: AggregatedService,
+    who: Identity,
+    done: (status: number) => void
+  ): void {
     const refuse = (why: string): void => {
       done(503)
       refuseUpgradeWithText(socket, 503, why)
@@ -144,7 +173,9 @@ export class AggregationProxy {
       socket.off("close", left)
       done(101)
       const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`)
-      socket.write(`HTTP/1.1 ${answer.statusCode ?? 101} ${answer.statusMessage ?? "Switching Protocols"}\r\n${lines.join("")}\r\n`)
+      socket.write(
+        `HTTP/1.1 ${answer.statusCode ?? 101} ${answer.statusMessage ?? "Switching Protocols"}\r\n${lines.join("")}\r\n`
+      )
       if (backendHead.length > 0) socket.write(backendHead)
       if (head.length > 0) backend.write(head)
       this.#tunnel(socket, backend)
@@ -157,7 +188,9 @@ export class AggregationProxy {
         return refuse(`invalid upgrade response: status code ${status}\n`)
       }
       done(status)
-      const headers = pairs(answer.rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()) && name.toLowerCase() !== "transfer-encoding")
+      const headers = pairs(answer.rawHeaders).filter(
+        ([name]) => !hopByHop.has(name.toLowerCase()) && name.toLowerCase() !== "transfer-encoding"
+      )
       const lines = [...headers, ["Connection", "close"] as const].map(([name, value]) => `${name}: ${value}\r\n`)
       socket.write(`HTTP/1.1 ${status} ${answer.statusMessage ?? ""}\r\n${lines.join("")}\r\n`)
       answer.on("error", () => this.#options.connections.reset(socket))
@@ -177,13 +210,26 @@ export class AggregationProxy {
     if (backend._tag === "Missing") return Promise.resolve(backend)
     const path = `/apis/${service.group}/${service.version}`
     const url = `https://${backend.authority}${path}`
-    const failed = (why: string) => ({ reason: "FailedDiscoveryCheck", message: `failing or missing response from ${url}: ${why}` })
+    const failed = (why: string) => ({
+      reason: "FailedDiscoveryCheck",
+      message: `failing or missing response from ${url}: ${why}`
+    })
     return new Promise((resolve) => {
       const outgoing = httpsRequest({
         method: "GET",
         path,
-        headers: ["Host", backend.authority, "Accept", "application/json", "Connection", "close",
-          "X-Remote-User", "system:kube-aggregator", "X-Remote-Group", "system:masters"],
+        headers: [
+          "Host",
+          backend.authority,
+          "Accept",
+          "application/json",
+          "Connection",
+          "close",
+          "X-Remote-User",
+          "system:kube-aggregator",
+          "X-Remote-Group",
+          "system:masters"
+        ],
         createConnection: () => this.#connect(backend, service, false),
         timeout: this.#options.connectTimeoutMs
       })
@@ -193,16 +239,26 @@ export class AggregationProxy {
         resolve(status >= 200 && status < 300 ? undefined : failed(`bad status from ${url}: ${status}`))
       })
       outgoing.on("timeout", () => outgoing.destroy(new Error("context deadline exceeded")))
-      outgoing.on("error", (error) => resolve(failed(`Get ${JSON.stringify(url)}: ${reasonOf(error, backend.authority)}`)))
+      outgoing.on("error", (error) =>
+        resolve(failed(`Get ${JSON.stringify(url)}: ${reasonOf(error, backend.authority)}`))
+      )
       outgoing.end()
     })
   }
 
   #resolve(service: AggregatedService): Backend | { readonly _tag: "Missing" } {
-    return service.available ? resolveBackend(this.#options.store, service, this.#options.random()) : { _tag: "Missing" }
+    return service.available
+      ? resolveBackend(this.#options.store, service, this.#options.random())
+      : { _tag: "Missing" }
   }
 
-  #request(req: IncomingMessage, service: AggregatedService, backend: Address, who: Identity, upgrade: boolean): ClientRequest {
+  #request(
+    req: IncomingMessage,
+    service: AggregatedService,
+    backend: Address,
+    who: Identity,
+    upgrade: boolean
+  ): ClientRequest {
     return httpsRequest({
       method: req.method ?? "GET",
       path: rewritten(req.url ?? "/"),
@@ -213,8 +269,9 @@ export class AggregationProxy {
   }
 
   /**
-   * No agent may be named beside a `createConnection`: with one, Node dials on its own. An upgrade waits for the TLS handshake as long as its
-   * client does (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that stands still keeps it.
+   * No agent may be named beside a `createConnection`: with one, Node dials on its own. An upgrade waits for the TLS
+   * handshake as long as its client does (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that stands still
+   * keeps it.
    */
   #connect({ host, port }: Pick<Address, "host" | "port">, service: AggregatedService, upgrade: boolean): TLSSocket {
     const { connections, connectTimeoutMs } = this.#options
@@ -240,12 +297,18 @@ export class AggregationProxy {
     return secure
   }
 
-  /** Whichever side ends or breaks, both are closed after what has come in order; nothing is half-closed, and no reset is passed on. */
+  /**
+   * Whichever side ends or breaks, both are closed after what has come in order; nothing is half-closed, and no reset
+   * is passed on.
+   */
   #tunnel(a: Duplex, b: Duplex): void {
     const close = (): void => {
       for (const side of [a, b]) side.unpipe().end(() => side.destroy())
     }
-    for (const [from, to] of [[a, b], [b, a]] as const) {
+    for (const [from, to] of [
+      [a, b],
+      [b, a]
+    ] as const) {
       from.pipe(to, { end: false })
       from.on("end", close).on("error", close).on("close", close)
     }

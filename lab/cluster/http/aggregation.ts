@@ -1,7 +1,7 @@
-import { refs } from "../store/built-in-resources.ts"
 import { asNumber, asObject, asObjects, asString, at, isObject } from "../../../src/domain/json.ts"
-import type { KubeObject } from "../schema/kube-object.ts"
 import { readyEndpoints, slicesOf } from "../network/service-endpoints.ts"
+import type { KubeObject } from "../schema/kube-object.ts"
+import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 
 /** An `APIService` that sends its group and version to a Service. */
@@ -33,7 +33,9 @@ const parse = (object: KubeObject): AggregatedService | undefined => {
       port: asNumber(spec["service"]["port"]) ?? 443
     },
     insecureSkipTlsVerify: spec["insecureSkipTLSVerify"] === true,
-    available: asObjects(at(object, "status", "conditions")).some((item) => item["type"] === "Available" && item["status"] === "True"),
+    available: asObjects(at(object, "status", "conditions")).some(
+      (item) => item["type"] === "Available" && item["status"] === "True"
+    ),
     caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, "base64").toString("utf8")
   }
 }
@@ -42,7 +44,11 @@ export const aggregatedServices = (store: ObjectStore): ReadonlyArray<Aggregated
   store.list(refs.apiServices).items.flatMap((object) => parse(object) ?? [])
 
 /** The aggregated service of exactly this group and version: other versions of the group stay with the definitions. */
-export const aggregatedServiceFor = (store: ObjectStore, group: string, version: string): AggregatedService | undefined => {
+export const aggregatedServiceFor = (
+  store: ObjectStore,
+  group: string,
+  version: string
+): AggregatedService | undefined => {
   const object = store.get(refs.apiServices, undefined, `${version}.${group}`)
   return object === undefined ? undefined : parse(object)
 }
@@ -78,5 +84,10 @@ export const resolveBackend = (store: ObjectStore, { service: target }: Aggregat
   const endpoint = endpoints[Math.floor(random * endpoints.length)]
   return endpoint === undefined
     ? missing("MissingEndpoints", `endpointslices for ${about} have no addresses with port name "${portName}"`)
-    : { _tag: "Address", host: endpoint.ip, port: endpoint.port, authority: `${asString(at(service, "spec", "clusterIP")) ?? ""}:${port}` }
+    : {
+        _tag: "Address",
+        host: endpoint.ip,
+        port: endpoint.port,
+        authority: `${asString(at(service, "spec", "clusterIP")) ?? ""}:${port}`
+      }
 }

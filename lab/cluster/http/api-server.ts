@@ -2,22 +2,22 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Server, createServer } from "node:https"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { aggregatedServiceFor, type AggregatedService } from "./aggregation.ts"
+import { refuseUpgrade, sendError, sendJson, sendText } from "../wire/http-io.ts"
+import { kubernetesVersion } from "../wire/kubernetes-version.ts"
+import { ApiError, badRequest, internalError, notAcceptable } from "../wire/status-error.ts"
 import { type AggregationProxy, maxHeaderSize } from "./aggregation-proxy.ts"
+import { aggregatedServiceFor, type AggregatedService } from "./aggregation.ts"
 import { authenticate } from "./authentication.ts"
 import type { Connections } from "./connections.ts"
 import { discover } from "./discovery.ts"
-import { refuseUpgrade, sendError, sendJson, sendText } from "../wire/http-io.ts"
 import type { Identity } from "./identity.ts"
-import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts"
-import { kubernetesVersion } from "../wire/kubernetes-version.ts"
-import type { KeyPair } from "./pki.ts"
 import { impersonate } from "./impersonation.ts"
+import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts"
+import type { KeyPair } from "./pki.ts"
 import { accessDenied, isAllowed } from "./rbac.ts"
 import { type RequestInfo, parseRequest } from "./request-info.ts"
 import { serveResource } from "./resource-requests.ts"
 import type { ServerContext } from "./server-context.ts"
-import { ApiError, badRequest, internalError, notAcceptable } from "../wire/status-error.ts"
 
 /** A line of the server's audit log. */
 export interface Caller {
@@ -67,13 +67,21 @@ interface Admitted {
   readonly aggregated: AggregatedService | undefined
 }
 
-const groupVersionOf = ({ access, path }: RequestInfo): { readonly group: string; readonly version: string } | undefined => {
+const groupVersionOf = ({
+  access,
+  path
+}: RequestInfo): { readonly group: string; readonly version: string } | undefined => {
   if (access._tag === "Resource") return access
   const match = /^(?:\/openapi\/v3)?\/apis\/([^/]+)\/([^/]+)\/?$/.exec(path)
   return match === null ? undefined : { group: match[1] ?? "", version: match[2] ?? "" }
 }
 
-const serveNonResource = ({ context, publicJwk }: ApiServerOptions, { path }: RequestInfo, req: IncomingMessage, res: ServerResponse): void => {
+const serveNonResource = (
+  { context, publicJwk }: ApiServerOptions,
+  { path }: RequestInfo,
+  req: IncomingMessage,
+  res: ServerResponse
+): void => {
   const { store } = context
   switch (path) {
     case "/healthz":
@@ -85,7 +93,8 @@ const serveNonResource = ({ context, publicJwk }: ApiServerOptions, { path }: Re
       return sendJson(res, 200, version)
     case "/openapi/v2":
       // kubectl asks for protobuf alone and goes on without a document when there is none.
-      if (req.headers.accept !== undefined && !/\*\/\*|application\/json/.test(req.headers.accept)) throw notAcceptable(["application/json"])
+      if (req.headers.accept !== undefined && !/\*\/\*|application\/json/.test(req.headers.accept))
+        throw notAcceptable(["application/json"])
       return sendJson(res, 200, openApiV2(store))
     case "/openapi/v3":
       return sendJson(res, 200, openApiIndex(store))
@@ -111,7 +120,11 @@ export const createApiServer = (options: ApiServerOptions): Server => {
     const identity = impersonate(store, req, caller)
     if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)
     const of = groupVersionOf(info)
-    return { info, identity, aggregated: of === undefined ? undefined : aggregatedServiceFor(store, of.group, of.version) }
+    return {
+      info,
+      identity,
+      aggregated: of === undefined ? undefined : aggregatedServiceFor(store, of.group, of.version)
+    }
   }
 
   const audit = (req: IncomingMessage) => {
@@ -140,7 +153,8 @@ export const createApiServer = (options: ApiServerOptions): Server => {
       const { info, identity, aggregated } = admit(req, learned)
       if (aggregated !== undefined) proxy.serve(req, res, aggregated, identity)
       else if (info.access._tag === "NonResource") serveNonResource(options, info, req, res)
-      else if (!store.catalog.hasGroupVersion(info.access.group, info.access.version)) sendText(res, 404, "404 page not found\n")
+      else if (!store.catalog.hasGroupVersion(info.access.group, info.access.version))
+        sendText(res, 404, "404 page not found\n")
       else await serveResource(context, { req, res, query: info.query, access: info.access, identity })
     } catch (cause) {
       if (res.headersSent) connections.reset(req.socket)

@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
-import { createHash } from "node:crypto"
+import { unauthorized } from "../wire/status-error.ts"
 import { type Identity, anonymous, authenticatedGroup } from "./identity.ts"
 import type { ServiceAccountTokens } from "./tokens.ts"
-import { unauthorized } from "../wire/status-error.ts"
 
 const listOf = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
   value === undefined ? [] : typeof value === "string" ? [value] : value
@@ -23,7 +23,8 @@ const fromCertificate = (socket: unknown): Identity | undefined => {
   }
 }
 
-const hasCertificate = (socket: unknown): boolean => socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+const hasCertificate = (socket: unknown): boolean =>
+  socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
 
 /** Who makes the request: client certificate, else bearer token of a service account, else anybody. Throws 401. */
 export const authenticate = (req: IncomingMessage, tokens: ServiceAccountTokens): Identity => {

@@ -1,22 +1,27 @@
-import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
-import type { AggregationProxy } from "./aggregation-proxy.ts"
-import { refs } from "../store/built-in-resources.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
+import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import type { AggregationProxy } from "./aggregation-proxy.ts"
+import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
 
 const passed = { reason: "Passed", message: "all checks passed" }
 
 /** How often services are probed when nothing changes, in ms. */
 const intervalMs = 5_000
-/** How soon a service that failed is probed again, in ms; twice as long each time after that, up to {@link intervalMs}. */
+/**
+ * How soon a service that failed is probed again, in ms; twice as long each time after that, up to {@link intervalMs}.
+ */
 const retryMs = 5
-/** A service is available when one of so many probes finds it: behind it may be several endpoints (kube-aggregator `remote_available_controller`). */
+/**
+ * A service is available when one of so many probes finds it: behind it may be several endpoints (kube-aggregator
+ * `remote_available_controller`).
+ */
 const attempts = 5
 
 /**
- * Keeps the `Available` condition of aggregated APIServices: probes them at once when something they depend on changes, and at an
- * interval. Returns what stops it.
+ * Keeps the `Available` condition of aggregated APIServices: probes them at once when something they depend on changes,
+ * and at an interval. Returns what stops it.
  */
 export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, now: () => number): (() => void) => {
   let running = false
@@ -40,7 +45,8 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
     const status = problem === undefined ? "True" : "False"
     const { reason, message } = problem ?? passed
     const before = asObjects(at(object, "status", "conditions")).find((item) => item["type"] === "Available")
-    if (before?.["status"] === status && before["reason"] === reason && before["message"] === message) return problem === undefined
+    if (before?.["status"] === status && before["reason"] === reason && before["message"] === message)
+      return problem === undefined
     const lastTransitionTime = before?.["status"] === status ? before["lastTransitionTime"] : kubeTime(now())
     store.modify(
       refs.apiServices,
@@ -67,7 +73,8 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
       failures = available.includes(false) ? failures + 1 : 0
     } while (again && !stopped)
     running = false
-    if (!stopped) timer = setTimeout(trigger, failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures))
+    if (!stopped)
+      timer = setTimeout(trigger, failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures))
   }
 
   const trigger = (): void => {

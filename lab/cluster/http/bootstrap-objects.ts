@@ -1,4 +1,6 @@
-/** Objects that every cluster has from the start (kube-apiserver's and kubeadm's own), as far as something reads them. */
+/**
+ * Objects that every cluster has from the start (kube-apiserver's and kubeadm's own), as far as something reads them.
+ */
 export const bootstrapYaml = `
 apiVersion: v1
 kind: Namespace

@@ -2,8 +2,8 @@ import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 
 /**
- * The TCP sockets under the TLS ones. A TLS socket cannot be reset, only its transport can, and both a server that goes away and
- * a tunnel whose other end was reset must be able to.
+ * The TCP sockets under the TLS ones. A TLS socket cannot be reset, only its transport can, and both a server that goes
+ * away and a tunnel whose other end was reset must be able to.
  */
 export class Connections {
   readonly #open = new Set<Socket>()
@@ -44,4 +44,5 @@ export class Connections {
   }
 }
 
-const peerOf = (socket: Socket): string => `${socket.remoteAddress ?? ""} ${socket.remotePort ?? 0} ${socket.localPort ?? 0}`
+const peerOf = (socket: Socket): string =>
+  `${socket.remoteAddress ?? ""} ${socket.remotePort ?? 0} ${socket.localPort ?? 0}`

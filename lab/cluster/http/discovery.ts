@@ -1,8 +1,8 @@
-import { aggregatedServices } from "./aggregation.ts"
 import type { JsonObject } from "../../../src/domain/json.ts"
 import { apiVersionOf } from "../schema/kube-object.ts"
-import type { ObjectStore } from "../store/object-store.ts"
 import { type ResourceInfo, hasStatus } from "../schema/resource-info.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+import { aggregatedServices } from "./aggregation.ts"
 
 const subresource = (info: ResourceInfo, name: string): JsonObject => {
   const entry = { name: `${info.resource}/${name}`, singularName: "", namespaced: info.namespaced }
@@ -43,7 +43,10 @@ export const resourceList = (store: ObjectStore, group: string, version: string)
 /** Versions of definitions are registered with this priority by a real server. */
 const localPriority = 100
 
-/** `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > anything else (k8s.io/apimachinery `version.CompareKubeAwareVersionStrings`). */
+/**
+ * `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > anything else (k8s.io/apimachinery
+ * `version.CompareKubeAwareVersionStrings`).
+ */
 const versionRank = (version: string): readonly [number, number, number] => {
   const match = /^v(\d+)(?:(alpha|beta)(\d*))?$/.exec(version)
   if (match === null) return [0, 0, 0]
@@ -85,13 +88,21 @@ export const discover = (store: ObjectStore, path: string, server: string): Json
   const [root, group, version, ...rest] = path.split("/").filter((part) => part !== "")
   if (root === "api") {
     if (group === undefined) {
-      return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: server }] }
+      return {
+        kind: "APIVersions",
+        versions: ["v1"],
+        serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: server }]
+      }
     }
     return group === "v1" && version === undefined ? resourceList(store, "", "v1") : undefined
   }
   if (root !== "apis" || rest.length > 0) return undefined
   if (group === undefined) {
-    return { kind: "APIGroupList", apiVersion: "v1", groups: [...groups(store)].map(([name, versions]) => groupBody(name, versions)) }
+    return {
+      kind: "APIGroupList",
+      apiVersion: "v1",
+      groups: [...groups(store)].map(([name, versions]) => groupBody(name, versions))
+    }
   }
   const versions = groups(store).get(group)
   if (versions === undefined) return undefined

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
-import { type Identity, authenticatedGroup } from "./identity.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { type Access, accessDenied, isAllowed } from "./rbac.ts"
 import { badRequest } from "../wire/status-error.ts"
+import { type Identity, authenticatedGroup } from "./identity.ts"
+import { type Access, accessDenied, isAllowed } from "./rbac.ts"
 
 const serviceAccount = /^system:serviceaccount:([^:]+):([^:]+)$/
 
@@ -29,6 +29,9 @@ export const impersonate = (store: ObjectStore, req: IncomingMessage, caller: Id
     ...groups.map((group) => right("groups", group))
   ]
   for (const access of wanted) if (!isAllowed(store, caller, access)) throw accessDenied(caller, access)
-  const implied = account === null || groups.length > 0 ? [] : ["system:serviceaccounts", `system:serviceaccounts:${account[1] ?? ""}`]
+  const implied =
+    account === null || groups.length > 0
+      ? []
+      : ["system:serviceaccounts", `system:serviceaccounts:${account[1] ?? ""}`]
   return { user, groups: [...new Set([...groups, ...implied, authenticatedGroup])], extra: {} }
 }

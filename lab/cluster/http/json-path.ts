@@ -1,12 +1,14 @@
 import { isObject } from "../../../src/domain/json.ts"
 
 /** Splits `.a['b'].c[0].d[?(@.type=="x")].e` into its steps. */
-const stepPattern = /\.?\*|\.([A-Za-z0-9_/-]+(?:\\\.[A-Za-z0-9_/-]+)*)|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\[\?\(\s*@\.([\w.-]+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*\)\]/y
+const stepPattern =
+  /\.?\*|\.([A-Za-z0-9_/-]+(?:\\\.[A-Za-z0-9_/-]+)*)|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\[\?\(\s*@\.([\w.-]+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*\)\]/y
 
 const children = (value: unknown): ReadonlyArray<unknown> =>
   Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []
 
-const field = (value: unknown, key: string): unknown => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined)
+const field = (value: unknown, key: string): unknown =>
+  isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
 /** Evaluates the JSONPath of a printer column. `undefined` if it has a form that is not understood or finds nothing. */
 export const evaluateJsonPath = (object: unknown, path: string): unknown => {
@@ -20,7 +22,8 @@ export const evaluateJsonPath = (object: unknown, path: string): unknown => {
     const name = (dotted ?? single ?? double)?.replaceAll(/\\(.)/g, "$1")
     if (name !== undefined) values = values.map((value) => field(value, name))
     else if (whole.endsWith("*") || index === "*") values = values.flatMap(children)
-    else if (index !== undefined) values = values.map((value) => (Array.isArray(value) ? value[Number(index)] : undefined))
+    else if (index !== undefined)
+      values = values.map((value) => (Array.isArray(value) ? value[Number(index)] : undefined))
     else if (key !== undefined) {
       const expected = wanted.find((item) => item !== undefined)
       values = values.flatMap(children).filter((item) => {

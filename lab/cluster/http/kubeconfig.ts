@@ -11,19 +11,29 @@ export const kubeconfigYaml = (options: {
   readonly user: string
   readonly credentials: KeyPair
 }): string =>
-  stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: options.cluster, cluster: { server: options.server, "certificate-authority-data": base64(options.caPem) } }],
-    users: [
-      {
-        name: options.user,
-        user: {
-          "client-certificate-data": base64(options.credentials.certPem),
-          "client-key-data": base64(options.credentials.keyPem)
+  stringify(
+    {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [
+        {
+          name: options.cluster,
+          cluster: { server: options.server, "certificate-authority-data": base64(options.caPem) }
         }
-      }
-    ],
-    contexts: [{ name: options.cluster, context: { cluster: options.cluster, user: options.user, namespace: "default" } }],
-    "current-context": options.cluster
-  }, { lineWidth: 0 })
+      ],
+      users: [
+        {
+          name: options.user,
+          user: {
+            "client-certificate-data": base64(options.credentials.certPem),
+            "client-key-data": base64(options.credentials.keyPem)
+          }
+        }
+      ],
+      contexts: [
+        { name: options.cluster, context: { cluster: options.cluster, user: options.user, namespace: "default" } }
+      ],
+      "current-context": options.cluster
+    },
+    { lineWidth: 0 }
+  )

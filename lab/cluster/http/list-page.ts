@@ -12,7 +12,10 @@ export const checkListVersion = (query: URLSearchParams, current: string): void 
     ])
   }
   if (!/^\d*$/.test(version)) {
-    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`)
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: strconv.ParseUint: ` +
+        `parsing ${JSON.stringify(version)}: invalid syntax`
+    )
   }
   if (Number(version) > Number(current)) {
     throw new ApiError(504, "Timeout", `Timeout: Too large resource version: ${version}, current: ${current}`, {
@@ -31,7 +34,8 @@ interface Place {
 const readPlace = (token: string): Place => {
   try {
     const place: unknown = JSON.parse(Buffer.from(token, "base64url").toString("utf8"))
-    if (isObject(place) && typeof place["start"] === "string") return { rv: asString(place["rv"]), start: place["start"] }
+    if (isObject(place) && typeof place["start"] === "string")
+      return { rv: asString(place["rv"]), start: place["start"] }
   } catch {
     // Not a token of this server.
   }
@@ -48,14 +52,21 @@ const forgotten = (place: Place | undefined): ApiError =>
     : new ApiError(
         410,
         "Expired",
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or " +
-          "use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent " +
-          "list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        "The provided continue parameter is too old to display a consistent list result. You can start a new " +
+          "list without the continue parameter, or " +
+          ("use the continue token in this response to retrieve the remainder of the results. Continuing with the " +
+            "provided token results in an inconsistent ") +
+          ("list - objects that were created, modified, or deleted between the time the first chunk was returned " +
+            "and now may show up in the list."),
         undefined,
         { continue: tokenOf({ rv: undefined, start: place.start }) }
       )
 
-const listAt = (list: (at: number | undefined) => ObjectList, version: string | undefined, place: Place | undefined): ObjectList => {
+const listAt = (
+  list: (at: number | undefined) => ObjectList,
+  version: string | undefined,
+  place: Place | undefined
+): ObjectList => {
   try {
     return list(version === undefined ? undefined : Number(version))
   } catch (error) {
@@ -86,6 +97,10 @@ export const pageOf = (
   const isFiltered = query.get("labelSelector") !== null || query.get("fieldSelector") !== null
   return {
     items,
-    metadata: { resourceVersion, continue: tokenOf({ rv: resourceVersion, start: keyOf(last) }), ...(isFiltered ? {} : { remainingItemCount: rest.length - items.length }) }
+    metadata: {
+      resourceVersion,
+      continue: tokenOf({ rv: resourceVersion, start: keyOf(last) }),
+      ...(isFiltered ? {} : { remainingItemCount: rest.length - items.length })
+    }
   }
 }

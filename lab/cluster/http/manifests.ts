@@ -2,18 +2,21 @@ import { parseAllDocuments } from "yaml"
 import { asObjects, isObject } from "../../../src/domain/json.ts"
 import { type KubeObject, isKubeObject } from "../schema/kube-object.ts"
 import { applyListType } from "../schema/list-topology.ts"
-import type { ObjectStore } from "../store/object-store.ts"
 import { hasStatus } from "../schema/resource-info.ts"
-import { readBodyAs, readObjectAs, warningsOf } from "./sent-object.ts"
-import { serverSideApply } from "./server-side-apply.ts"
+import type { ObjectStore } from "../store/object-store.ts"
 import { badRequest } from "../wire/status-error.ts"
 import { yamlOfGo } from "../wire/yaml-text.ts"
+import { readBodyAs, readObjectAs, warningsOf } from "./sent-object.ts"
+import { serverSideApply } from "./server-side-apply.ts"
 
 const manager = { name: "embedded-cluster", operation: "Apply" } as const
 
 const applyObject = (store: ObjectStore, object: KubeObject, now: number): void => {
   const info = store.catalog.findKind(object.apiVersion, object.kind)
-  if (info === undefined) throw badRequest(`no matches for kind ${JSON.stringify(object.kind)} in version ${JSON.stringify(object.apiVersion)}`)
+  if (info === undefined)
+    throw badRequest(
+      `no matches for kind ${JSON.stringify(object.kind)} in version ${JSON.stringify(object.apiVersion)}`
+    )
   const reading = readBodyAs(info)
   const { object: wanted, unknown } = readObjectAs(info, object, reading)
   // As strict as kubectl.
@@ -26,7 +29,10 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
   else store.update(info, merged)
 }
 
-/** Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out is removed. */
+/**
+ * Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out
+ * is removed.
+ */
 export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
   for (const document of parseAllDocuments(text, yamlOfGo)) {
     const [problem] = document.errors

@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../../src/domain/json.ts"
 import { apiVersionOf } from "../schema/kube-object.ts"
-import type { ObjectStore } from "../store/object-store.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
+import type { ObjectStore } from "../store/object-store.ts"
 
 /**
- * As much OpenAPI as `kubectl` needs to learn that the server validates fields and knows dry runs. Strategic merge patches are
- * left out of the document on purpose: with them `kubectl apply` would compute the patch from schemas that are not here, and
- * without them it uses the types it was built with.
+ * As much OpenAPI as `kubectl` needs to learn that the server validates fields and knows dry runs. Strategic merge
+ * patches are left out of the document on purpose: with them `kubectl apply` would compute the patch from schemas that
+ * are not here, and without them it uses the types it was built with.
  */
 const queryParameter = (name: string) => ({ name, in: "query", schema: { type: "string" } })
 
@@ -15,9 +15,15 @@ const kindOf = (info: ResourceInfo) => ({ group: info.group, version: info.versi
 const schemaName = (info: ResourceInfo): string =>
   `${(info.group === "" ? "core" : info.group).split(".").toReversed().join(".")}.${info.version}.${info.kind}`
 
-const rootOf = (info: ResourceInfo): string => (info.group === "" ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`)
+const rootOf = (info: ResourceInfo): string =>
+  info.group === "" ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`
 
-const operation = (info: ResourceInfo, action: string, parameters: ReadonlyArray<string>, content?: ReadonlyArray<string>): JsonObject => ({
+const operation = (
+  info: ResourceInfo,
+  action: string,
+  parameters: ReadonlyArray<string>,
+  content?: ReadonlyArray<string>
+): JsonObject => ({
   operationId: `${action}${info.group}${info.version}${info.kind}`,
   parameters: parameters.map(queryParameter),
   ...(content === undefined
@@ -33,29 +39,37 @@ const writeParameters = ["dryRun", "fieldManager", "fieldValidation"]
 const pathsOf = (info: ResourceInfo): ReadonlyArray<readonly [string, JsonObject]> => {
   const collection = `${rootOf(info)}${info.namespaced ? "/namespaces/{namespace}" : ""}/${info.resource}`
   return [
-    [collection, { get: operation(info, "list", []), post: operation(info, "post", writeParameters, ["application/json"]) }],
+    [
+      collection,
+      { get: operation(info, "list", []), post: operation(info, "post", writeParameters, ["application/json"]) }
+    ],
     [
       `${collection}/{name}`,
       {
         get: operation(info, "get", []),
         put: operation(info, "put", writeParameters, ["application/json"]),
-        patch: operation(info, "patch", [...writeParameters, "force"], [
-          "application/json-patch+json",
-          "application/merge-patch+json",
-          "application/apply-patch+yaml"
-        ]),
+        patch: operation(
+          info,
+          "patch",
+          [...writeParameters, "force"],
+          ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]
+        ),
         delete: operation(info, "delete", ["dryRun"])
       }
     ]
   ]
 }
 
-const versionsOf = (store: ObjectStore): ReadonlySet<string> => new Set(store.catalog.all().map((info) => rootOf(info).slice(1)))
+const versionsOf = (store: ObjectStore): ReadonlySet<string> =>
+  new Set(store.catalog.all().map((info) => rootOf(info).slice(1)))
 
 /** `/openapi/v3`: where the document of each group and version is. */
 export const openApiIndex = (store: ObjectStore): JsonObject => ({
   paths: Object.fromEntries(
-    [...versionsOf(store)].map((root) => [root, { serverRelativeURL: `/openapi/v3/${root}?hash=${store.resourceVersion}` }])
+    [...versionsOf(store)].map((root) => [
+      root,
+      { serverRelativeURL: `/openapi/v3/${root}?hash=${store.resourceVersion}` }
+    ])
   )
 })
 
@@ -81,6 +95,8 @@ export const openApiV2 = (store: ObjectStore): JsonObject => ({
   info: { title: "Kubernetes", version: "embedded" },
   paths: {},
   definitions: Object.fromEntries(
-    store.catalog.all().map((info) => [schemaName(info), { type: "object", "x-kubernetes-group-version-kind": [kindOf(info)] }])
+    store.catalog
+      .all()
+      .map((info) => [schemaName(info), { type: "object", "x-kubernetes-group-version-kind": [kindOf(info)] }])
   )
 })

@@ -3,7 +3,8 @@ import { type JsonObject, asArray, isObject, jsonEqual, setField } from "../../.
 import { strategicMerge } from "../schema/list-topology.ts"
 import { ApiError, badRequest } from "../wire/status-error.ts"
 
-const unprocessable = (): ApiError => new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+const unprocessable = (): ApiError =>
+  new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 /** RFC 6902. Throws 400 for something that is no patch, 422 for one that does not fit the object. */
 export const applyJsonPatch = (object: JsonObject, patch: unknown): JsonObject => {
@@ -23,7 +24,10 @@ export const applyJsonPatch = (object: JsonObject, patch: unknown): JsonObject =
 const operations = ["add", "remove", "replace", "move", "copy", "test"]
 
 const isOperation = (item: unknown): item is Operation =>
-  isObject(item) && typeof item["path"] === "string" && typeof item["op"] === "string" && operations.includes(item["op"])
+  isObject(item) &&
+  typeof item["path"] === "string" &&
+  typeof item["op"] === "string" &&
+  operations.includes(item["op"])
 
 /** RFC 7386. */
 export const applyMergePatch = (target: unknown, patch: unknown): unknown => {
@@ -39,13 +43,19 @@ export const applyMergePatch = (target: unknown, patch: unknown): unknown => {
 const orderDirective = "$setElementOrder/"
 const deleteDirective = "$deleteFromPrimitiveList/"
 
-const mergeKeyedList = (target: ReadonlyArray<unknown>, patch: ReadonlyArray<unknown>, key: string, path: ReadonlyArray<string>): Array<unknown> => {
+const mergeKeyedList = (
+  target: ReadonlyArray<unknown>,
+  patch: ReadonlyArray<unknown>,
+  key: string,
+  path: ReadonlyArray<string>
+): Array<unknown> => {
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace")) {
     return patch.filter((item) => !(isObject(item) && item["$patch"] === "replace"))
   }
   let result = [...target]
   for (const item of patch) {
-    if (!isObject(item) || item[key] === undefined) throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
+    if (!isObject(item) || item[key] === undefined)
+      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
     const same = (other: unknown): boolean => isObject(other) && jsonEqual(other[key], item[key])
     if (item["$patch"] === "delete") {
       result = result.filter((other) => !same(other))
@@ -58,7 +68,11 @@ const mergeKeyedList = (target: ReadonlyArray<unknown>, patch: ReadonlyArray<unk
   return result
 }
 
-const inOrder = (list: ReadonlyArray<unknown>, order: ReadonlyArray<unknown>, key: string | undefined): Array<unknown> => {
+const inOrder = (
+  list: ReadonlyArray<unknown>,
+  order: ReadonlyArray<unknown>,
+  key: string | undefined
+): Array<unknown> => {
   const identity = (item: unknown): unknown => (key !== undefined && isObject(item) ? item[key] : item)
   const rank = (item: unknown): number => order.findIndex((wanted) => jsonEqual(identity(wanted), identity(item)))
   const ranked = list.filter((item) => rank(item) >= 0).toSorted((a, b) => rank(a) - rank(b))
@@ -82,7 +96,8 @@ const applyStrategic = (target: unknown, patch: unknown, path: ReadonlyArray<str
     else if (Array.isArray(value)) {
       const { patchKey, primitiveMerge } = strategicMerge(child)
       if (primitiveMerge === true) setField(result, key, [...new Set([...asArray(current), ...value])])
-      else if (patchKey !== undefined && value.every(isObject)) setField(result, key, mergeKeyedList(asArray(current), value, patchKey, child))
+      else if (patchKey !== undefined && value.every(isObject))
+        setField(result, key, mergeKeyedList(asArray(current), value, patchKey, child))
       else setField(result, key, structuredClone(value))
     } else if (isObject(value) && value["$patch"] === "delete") delete result[key]
     else setField(result, key, applyStrategic(current, value, child))
@@ -94,7 +109,8 @@ const applyStrategic = (target: unknown, patch: unknown, path: ReadonlyArray<str
       if (Array.isArray(result[key])) result[key] = asArray(result[key]).filter((item) => !gone.includes(item))
     } else if (directive.startsWith(orderDirective)) {
       const key = directive.slice(orderDirective.length)
-      if (Array.isArray(result[key])) result[key] = inOrder(asArray(result[key]), asArray(value), strategicMerge([...path, key]).patchKey)
+      if (Array.isArray(result[key]))
+        result[key] = inOrder(asArray(result[key]), asArray(value), strategicMerge([...path, key]).patchKey)
     }
   }
   return result

@@ -1,4 +1,5 @@
 import "reflect-metadata"
+import { randomBytes, webcrypto } from "node:crypto"
 import {
   BasicConstraintsExtension,
   type Extension,
@@ -12,7 +13,6 @@ import {
   AuthorityKeyIdentifierExtension,
   X509CertificateGenerator
 } from "@peculiar/x509"
-import { randomBytes, webcrypto } from "node:crypto"
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 const day = 24 * 3600 * 1000

@@ -1,9 +1,9 @@
-import { refs } from "../store/built-in-resources.ts"
-import { type Identity, mastersGroup } from "./identity.ts"
 import { asObject, asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
+import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { ApiError } from "../wire/status-error.ts"
+import { type Identity, mastersGroup } from "./identity.ts"
 
 /** What somebody wants to do. */
 export type Access =
@@ -86,7 +86,12 @@ export const isAllowed = (store: ObjectStore, identity: Identity, access: Access
 export const accessDenied = (identity: Identity, access: Access): ApiError => {
   const who = `User ${JSON.stringify(identity.user)}`
   if (access._tag === "NonResource") {
-    return new ApiError(403, "Forbidden", `forbidden: ${who} cannot ${access.verb} path ${JSON.stringify(access.path)}`, {})
+    return new ApiError(
+      403,
+      "Forbidden",
+      `forbidden: ${who} cannot ${access.verb} path ${JSON.stringify(access.path)}`,
+      {}
+    )
   }
   const { group, name, namespace, verb } = access
   const resource = access.subresource === "" ? access.resource : `${access.resource}/${access.subresource}`
@@ -95,7 +100,8 @@ export const accessDenied = (identity: Identity, access: Access): ApiError => {
   return new ApiError(
     403,
     "Forbidden",
-    `${what} is forbidden: ${who} cannot ${verb} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(group)} ${scope}`,
+    `${what} is forbidden: ${who} cannot ${verb} resource ${JSON.stringify(resource)} in API group ` +
+      `${JSON.stringify(group)} ${scope}`,
     { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind: access.resource }
   )
 }

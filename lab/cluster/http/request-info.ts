@@ -7,7 +7,14 @@ export interface RequestInfo {
   readonly access: Access
 }
 
-const verbs: Record<string, string> = { GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" }
+const verbs: Record<string, string> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete"
+}
 
 const isTrue = (value: string | null): boolean => value !== null && value !== "0" && value.toLowerCase() !== "false"
 
@@ -24,8 +31,15 @@ export const parseRequest = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1))
-  const nonResource = (): RequestInfo => ({ path, query, access: { _tag: "NonResource", verb: method.toLowerCase(), path } })
-  const parts = path.split("/").filter((part) => part !== "").map(decode)
+  const nonResource = (): RequestInfo => ({
+    path,
+    query,
+    access: { _tag: "NonResource", verb: method.toLowerCase(), path }
+  })
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decode)
   const core = parts[0] === "api"
   if (!core && parts[0] !== "apis") return nonResource()
   const [group, version, ...all] = core ? ["", ...parts.slice(1)] : parts.slice(1)
@@ -46,7 +60,20 @@ export const parseRequest = (method: string, url: string): RequestInfo => {
   const [resource = "", name = "", subresource = ""] = rest
   if (name === "" && verb === "get") verb = isTrue(query.get("watch")) ? "watch" : "list"
   if (name === "" && verb === "delete") verb = "deletecollection"
-  return { path, query, access: { _tag: "Resource", verb, group, version, resource, subresource, namespace, name: selectedName(verb, name, query) } }
+  return {
+    path,
+    query,
+    access: {
+      _tag: "Resource",
+      verb,
+      group,
+      version,
+      resource,
+      subresource,
+      namespace,
+      name: selectedName(verb, name, query)
+    }
+  }
 }
 
 /** A list or watch of `metadata.name=x` counts as being about x, so that `resourceNames` can allow it. */

@@ -1,14 +1,21 @@
-import { type Representation, negotiate, readObject, sendJson } from "../wire/http-io.ts"
 import { type JsonObject, asNumber, asObjects, asString, at } from "../../../src/domain/json.ts"
 import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
-import type { DeleteOptions } from "../store/object-store.ts"
 import { type ResourceInfo, storageKey } from "../schema/resource-info.ts"
+import type { DeleteOptions } from "../store/object-store.ts"
+import { type Representation, negotiate, readObject, sendJson } from "../wire/http-io.ts"
+import {
+  badRequest,
+  invalid,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  unsupportedValue
+} from "../wire/status-error.ts"
+import { checkListVersion, pageOf } from "./list-page.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
-import { badRequest, invalid, methodNotAllowed, noSuchResource, notFound, unsupportedValue } from "../wire/status-error.ts"
 import { partialMetadata, toTable } from "./tables.ts"
-import { checkListVersion, pageOf } from "./list-page.ts"
 import { serveWatch } from "./watch-request.ts"
 
 const listBody = (
@@ -23,13 +30,23 @@ const listBody = (
     case "table":
       return toTable(info, items, { now: context.now(), includeObject, metadata, withHeader: true })
     case "metadata":
-      return { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata, items: items.map(partialMetadata) }
+      return {
+        kind: "PartialObjectMetadataList",
+        apiVersion: "meta.k8s.io/v1",
+        metadata,
+        items: items.map(partialMetadata)
+      }
     case "object":
       return { kind: info.listKind, apiVersion: apiVersionOf(info), metadata, items }
   }
 }
 
-const objectBody = (context: ServerContext, info: ResourceInfo, object: KubeObject, { req, query }: ResourceRequest): unknown => {
+const objectBody = (
+  context: ServerContext,
+  info: ResourceInfo,
+  object: KubeObject,
+  { req, query }: ResourceRequest
+): unknown => {
   switch (negotiate(req.headers.accept)) {
     case "object":
       return object
@@ -59,7 +76,9 @@ const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOpt
   const dryRun = query.get("dryRun") ?? (Array.isArray(body["dryRun"]) ? body["dryRun"][0] : undefined)
   const policy = asString(body["propagationPolicy"]) ?? query.get("propagationPolicy") ?? undefined
   if (policy !== undefined && !policies.includes(policy)) {
-    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [unsupportedValue("propagationPolicy", policy, [...policies, "nil"])])
+    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [
+      unsupportedValue("propagationPolicy", policy, [...policies, "nil"])
+    ])
   }
   return {
     uid: asString(at(body, "preconditions", "uid")),
@@ -75,7 +94,10 @@ const returnedByDeletion = ["/persistentvolumeclaims", "/pods", "/serviceaccount
 const deleteOne = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
   const { access, res } = request
   const object = context.store.delete(info, access.namespace, access.name, await deleteOptions(request))
-  if (returnedByDeletion.includes(storageKey(info)) || context.store.get(info, access.namespace, access.name) !== undefined) {
+  if (
+    returnedByDeletion.includes(storageKey(info)) ||
+    context.store.get(info, access.namespace, access.name) !== undefined
+  ) {
     sendJson(res, 200, objectBody(context, info, object, request))
     return
   }
@@ -84,11 +106,20 @@ const deleteOne = async (context: ServerContext, request: ResourceRequest, info:
     apiVersion: "v1",
     metadata: {},
     status: "Success",
-    details: { name: access.name, ...(info.group === "" ? {} : { group: info.group }), kind: info.resource, uid: object.metadata.uid }
+    details: {
+      name: access.name,
+      ...(info.group === "" ? {} : { group: info.group }),
+      kind: info.resource,
+      uid: object.metadata.uid
+    }
   })
 }
 
-const deleteCollection = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+const deleteCollection = async (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo
+): Promise<void> => {
   const options = await deleteOptions(request)
   const { items } = context.store.list(info, selection(request, info))
   for (const { metadata } of items) {
@@ -96,25 +127,37 @@ const deleteCollection = async (context: ServerContext, request: ResourceRequest
     if (context.store.get(info, metadata.namespace, metadata.name ?? "")?.metadata.uid !== metadata.uid) continue
     context.store.delete(info, metadata.namespace, metadata.name ?? "", options)
   }
-  sendJson(request.res, 200, listBody(context, info, items, { resourceVersion: context.store.resourceVersion }, "object", "None"))
+  sendJson(
+    request.res,
+    200,
+    listBody(context, info, items, { resourceVersion: context.store.resourceVersion }, "object", "None")
+  )
 }
 
-const serveLog = async (context: ServerContext, { access, query, res }: ResourceRequest, info: ResourceInfo): Promise<void> => {
+const serveLog = async (
+  context: ServerContext,
+  { access, query, res }: ResourceRequest,
+  info: ResourceInfo
+): Promise<void> => {
   const pod = context.store.get(info, access.namespace, access.name)
   if (pod === undefined) throw notFound(info, access.name)
   const containers = asObjects(at(pod, "spec", "containers")).map((item) => asString(item["name"]) ?? "")
   const container = query.get("container") ?? (containers.length === 1 ? containers[0] : undefined)
   if (container === undefined) {
-    throw badRequest(`a container name must be specified for pod ${access.name}, choose one of: [${containers.join(" ")}]`)
+    throw badRequest(
+      `a container name must be specified for pod ${access.name}, choose one of: [${containers.join(" ")}]`
+    )
   }
   const initial = asObjects(at(pod, "spec", "initContainers")).map((item) => asString(item["name"]) ?? "")
-  if (![...containers, ...initial].includes(container)) throw badRequest(`container ${container} is not valid for pod ${access.name}`)
+  if (![...containers, ...initial].includes(container))
+    throw badRequest(`container ${container} is not valid for pod ${access.name}`)
   const tail = asNumber(query.get("tailLines") === null ? undefined : Number(query.get("tailLines")))
   const lines = context.podLogs()?.(access.namespace, access.name, container, {
     follow: query.get("follow") === "true",
     ...(tail === undefined ? {} : { tailLines: tail })
   })
-  if (lines === undefined) throw badRequest(`container "${container}" in pod "${access.name}" is waiting to start: ContainerCreating`)
+  if (lines === undefined)
+    throw badRequest(`container "${container}" in pod "${access.name}" is waiting to start: ContainerCreating`)
   res.writeHead(200, { "Content-Type": "text/plain" })
   res.flushHeaders()
   const iterator = lines[Symbol.asyncIterator]()
@@ -127,7 +170,11 @@ const serveLog = async (context: ServerContext, { access, query, res }: Resource
   res.end()
 }
 
-const bindPod = async (context: ServerContext, { req, res, access }: ResourceRequest, info: ResourceInfo): Promise<void> => {
+const bindPod = async (
+  context: ServerContext,
+  { req, res, access }: ResourceRequest,
+  info: ResourceInfo
+): Promise<void> => {
   const nodeName = asString(at(await readObject(req), "target", "name"))
   if (nodeName === undefined) throw badRequest("target.name: Required value")
   context.store.modify(info, access.namespace, access.name, (draft) => {
@@ -136,13 +183,26 @@ const bindPod = async (context: ServerContext, { req, res, access }: ResourceReq
   sendJson(res, 201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 })
 }
 
-const sendWritten = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, { code, object, warnings }: Written): void => {
+const sendWritten = (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo,
+  { code, object, warnings }: Written
+): void => {
   const body = objectBody(context, info, object, request)
-  if (warnings.length > 0) request.res.setHeader("Warning", warnings.map((text) => `299 - ${JSON.stringify(text)}`))
+  if (warnings.length > 0)
+    request.res.setHeader(
+      "Warning",
+      warnings.map((text) => `299 - ${JSON.stringify(text)}`)
+    )
   sendJson(request.res, code, body)
 }
 
-const serveSubresource = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+const serveSubresource = async (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo
+): Promise<void> => {
   const { access, req, res } = request
   if (!info.subresources.includes(access.subresource)) throw noSuchResource()
   switch (`${access.subresource} ${access.verb}`) {
@@ -187,12 +247,22 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
       const representation = negotiate(req.headers.accept)
       checkListVersion(query, context.store.resourceVersion)
       const { items, metadata } = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
-      return sendJson(res, 200, listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata"))
+      return sendJson(
+        res,
+        200,
+        listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata")
+      )
     }
     case "create": {
       if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
       if (info.verbs.length === 1) {
-        const review = answerReview(context, info.resource, request.identity, access.namespace, (await readObject(req)) ?? {})
+        const review = answerReview(
+          context,
+          info.resource,
+          request.identity,
+          access.namespace,
+          (await readObject(req)) ?? {}
+        )
         if (review === undefined) throw noSuchResource()
         return sendJson(res, 201, review)
       }
@@ -210,4 +280,3 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
       throw methodNotAllowed()
   }
 }
-

@@ -1,18 +1,26 @@
+import { type JsonObject, asObject, asString, isObject } from "../../../src/domain/json.ts"
 import { builtInType } from "../schema/built-in-models.ts"
 import { jsonType } from "../schema/decoding.ts"
 import type { FieldType } from "../schema/field-types.ts"
-import { goText } from "../wire/go-text.ts"
-import { mediaType, type ParsedText, parseText, readBody, readText } from "../wire/http-io.ts"
-import { type JsonObject, asObject, asString, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { applyListType } from "../schema/list-topology.ts"
-import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch } from "./patches.ts"
 import { type ResourceInfo, hasStatus } from "../schema/resource-info.ts"
-import { type Manager, serverSideApply, trackUpdate } from "./server-side-apply.ts"
-import type { ResourceRequest, ServerContext } from "./server-context.ts"
-import { type OptionsKind, conform, fieldValidationOf, readBodyAs, readPatched, warningsOf } from "./sent-object.ts"
-import { ApiError, badRequest, invalid, notFound, required, unsupportedMediaType, unsupportedValue } from "../wire/status-error.ts"
 import { typedPatchProblem } from "../schema/typed-patch.ts"
+import { goText } from "../wire/go-text.ts"
+import { mediaType, type ParsedText, parseText, readBody, readText } from "../wire/http-io.ts"
+import {
+  ApiError,
+  badRequest,
+  invalid,
+  notFound,
+  required,
+  unsupportedMediaType,
+  unsupportedValue
+} from "../wire/status-error.ts"
+import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch } from "./patches.ts"
+import { type OptionsKind, conform, fieldValidationOf, readBodyAs, readPatched, warningsOf } from "./sent-object.ts"
+import type { ResourceRequest, ServerContext } from "./server-context.ts"
+import { type Manager, serverSideApply, trackUpdate } from "./server-side-apply.ts"
 
 export interface Written {
   readonly code: 200 | 201
@@ -29,7 +37,8 @@ const managerOf = ({ req, query, access }: ResourceRequest, operation: Manager["
 const isDryRun = (query: URLSearchParams, options: OptionsKind): boolean => {
   const value = query.get("dryRun")
   if (value === null || value === "") return false
-  if (value !== "All") throw invalid({ group: "meta.k8s.io", kind: options }, "", [unsupportedValue("dryRun", [value], ["All"])])
+  if (value !== "All")
+    throw invalid({ group: "meta.k8s.io", kind: options }, "", [unsupportedValue("dryRun", [value], ["All"])])
   return true
 }
 
@@ -51,7 +60,10 @@ const managed = (
   const { managedFields: _, ...metadata } = draft.metadata
   return {
     ...draft,
-    metadata: after.metadata.managedFields === undefined ? metadata : { ...metadata, managedFields: after.metadata.managedFields }
+    metadata:
+      after.metadata.managedFields === undefined
+        ? metadata
+        : { ...metadata, managedFields: after.metadata.managedFields }
   }
 }
 
@@ -61,7 +73,11 @@ const mustExist = (context: ServerContext, info: ResourceInfo, access: ResourceR
   return found
 }
 
-export const createObject = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<Written> => {
+export const createObject = async (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo
+): Promise<Written> => {
   const body = await readText(request.req)
   if (body === undefined) throw badRequest("the body of the request was empty")
   const mode = fieldValidationOf(request.query, "CreateOptions")
@@ -69,7 +85,11 @@ export const createObject = async (context: ServerContext, request: ResourceRequ
   const { object, unknown } = conform(body.value, info, request.access, reading)
   const warnings = warningsOf(mode, body.duplicates, unknown, reading.refuse)
   const draft = managed(context, request, info, undefined, object)
-  return { code: 201, object: context.store.create(info, draft, { dryRun: isDryRun(request.query, "CreateOptions") }), warnings }
+  return {
+    code: 201,
+    object: context.store.create(info, draft, { dryRun: isDryRun(request.query, "CreateOptions") }),
+    warnings
+  }
 }
 
 const store = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, draft: KubeObject): KubeObject => {
@@ -80,7 +100,11 @@ const store = (context: ServerContext, request: ResourceRequest, info: ResourceI
     : context.store.update(info, draft, options)
 }
 
-export const replaceObject = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<Written> => {
+export const replaceObject = async (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo
+): Promise<Written> => {
   const body = await readText(request.req)
   if (body === undefined) throw badRequest("the body of the request was empty")
   const mode = fieldValidationOf(request.query, "UpdateOptions")
@@ -105,25 +129,41 @@ const cannotApply = (info: ResourceInfo, applied: JsonObject, text: (gvk: string
 
 const typeOf = (info: ResourceInfo): FieldType => info.custom?.schema.fieldType ?? builtInType(info)
 
-const apply = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, { value: patch, duplicates }: ParsedText): Written => {
+const apply = (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo,
+  { value: patch, duplicates }: ParsedText
+): Written => {
   if (!isObject(patch)) throw badRequest("error decoding YAML: the applied configuration must be an object")
   if (request.query.get("fieldManager") === null) {
-    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [required("fieldManager", "is required for apply patch")])
+    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+      required("fieldManager", "is required for apply patch")
+    ])
   }
   const mode = fieldValidationOf(request.query, "PatchOptions")
   if (asString(patch["apiVersion"]) === undefined || asString(patch["kind"]) === undefined) {
     throw badRequest("the applied configuration must have apiVersion and kind")
   }
   const warnings = warningsOf(mode, duplicates, [], (problem) =>
-    badRequest(`error strict decoding YAML: ${problem.replace("strict decoding error", "error converting YAML to JSON")}`)
+    badRequest(
+      `error strict decoding YAML: ${problem.replace("strict decoding error", "error converting YAML to JSON")}`
+    )
   )
   if (asObject(patch["metadata"])["managedFields"] !== undefined) throw badRequest("metadata.managedFields must be nil")
   const untyped = typedPatchProblem(typeOf(info), patch, applyListType(info))
-  if (untyped !== undefined) throw cannotApply(info, patch, (_, of) => `failed to create typed patch object ${of}: ${untyped}`)
+  if (untyped !== undefined)
+    throw cannotApply(info, patch, (_, of) => `failed to create typed patch object ${of}: ${untyped}`)
   const { object: applied } = conform(patch, info, request.access, {
     decoder: "unstructured",
     refuse: (problem) =>
-      cannotApply(info, patch, (gvk, of) => `failed to convert new object ${of} to proper version: unable to convert unstructured object to ${gvk}: ${problem}`)
+      cannotApply(
+        info,
+        patch,
+        (gvk, of) =>
+          `failed to convert new object ${of} to proper version: unable to convert unstructured object to ` +
+          `${gvk}: ${problem}`
+      )
   })
   const live = context.store.get(info, request.access.namespace, request.access.name)
   const onlyStatus = request.access.subresource === "status"
@@ -137,17 +177,27 @@ const apply = (context: ServerContext, request: ResourceRequest, info: ResourceI
     listType: applyListType(info)
   })
   if (live !== undefined) return { code: 200, object: store(context, request, info, merged), warnings }
-  return { code: 201, object: context.store.create(info, merged, { dryRun: isDryRun(request.query, "PatchOptions") }), warnings }
+  return {
+    code: 201,
+    object: context.store.create(info, merged, { dryRun: isDryRun(request.query, "PatchOptions") }),
+    warnings
+  }
 }
 
-export const patchObject = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<Written> => {
+export const patchObject = async (
+  context: ServerContext,
+  request: ResourceRequest,
+  info: ResourceInfo
+): Promise<Written> => {
   const type = mediaType(request.req)
   const supported = [jsonPatch, mergePatch, ...(info.custom === undefined ? [strategicPatch] : []), applyPatch]
   if (!supported.includes(type)) throw unsupportedMediaType(type, supported)
   const text = parseText((await readBody(request.req)).toString("utf8"), type === applyPatch, "error decoding patch")
   const { value: patch, duplicates } = text
   if (type === mergePatch && !isObject(patch)) {
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`)
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonType(patch)} into Go value of type map[string]interface {}`
+    )
   }
   if (type === applyPatch) return apply(context, request, info, text)
   const mode = fieldValidationOf(request.query, "PatchOptions")
@@ -159,7 +209,8 @@ export const patchObject = async (context: ServerContext, request: ResourceReque
         ? applyMergePatch(before, patch)
         : applyStrategicMergePatch(before, patch)
   if (!isObject(patched)) throw badRequest("the patch leaves no object")
-  const reading = type === strategicPatch ? readPatched("unstructured", goText(patch)) : readPatched("json", JSON.stringify(patched))
+  const reading =
+    type === strategicPatch ? readPatched("unstructured", goText(patch)) : readPatched("json", JSON.stringify(patched))
   const { object, unknown } = conform(patched, info, request.access, reading)
   const warnings = warningsOf(mode, duplicates, unknown.toSorted(), reading.refuse)
   return { code: 200, object: store(context, request, info, managed(context, request, info, before, object)), warnings }

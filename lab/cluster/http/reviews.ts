@@ -1,9 +1,9 @@
-import type { Identity } from "./identity.ts"
 import { type JsonObject, asNumber, asObject, asString, asStrings, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
+import { badRequest, invalid, invalidValue, required } from "../wire/status-error.ts"
+import type { Identity } from "./identity.ts"
 import { type Access, isAllowed } from "./rbac.ts"
 import type { ServerContext } from "./server-context.ts"
-import { badRequest, invalid, invalidValue, required } from "../wire/status-error.ts"
 import { issuer } from "./tokens.ts"
 
 const text = (value: unknown, ...path: ReadonlyArray<string>): string => asString(at(value, ...path)) ?? ""
@@ -13,7 +13,11 @@ const accessOf = (spec: JsonObject, kind: string): Access => {
   const path = spec["nonResourceAttributes"]
   if ((resource === undefined) === (path === undefined)) {
     throw invalid({ group: "authorization.k8s.io", kind }, "", [
-      invalidValue("spec.resourceAttributes", resource ?? null, "exactly one of nonResourceAttributes or resourceAttributes must be specified")
+      invalidValue(
+        "spec.resourceAttributes",
+        resource ?? null,
+        "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+      )
     ])
   }
   if (path !== undefined) return { _tag: "NonResource", verb: text(path, "verb"), path: text(path, "path") }
@@ -54,7 +58,9 @@ const tokenReview = (context: ServerContext, spec: JsonObject): JsonObject => {
     : { user: {}, error: `[invalid bearer token, ${result.error}]` }
 }
 
-/** Kinds that are answered and not stored: the sent object with a `status`, or `undefined` if the kind is another one. */
+/**
+ * Kinds that are answered and not stored: the sent object with a `status`, or `undefined` if the kind is another one.
+ */
 export const answerReview = (
   context: ServerContext,
   resource: string,
@@ -66,7 +72,10 @@ export const answerReview = (
   const verdict = (who: Identity, kind: string): JsonObject => {
     const access = accessOf(spec, kind)
     if (kind === "LocalSubjectAccessReview" && access._tag === "Resource" && access.namespace !== namespace) {
-      throw badRequest(`spec.resourceAttributes.namespace must match metadata.namespace: ${access.namespace} does not match ${namespace}`)
+      throw badRequest(
+        `spec.resourceAttributes.namespace must match metadata.namespace: ${access.namespace} does not match ` +
+          `${namespace}`
+      )
     }
     return { allowed: isAllowed(context.store, who, access) }
   }
@@ -99,7 +108,13 @@ export const requestToken = (context: ServerContext, namespace: string, name: st
   const seconds = asNumber(spec["expirationSeconds"]) ?? defaultLifetime
   if (!Number.isInteger(seconds) || seconds < shortest || seconds > 2 ** 32) {
     throw invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, name, [
-      invalidValue("spec.expirationSeconds", seconds, seconds < shortest ? "may not specify a duration less than 10 minutes" : "may not specify a duration larger than 2^32 seconds")
+      invalidValue(
+        "spec.expirationSeconds",
+        seconds,
+        seconds < shortest
+          ? "may not specify a duration less than 10 minutes"
+          : "may not specify a duration larger than 2^32 seconds"
+      )
     ])
   }
   const wanted = asStrings(spec["audiences"])

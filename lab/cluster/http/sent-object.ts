@@ -1,11 +1,11 @@
+import { type JsonObject, asObject, asString } from "../../../src/domain/json.ts"
 import { builtInType, objectMetaType } from "../schema/built-in-models.ts"
 import { type Decoder, DecodingProblem, decode } from "../schema/decoding.ts"
-import type { ParsedText } from "../wire/http-io.ts"
-import { type JsonObject, asObject, asString } from "../../../src/domain/json.ts"
 import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
-import type { ResourceRequest } from "./server-context.ts"
+import type { ParsedText } from "../wire/http-io.ts"
 import { type ApiError, badRequest, invalid, invalidValue, unsupportedValue } from "../wire/status-error.ts"
+import type { ResourceRequest } from "./server-context.ts"
 
 /** Kinds of the options that a request brings in its query, as refusals name them. */
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions"
@@ -17,7 +17,10 @@ export type FieldValidation = "Ignore" | "Strict" | "Warn"
 /** What `fieldValidation` asks for; 422 for what is none. */
 export const fieldValidationOf = (query: URLSearchParams, options: OptionsKind): FieldValidation => {
   const mode = query.get("fieldValidation") ?? ""
-  if (!fieldValidations.includes(mode)) throw invalid({ group: "meta.k8s.io", kind: options }, "", [unsupportedValue("fieldValidation", mode, fieldValidations)])
+  if (!fieldValidations.includes(mode))
+    throw invalid({ group: "meta.k8s.io", kind: options }, "", [
+      unsupportedValue("fieldValidation", mode, fieldValidations)
+    ])
   return mode === "Ignore" || mode === "Strict" ? mode : "Warn"
 }
 
@@ -31,7 +34,8 @@ export interface Reading {
 /** Of the body of a POST or PUT. */
 export const readBodyAs = (info: ResourceInfo): Reading => ({
   decoder: "json",
-  refuse: (problem) => badRequest(`${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: ${problem}`)
+  refuse: (problem) =>
+    badRequest(`${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: ${problem}`)
 })
 
 /** Of a patch the server shows what it became: the whole object, or of a strategic one the patch. */
@@ -63,18 +67,27 @@ export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, re
 }
 
 /** Makes a body an object of the resource of the request, or says what is wrong with it. */
-export const conform = (body: JsonObject, info: ResourceInfo, access: ResourceRequest["access"], reading: Reading): SentObject => {
+export const conform = (
+  body: JsonObject,
+  info: ResourceInfo,
+  access: ResourceRequest["access"],
+  reading: Reading
+): SentObject => {
   const expected = apiVersionOf(info)
   const kind = body["kind"] ?? info.kind
   const apiVersion = body["apiVersion"] ?? expected
-  if (info.custom !== undefined && typeof body["kind"] !== "string") throw badRequest("Object 'Kind' is missing in the body of the request")
+  if (info.custom !== undefined && typeof body["kind"] !== "string")
+    throw badRequest("Object 'Kind' is missing in the body of the request")
   if (kind !== info.kind && info.custom !== undefined) {
     const name = asString(asObject(body["metadata"])["name"]) ?? ""
     throw invalid({ group: info.group, kind: String(kind) }, name, [invalidValue("kind", kind, `must be ${info.kind}`)])
   }
-  if (kind !== info.kind) throw badRequest(`the kind in the data (${String(kind)}) does not match the expected kind (${info.kind})`)
+  if (kind !== info.kind)
+    throw badRequest(`the kind in the data (${String(kind)}) does not match the expected kind (${info.kind})`)
   if (apiVersion !== expected) {
-    throw badRequest(`the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`)
+    throw badRequest(
+      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`
+    )
   }
   const sent = readObjectAs(info, body, reading)
   const { metadata } = sent.object
@@ -102,9 +115,11 @@ export const warningsOf = (
   const unknownFields = unknown.map((path) => JSON.stringify(path))
   const twice = duplicates().filter((text) => !unknownFields.some((field) => text === `duplicate field ${field}`))
   const warnings = [...twice, ...unknownFields.map((field) => `unknown field ${field}`)]
-  if (mode === "Strict" && warnings.length > 0) throw refuse(`strict decoding error: ${warnings.map(inError).join(", ")}`)
+  if (mode === "Strict" && warnings.length > 0)
+    throw refuse(`strict decoding error: ${warnings.map(inError).join(", ")}`)
   return warnings
 }
 
 /** Keys that come twice in YAML are told in the words of its decoder. */
-const inError = (warning: string): string => (warning.startsWith("line ") ? `yaml: unmarshal errors:\n  ${warning}` : warning)
+const inError = (warning: string): string =>
+  warning.startsWith("line ") ? `yaml: unmarshal errors:\n  ${warning}` : warning

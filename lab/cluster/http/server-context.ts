@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Identity } from "./identity.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import type { Identity } from "./identity.ts"
 import type { Access } from "./rbac.ts"
 import type { ServiceAccountTokens } from "./tokens.ts"
 
@@ -9,7 +9,9 @@ export interface PodLogOptions {
   readonly tailLines?: number
 }
 
-/** Where logs of containers come from: lines with or without their newline; `undefined` if there is no such container. */
+/**
+ * Where logs of containers come from: lines with or without their newline; `undefined` if there is no such container.
+ */
 export type PodLogs = (
   namespace: string,
   pod: string,

@@ -1,3 +1,4 @@
+import { type JsonObject, asObject, isObject, jsonEqual, setField } from "../../../src/domain/json.ts"
 import {
   type ListTypeAt,
   compareLeaves,
@@ -9,7 +10,6 @@ import {
   parseFields,
   removePath
 } from "../schema/field-sets.ts"
-import { type JsonObject, asObject, isObject, jsonEqual, setField } from "../../../src/domain/json.ts"
 import { type KubeObject, type ManagedFieldsEntry, kubeTime } from "../schema/kube-object.ts"
 import { ApiError } from "../wire/status-error.ts"
 
@@ -26,7 +26,9 @@ interface Ownership {
 }
 
 const sameManager = (entry: ManagedFieldsEntry, manager: Manager): boolean =>
-  entry.manager === manager.name && entry.operation === manager.operation && (entry.subresource ?? "") === (manager.subresource ?? "")
+  entry.manager === manager.name &&
+  entry.operation === manager.operation &&
+  (entry.subresource ?? "") === (manager.subresource ?? "")
 
 const ownershipsOf = (object: KubeObject | undefined): ReadonlyArray<Ownership> =>
   (object?.metadata.managedFields ?? []).map((entry) => ({ entry, set: parseFields(asObject(entry.fieldsV1)) }))
@@ -50,28 +52,55 @@ const newEntry = (manager: Manager, apiVersion: string, now: number): ManagedFie
 })
 
 /** Replaces the manager's own set, keeping its time where nothing changed. */
-const withOwn = (others: ReadonlyArray<Ownership>, before: Ownership | undefined, set: Set<string>, fresh: ManagedFieldsEntry): ReadonlyArray<Ownership> => {
+const withOwn = (
+  others: ReadonlyArray<Ownership>,
+  before: Ownership | undefined,
+  set: Set<string>,
+  fresh: ManagedFieldsEntry
+): ReadonlyArray<Ownership> => {
   const unchanged = before !== undefined && jsonEqual([...before.set].toSorted(), [...set].toSorted())
   return [...others, { entry: unchanged ? before.entry : fresh, set }]
 }
 
 /** After a create, update or patch that is not an apply: what changed now belongs to its writer. In place. */
-export const trackUpdate = (before: KubeObject | undefined, after: KubeObject, manager: Manager, now: number, listType: ListTypeAt): void => {
-  const { changed, removed } = compareLeaves(before === undefined ? new Map() : leavesOf(before, listType), leavesOf(after, listType))
+export const trackUpdate = (
+  before: KubeObject | undefined,
+  after: KubeObject,
+  manager: Manager,
+  now: number,
+  listType: ListTypeAt
+): void => {
+  const { changed, removed } = compareLeaves(
+    before === undefined ? new Map() : leavesOf(before, listType),
+    leavesOf(after, listType)
+  )
   const all = ownershipsOf(before).map(({ entry, set }) => ({
     entry,
     set: new Set([...set].filter((path) => !removed.has(path) && !(changed.has(path) && !sameManager(entry, manager))))
   }))
   const own = all.find(({ entry }) => sameManager(entry, manager))
   const set = new Set([...(own?.set ?? []), ...changed])
-  write(after, withOwn(all.filter((item) => item !== own), own, set, newEntry(manager, after.apiVersion, now)))
+  write(
+    after,
+    withOwn(
+      all.filter((item) => item !== own),
+      own,
+      set,
+      newEntry(manager, after.apiVersion, now)
+    )
+  )
 }
 
 /** Puts the applied configuration over the live object, list items by their keys. */
 const merge = (live: unknown, applied: unknown, listType: ListTypeAt, names: ReadonlyArray<string>): unknown => {
   if (isObject(applied)) {
     const result: JsonObject = isObject(live) ? { ...live } : {}
-    for (const [key, value] of Object.entries(applied)) setField(result, key, merge(Object.hasOwn(result, key) ? result[key] : undefined, value, listType, [...names, key]))
+    for (const [key, value] of Object.entries(applied))
+      setField(
+        result,
+        key,
+        merge(Object.hasOwn(result, key) ? result[key] : undefined, value, listType, [...names, key])
+      )
     return result
   }
   if (Array.isArray(applied) && Array.isArray(live)) {
@@ -89,7 +118,9 @@ const merge = (live: unknown, applied: unknown, listType: ListTypeAt, names: Rea
   return structuredClone(applied)
 }
 
-const conflictError = (conflicts: ReadonlyArray<{ readonly path: string; readonly entry: ManagedFieldsEntry }>): ApiError => {
+const conflictError = (
+  conflicts: ReadonlyArray<{ readonly path: string; readonly entry: ManagedFieldsEntry }>
+): ApiError => {
   const causes = conflicts.map(({ path, entry }) => ({
     reason: "FieldManagerConflict",
     message: `conflict with ${JSON.stringify(entry.manager)}${
@@ -99,8 +130,16 @@ const conflictError = (conflicts: ReadonlyArray<{ readonly path: string; readonl
   }))
   const one = causes.length === 1
   const first = causes[0]
-  const text = one && first !== undefined ? `${first.message}: ${first.field}` : `${causes.map((cause) => `${cause.message}: ${cause.field}`).join("\n")}`
-  return new ApiError(409, "Conflict", `Apply failed with ${causes.length} conflict${one ? "" : "s"}: ${one ? text : `conflicts:\n${text}`}`, { causes })
+  const text =
+    one && first !== undefined
+      ? `${first.message}: ${first.field}`
+      : `${causes.map((cause) => `${cause.message}: ${cause.field}`).join("\n")}`
+  return new ApiError(
+    409,
+    "Conflict",
+    `Apply failed with ${causes.length} conflict${one ? "" : "s"}: ${one ? text : `conflicts:\n${text}`}`,
+    { causes }
+  )
 }
 
 /** Whether a set owns the path or something below it. */
@@ -110,8 +149,8 @@ const covers = (set: Iterable<string>, path: string): boolean => {
 }
 
 /**
- * Server-side apply: the object that results from `applied` over `live`, with `managedFields`. Throws 409 if a field that
- * another manager owns would get another value, unless `force`.
+ * Server-side apply: the object that results from `applied` over `live`, with `managedFields`. Throws 409 if a field
+ * that another manager owns would get another value, unless `force`.
  */
 export const serverSideApply = (
   live: KubeObject | undefined,
@@ -125,12 +164,16 @@ export const serverSideApply = (
   const all = ownershipsOf(live)
   const own = all.find(({ entry }) => sameManager(entry, manager))
   const others = all.filter((item) => item !== own)
-  const differs = (path: string): boolean => wanted.has(path) && current.has(path) && !jsonEqual(wanted.get(path), current.get(path))
+  const differs = (path: string): boolean =>
+    wanted.has(path) && current.has(path) && !jsonEqual(wanted.get(path), current.get(path))
   const conflicts = others.flatMap(({ entry, set }) => [...set].filter(differs).map((path) => ({ path, entry })))
   if (conflicts.length > 0 && !options.force) throw conflictError(conflicts)
 
   const lost = new Set(conflicts.map(({ path }) => path))
-  const remaining = others.map(({ entry, set }) => ({ entry, set: new Set([...set].filter((path) => !lost.has(path))) }))
+  const remaining = others.map(({ entry, set }) => ({
+    entry,
+    set: new Set([...set].filter((path) => !lost.has(path)))
+  }))
   const result = merge(live === undefined ? {} : structuredClone(live), applied, listType, []) as KubeObject
   for (const path of [...(own?.set ?? [])].toSorted((a, b) => b.length - a.length)) {
     if (covers(wanted.keys(), path) || remaining.some(({ set }) => covers(set, path))) continue

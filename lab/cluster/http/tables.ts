@@ -1,7 +1,17 @@
+import {
+  type JsonObject,
+  asArray,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  asStrings,
+  at,
+  omit
+} from "../../../src/domain/json.ts"
+import type { KubeObject } from "../schema/kube-object.ts"
 import { storageKey, type PrinterColumn, type ResourceInfo } from "../schema/resource-info.ts"
 import { evaluateJsonPath } from "./json-path.ts"
-import { type JsonObject, asArray, asNumber, asObject, asObjects, asString, asStrings, at, omit } from "../../../src/domain/json.ts"
-import type { KubeObject } from "../schema/kube-object.ts"
 
 interface Column {
   readonly name: string
@@ -19,7 +29,8 @@ export const humanDuration = (ms: number): string => {
   if (seconds <= 0) return "0s"
   const minutes = Math.floor(seconds / 60)
   if (seconds < 120) return `${seconds}s`
-  const pair = (large: number, unit: string, small: number, smallUnit: string) => (small === 0 ? `${large}${unit}` : `${large}${unit}${small}${smallUnit}`)
+  const pair = (large: number, unit: string, small: number, smallUnit: string) =>
+    small === 0 ? `${large}${unit}` : `${large}${unit}${small}${smallUnit}`
   if (minutes < 10) return pair(minutes, "m", seconds % 60, "s")
   if (minutes < 180) return `${minutes}m`
   const hours = Math.floor(minutes / 60)
@@ -59,7 +70,8 @@ const size = (object: KubeObject, field: string): number => Object.keys(asObject
 const podStatus = (object: KubeObject): string => {
   if (object.metadata.deletionTimestamp !== undefined) return "Terminating"
   for (const status of asObjects(at(object, "status", "containerStatuses"))) {
-    const reason = asString(at(status, "state", "waiting", "reason")) ?? asString(at(status, "state", "terminated", "reason"))
+    const reason =
+      asString(at(status, "state", "waiting", "reason")) ?? asString(at(status, "state", "terminated", "reason"))
     if (reason !== undefined) return reason
   }
   return asString(at(object, "status", "reason")) ?? asString(at(object, "status", "phase")) ?? "Unknown"
@@ -72,7 +84,12 @@ const podColumns = [
   }),
   column("Status", podStatus),
   column("Restarts", (object) =>
-    String(asObjects(at(object, "status", "containerStatuses")).reduce((sum, status) => sum + (asNumber(status["restartCount"]) ?? 0), 0))
+    String(
+      asObjects(at(object, "status", "containerStatuses")).reduce(
+        (sum, status) => sum + (asNumber(status["restartCount"]) ?? 0),
+        0
+      )
+    )
   ),
   ageColumn,
   column("IP", path("status", "podIP"), "string", 1),
@@ -85,7 +102,9 @@ const readyColumn = (ready: string, wanted: (object: KubeObject) => number): Col
 const replicas = (object: KubeObject): number => asNumber(at(object, "spec", "replicas")) ?? 1
 
 const few = (items: ReadonlyArray<string>, none: string): string =>
-  items.length === 0 ? none : `${items.slice(0, 3).join(",")}${items.length > 3 ? ` + ${items.length - 3} more...` : ""}`
+  items.length === 0
+    ? none
+    : `${items.slice(0, 3).join(",")}${items.length > 3 ? ` + ${items.length - 3} more...` : ""}`
 
 const builtInColumns: Record<string, ReadonlyArray<Column>> = {
   "/pods": podColumns,
@@ -95,38 +114,69 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
     column("Cluster-IP", path("spec", "clusterIP")),
     column("External-IP", (object) => {
       const type = at(object, "spec", "type")
-      return type === "ExternalName" ? at(object, "spec", "externalName") : type === "LoadBalancer" ? "<pending>" : "<none>"
+      return type === "ExternalName"
+        ? at(object, "spec", "externalName")
+        : type === "LoadBalancer"
+          ? "<pending>"
+          : "<none>"
     }),
-    column("Port(s)", (object) =>
-      asObjects(at(object, "spec", "ports"))
-        .map((port) => `${String(port["port"])}${port["nodePort"] === undefined ? "" : `:${String(port["nodePort"])}`}/${String(port["protocol"])}`)
-        .join(",") || "<none>"
+    column(
+      "Port(s)",
+      (object) =>
+        asObjects(at(object, "spec", "ports"))
+          .map(
+            (port) =>
+              `${String(port["port"])}${port["nodePort"] === undefined ? "" : `:${String(port["nodePort"])}`}/${String(port["protocol"])}`
+          )
+          .join(",") || "<none>"
     ),
     ageColumn,
-    column("Selector", (object) =>
-      Object.entries(asObject(at(object, "spec", "selector"))).map(([key, value]) => `${key}=${String(value)}`).join(",") || "<none>", "string", 1)
+    column(
+      "Selector",
+      (object) =>
+        Object.entries(asObject(at(object, "spec", "selector")))
+          .map(([key, value]) => `${key}=${String(value)}`)
+          .join(",") || "<none>",
+      "string",
+      1
+    )
   ],
   "/endpoints": [
     column("Endpoints", (object) =>
-      few(asObjects(object["subsets"]).flatMap((subset) => {
-        const ports = asObjects(subset["ports"])
-        const ips = asObjects(subset["addresses"]).map(({ ip }) => String(ip))
-        return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => `${ip}:${String(port)}`))
-      }), "<none>")
+      few(
+        asObjects(object["subsets"]).flatMap((subset) => {
+          const ports = asObjects(subset["ports"])
+          const ips = asObjects(subset["addresses"]).map(({ ip }) => String(ip))
+          return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => `${ip}:${String(port)}`))
+        }),
+        "<none>"
+      )
     ),
     ageColumn
   ],
   "discovery.k8s.io/endpointslices": [
     column("AddressType", path("addressType")),
-    column("Ports", (object) => few(asObjects(object["ports"]).map(({ port }) => String(port)), "<unset>")),
-    column("Endpoints", (object) => few(asObjects(object["endpoints"]).flatMap(({ addresses }) => asStrings(addresses)), "<unset>")),
+    column("Ports", (object) =>
+      few(
+        asObjects(object["ports"]).map(({ port }) => String(port)),
+        "<unset>"
+      )
+    ),
+    column("Endpoints", (object) =>
+      few(
+        asObjects(object["endpoints"]).flatMap(({ addresses }) => asStrings(addresses)),
+        "<unset>"
+      )
+    ),
     ageColumn
   ],
   "/configmaps": [column("Data", (object) => size(object, "data") + size(object, "binaryData")), ageColumn],
   "/secrets": [column("Type", path("type")), column("Data", (object) => size(object, "data")), ageColumn],
   "/nodes": [
     column("Status", (object) =>
-      asObjects(at(object, "status", "conditions")).some((item) => item["type"] === "Ready" && item["status"] === "True")
+      asObjects(at(object, "status", "conditions")).some(
+        (item) => item["type"] === "Ready" && item["status"] === "True"
+      )
         ? "Ready"
         : "NotReady"
     ),
@@ -135,7 +185,11 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
   "/events": [
     column("Type", path("type")),
     column("Reason", path("reason")),
-    column("Object", (object) => `${String(at(object, "involvedObject", "kind")).toLowerCase()}/${String(at(object, "involvedObject", "name"))}`),
+    column(
+      "Object",
+      (object) =>
+        `${String(at(object, "involvedObject", "kind")).toLowerCase()}/${String(at(object, "involvedObject", "name"))}`
+    ),
     column("Message", path("message"))
   ],
   "apps/deployments": [
@@ -156,11 +210,16 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
       const done = asObjects(at(object, "status", "conditions")).find((item) => item["status"] === "True")
       return asString(done?.["type"]) ?? "Running"
     }),
-    column("Completions", (object) => `${number(object, "status", "succeeded")}/${asNumber(at(object, "spec", "completions")) ?? 1}`),
+    column(
+      "Completions",
+      (object) => `${number(object, "status", "succeeded")}/${asNumber(at(object, "spec", "completions")) ?? 1}`
+    ),
     ageColumn
   ],
   "coordination.k8s.io/leases": [column("Holder", path("spec", "holderIdentity")), ageColumn],
-  "apiextensions.k8s.io/customresourcedefinitions": [column("Created At", (object) => object.metadata.creationTimestamp ?? "")],
+  "apiextensions.k8s.io/customresourcedefinitions": [
+    column("Created At", (object) => object.metadata.creationTimestamp ?? "")
+  ],
   "apiregistration.k8s.io/apiservices": [
     column("Service", (object) =>
       at(object, "spec", "service") === undefined
@@ -206,7 +265,12 @@ export const partialMetadata = (object: KubeObject): JsonObject => ({
 export const toTable = (
   info: ResourceInfo,
   objects: ReadonlyArray<KubeObject>,
-  options: { readonly now: number; readonly includeObject: string; readonly metadata: JsonObject; readonly withHeader: boolean }
+  options: {
+    readonly now: number
+    readonly includeObject: string
+    readonly metadata: JsonObject
+    readonly withHeader: boolean
+  }
 ): JsonObject => {
   const columns = columnsOf(info)
   return {
@@ -216,7 +280,9 @@ export const toTable = (
     columnDefinitions: options.withHeader ? columns.map((item) => omit(item, "cell")) : null,
     rows: objects.map((object) => ({
       cells: columns.map(({ cell }) => cell(object, options.now)),
-      ...(options.includeObject === "None" ? {} : { object: options.includeObject === "Object" ? object : partialMetadata(object) })
+      ...(options.includeObject === "None"
+        ? {}
+        : { object: options.includeObject === "Object" ? object : partialMetadata(object) })
     }))
   }
 }

@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
-import { refs } from "../store/built-in-resources.ts"
-import { type Identity, authenticatedGroup } from "./identity.ts"
 import { type JsonObject, asNumber, asString, asStrings, at, isObject } from "../../../src/domain/json.ts"
-import type { ObjectStore } from "../store/object-store.ts"
 import { randomUid } from "../checks/object-metadata.ts"
+import { refs } from "../store/built-in-resources.ts"
+import type { ObjectStore } from "../store/object-store.ts"
 import { notFound } from "../wire/status-error.ts"
+import { type Identity, authenticatedGroup } from "./identity.ts"
 
 export const issuer = "https://kubernetes.default.svc.cluster.local"
 
@@ -42,16 +42,16 @@ export class ServiceAccountTokens {
   constructor(options: TokenOptions) {
     this.#options = options
     this.#keyId = randomUid(options.random)
-    this.publicJwk = { ...createPublicKey(this.#keys.privateKey).export({ format: "jwk" }), use: "sig", alg: "ES256", kid: this.#keyId }
+    this.publicJwk = {
+      ...createPublicKey(this.#keys.privateKey).export({ format: "jwk" }),
+      use: "sig",
+      alg: "ES256",
+      kid: this.#keyId
+    }
   }
 
   /** Throws 404 if there is no such account. */
-  issue(
-    namespace: string,
-    name: string,
-    ttlSeconds: number,
-    audiences: ReadonlyArray<string> = [issuer]
-  ): IssuedToken {
+  issue(namespace: string, name: string, ttlSeconds: number, audiences: ReadonlyArray<string> = [issuer]): IssuedToken {
     const account = this.#options.store.get(refs.serviceAccounts, namespace, name)
     if (account === undefined) throw notFound(refs.serviceAccounts, name)
     const issuedAt = Math.floor(this.#options.now() / 1000)
@@ -71,10 +71,14 @@ export class ServiceAccountTokens {
   }
 
   /** The identity that a token proves now, or why it proves none. */
-  check(token: string, audiences: ReadonlyArray<string> = [issuer]): { readonly identity: Identity } | { readonly error: string } {
+  check(
+    token: string,
+    audiences: ReadonlyArray<string> = [issuer]
+  ): { readonly identity: Identity } | { readonly error: string } {
     const [header = "", payload = "", signature = "", ...surplus] = token.split(".")
     const claims = decode(payload)
-    if (claims === undefined || surplus.length > 0 || decode(header)?.["alg"] !== "ES256") return { error: "invalid bearer token" }
+    if (claims === undefined || surplus.length > 0 || decode(header)?.["alg"] !== "ES256")
+      return { error: "invalid bearer token" }
     const key = { key: this.#keys.publicKey, dsaEncoding: "ieee-p1363" } as const
     if (!verify("sha256", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))) {
       return { error: "invalid bearer token" }
@@ -85,13 +89,18 @@ export class ServiceAccountTokens {
     if (seconds > (asNumber(claims["exp"]) ?? 0) + leeway) return { error: "service account token has expired" }
     if (seconds < (asNumber(claims["nbf"]) ?? 0) - leeway) return { error: "service account token is not valid yet" }
     if (!asStrings(claims["aud"]).some((audience) => audiences.includes(audience))) {
-      return { error: `token audiences ${JSON.stringify(claims["aud"])} is invalid for the target audiences ${JSON.stringify(audiences)}` }
+      return {
+        error:
+          `token audiences ${JSON.stringify(claims["aud"])} is invalid for the target audiences ` +
+          `${JSON.stringify(audiences)}`
+      }
     }
     const namespace = asString(at(claims, "kubernetes.io", "namespace")) ?? ""
     const name = asString(at(claims, "kubernetes.io", "serviceaccount", "name")) ?? ""
     const uid = asString(at(claims, "kubernetes.io", "serviceaccount", "uid")) ?? ""
     const account = this.#options.store.get(refs.serviceAccounts, namespace, name)
-    if (account === undefined || account.metadata.uid !== uid) return { error: "service account token has been invalidated" }
+    if (account === undefined || account.metadata.uid !== uid)
+      return { error: "service account token has been invalidated" }
     return {
       identity: {
         user: `system:serviceaccount:${namespace}:${name}`,

@@ -1,8 +1,8 @@
-import { type Representation, negotiate } from "../wire/http-io.ts"
 import { type KubeObject, type StoreEvent, apiVersionOf } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
-import type { ResourceRequest, ServerContext } from "./server-context.ts"
+import { type Representation, negotiate } from "../wire/http-io.ts"
 import { ApiError } from "../wire/status-error.ts"
+import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { partialMetadata, toTable } from "./tables.ts"
 
 const defaultTimeoutSeconds = 1800
@@ -28,7 +28,11 @@ const represent = (info: ResourceInfo, representation: Representation, now: () =
 }
 
 /** Answers a watch: one JSON event per line until the client leaves or the time is over. */
-export const serveWatch = (context: ServerContext, { req, res, query, access }: ResourceRequest, info: ResourceInfo): void => {
+export const serveWatch = (
+  context: ServerContext,
+  { req, res, query, access }: ResourceRequest,
+  info: ResourceInfo
+): void => {
   const { store } = context
   const show = represent(info, negotiate(req.headers.accept), context.now, query.get("includeObject") ?? "Metadata")
   const write = (type: string, object: unknown): void => {
@@ -40,7 +44,11 @@ export const serveWatch = (context: ServerContext, { req, res, query, access }: 
     write("BOOKMARK", {
       kind: info.kind,
       apiVersion: apiVersionOf(info),
-      metadata: { resourceVersion: store.resourceVersion, creationTimestamp: null, ...(annotations === undefined ? {} : { annotations }) }
+      metadata: {
+        resourceVersion: store.resourceVersion,
+        creationTimestamp: null,
+        ...(annotations === undefined ? {} : { annotations })
+      }
     })
   }
   const withInitial = query.get("sendInitialEvents") === "true"
@@ -50,7 +58,9 @@ export const serveWatch = (context: ServerContext, { req, res, query, access }: 
       {
         namespace: info.namespaced && access.namespace !== "" ? access.namespace : undefined,
         labelSelector: query.get("labelSelector") ?? undefined,
-        fieldSelector: [query.get("fieldSelector") ?? "", access.name !== "" ? `metadata.name=${access.name}` : ""].filter(Boolean).join(","),
+        fieldSelector: [query.get("fieldSelector") ?? "", access.name !== "" ? `metadata.name=${access.name}` : ""]
+          .filter(Boolean)
+          .join(","),
         resourceVersion: withInitial ? undefined : (query.get("resourceVersion") ?? undefined)
       },
       listener
@@ -82,10 +92,13 @@ export const serveWatch = (context: ServerContext, { req, res, query, access }: 
   if (withInitial) bookmark({ "k8s.io/initial-events-end": "true" })
   const bookmarks = setInterval(bookmark, context.bookmarkIntervalMs)
   const seconds = Number(query.get("timeoutSeconds") ?? defaultTimeoutSeconds)
-  const end = setTimeout(() => {
-    bookmark()
-    res.end()
-  }, Math.max(1, Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000)
+  const end = setTimeout(
+    () => {
+      bookmark()
+      res.end()
+    },
+    Math.max(1, Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000
+  )
   res.on("close", () => {
     stop()
     clearInterval(bookmarks)

@@ -1,12 +1,12 @@
 import type { ObjectReader } from "../store/object-reader.ts"
 import { services } from "../store/resources.ts"
-import { clusterIpOf, readyAddresses, slicesOf } from "./service-endpoints.ts"
 import { find, namespaceOf } from "../store/store-access.ts"
+import { clusterIpOf, readyAddresses, slicesOf } from "./service-endpoints.ts"
 
 /**
- * The cluster's names: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>` → the service's cluster IP, or where it
- * has none, as for a headless service, the addresses of its ready pods: a client that dials these must use the target port. `undefined`: no
- * such service.
+ * The cluster's names: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>` → the service's
+ * cluster IP, or where it has none, as for a headless service, the addresses of its ready pods: a client that dials
+ * these must use the target port. `undefined`: no such service.
  */
 export const resolveService = (
   store: ObjectReader,
@@ -19,13 +19,15 @@ export const resolveService = (
   const short = bare.endsWith(suffix)
     ? bare.slice(0, -suffix.length)
     : bare.endsWith(".svc")
-    ? bare.slice(0, -".svc".length)
-    : bare
+      ? bare.slice(0, -".svc".length)
+      : bare
   const [service, namespace, ...rest] = short.split(".")
   if (service === undefined || service === "" || rest.length > 0) return undefined
   if (short !== bare && namespace === undefined) return undefined
   const found = find(store, services, namespace ?? fromNamespace, service)
   if (found === undefined) return undefined
   const clusterIp = clusterIpOf(found)
-  return clusterIp === undefined ? [...new Set(slicesOf(store, namespaceOf(found), service).flatMap(readyAddresses))] : [clusterIp]
+  return clusterIp === undefined
+    ? [...new Set(slicesOf(store, namespaceOf(found), service).flatMap(readyAddresses))]
+    : [clusterIp]
 }

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net"
-import type { Endpoint } from "../network/endpoint.ts"
 import { asNumber, asObject, asObjects, asString, asStrings } from "../../../src/domain/json.ts"
+import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
 import { endpointSlices, services } from "../store/resources.ts"
@@ -13,21 +13,33 @@ export interface ServedPort {
   readonly endpoints: ReadonlyArray<Endpoint>
 }
 
-/** The address under which pods know a Service; a headless one has none, and neither has one that only means another name. IPv4 only. */
+/**
+ * The address under which pods know a Service; a headless one has none, and neither has one that only means another
+ * name. IPv4 only.
+ */
 export const clusterIpOf = (service: KubeObject | undefined): string | undefined => {
   const ip = asString(asObject(service?.["spec"])["clusterIP"])
   return ip !== undefined && isIPv4(ip) ? ip : undefined
 }
 
 /** The EndpointSlices of a Service. */
-export const slicesOf = (store: Pick<ObjectReader, "list">, namespace: string, service: string): ReadonlyArray<KubeObject> =>
+export const slicesOf = (
+  store: Pick<ObjectReader, "list">,
+  namespace: string,
+  service: string
+): ReadonlyArray<KubeObject> =>
   store.list(endpointSlices, { namespace, labelSelector: `kubernetes.io/service-name=${service}` }).items
 
-/** The addresses of ready endpoints, IPv4 only. One that is not ready serves nobody; of one that says nothing a consumer shall think well. */
+/**
+ * The addresses of ready endpoints, IPv4 only. One that is not ready serves nobody; of one that says nothing a consumer
+ * shall think well.
+ */
 export const readyAddresses = (slice: KubeObject): ReadonlyArray<string> =>
   slice["addressType"] !== "IPv4"
     ? []
-    : asObjects(slice["endpoints"]).filter((endpoint) => asObject(endpoint["conditions"])["ready"] !== false).flatMap(({ addresses }) => asStrings(addresses))
+    : asObjects(slice["endpoints"])
+        .filter((endpoint) => asObject(endpoint["conditions"])["ready"] !== false)
+        .flatMap(({ addresses }) => asStrings(addresses))
 
 /** Who is ready to serve a Service's port: it and a slice's belong together by name. */
 export const readyEndpoints = (slices: ReadonlyArray<KubeObject>, portName: unknown): ReadonlyArray<Endpoint> =>
@@ -37,32 +49,46 @@ export const readyEndpoints = (slices: ReadonlyArray<KubeObject>, portName: unkn
     return port === undefined ? [] : readyAddresses(slice).map((ip) => ({ ip, port }))
   })
 
-/** What a kube-proxy makes of Services and their EndpointSlices: each TCP port of a cluster IP with its ready endpoints. */
-export const servedPorts = (all: ReadonlyArray<KubeObject>, slices: ReadonlyArray<KubeObject>): ReadonlyArray<ServedPort> =>
+/**
+ * What a kube-proxy makes of Services and their EndpointSlices: each TCP port of a cluster IP with its ready endpoints.
+ */
+export const servedPorts = (
+  all: ReadonlyArray<KubeObject>,
+  slices: ReadonlyArray<KubeObject>
+): ReadonlyArray<ServedPort> =>
   all.flatMap((service) => {
     const ip = clusterIpOf(service)
     if (ip === undefined) return []
-    const own = slices.filter(({ metadata }) =>
-      metadata.namespace === service.metadata.namespace && metadata.labels?.["kubernetes.io/service-name"] === service.metadata.name
+    const own = slices.filter(
+      ({ metadata }) =>
+        metadata.namespace === service.metadata.namespace &&
+        metadata.labels?.["kubernetes.io/service-name"] === service.metadata.name
     )
     return asObjects(asObject(service["spec"])["ports"]).flatMap((port) => {
       const number = asNumber(port["port"])
       if (number === undefined || (port["protocol"] ?? "TCP") !== "TCP") return []
-      return [{ at: { ip, port: number }, service: `${namespaceOf(service)}/${nameOf(service)}`, endpoints: readyEndpoints(own, port["name"]) }]
+      return [
+        {
+          at: { ip, port: number },
+          service: `${namespaceOf(service)}/${nameOf(service)}`,
+          endpoints: readyEndpoints(own, port["name"])
+        }
+      ]
     })
   })
 
 /**
- * Who serves a Service's address: one of its ready endpoints, in turn, as a kube-proxy's rules have it. `undefined` if nobody does, or if it is
- * no Service's.
+ * Who serves a Service's address: one of its ready endpoints, in turn, as a kube-proxy's rules have it. `undefined` if
+ * nobody does, or if it is no Service's.
  */
-export const serviceRoutes = (store: Pick<ObjectReader, "list">): (at: Endpoint) => Endpoint | undefined => {
+export const serviceRoutes = (store: Pick<ObjectReader, "list">): ((at: Endpoint) => Endpoint | undefined) => {
   const turns = new Map<string, number>()
   return ({ ip, port }) => {
     const owner = store.list(services).items.find((service) => clusterIpOf(service) === ip)
     if (owner === undefined) return undefined
     const served = asObjects(asObject(owner["spec"])["ports"]).find((candidate) => candidate["port"] === port)
-    const endpoints = served === undefined ? [] : readyEndpoints(slicesOf(store, namespaceOf(owner), nameOf(owner)), served["name"])
+    const endpoints =
+      served === undefined ? [] : readyEndpoints(slicesOf(store, namespaceOf(owner), nameOf(owner)), served["name"])
     const turn = turns.get(`${ip}:${port}`) ?? 0
     turns.set(`${ip}:${port}`, turn + 1)
     return endpoints[turn % Math.max(1, endpoints.length)]

@@ -1,11 +1,10 @@
-import { Effect, Schema } from "effect"
-import type { Scope } from "effect"
-import type { Endpoint } from "../network/endpoint.ts"
+import { Effect, Schema, type Scope } from "effect"
 import { asObject, asObjects } from "../../../src/domain/json.ts"
+import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
 import { services } from "../store/resources.ts"
-import { clusterIpOf } from "./service-endpoints.ts"
 import { find } from "../store/store-access.ts"
+import { clusterIpOf } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 
 export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("ServiceEntryError", {
@@ -30,7 +29,7 @@ export const serviceEntry = (
   port: number,
   reach: (endpoint: Endpoint) => Endpoint
 ): Effect.Effect<{ readonly url: string; readonly endpoint: Endpoint }, ServiceEntryError, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const fail = (reason: string) => new ServiceEntryError({ service: `${namespace}/${service}`, reason })
     const found = find(store, services, namespace, service)
     if (found === undefined) return yield* fail("there is no such service")

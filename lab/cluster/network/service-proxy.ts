@@ -1,5 +1,4 @@
-import { Effect } from "effect"
-import type { Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
 import { endpointSlices, services } from "../store/resources.ts"
@@ -9,15 +8,18 @@ import { TcpForwarder } from "./tcp-forwarder.ts"
 const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
 
 /**
- * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as there is a ready
- * endpoint, so that a Service without one refuses connections, and passes bytes on to the endpoints in turn. Connections that exist
- * go on when their endpoint leaves the Service. A port that this user may not bind (below 1024 without privilege) is left out, with
- * a warning.
+ * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as
+ * there is a ready endpoint, so that a Service without one refuses connections, and passes bytes on to the endpoints in
+ * turn. Connections that exist go on when their endpoint leaves the Service. A port that this user may not bind (below
+ * 1024 without privilege) is left out, with a warning.
  *
  * @param reach where a pod's address is really served (`Kubelet.reach`)
  */
-export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
+export const startServiceProxy = (
+  store: ObjectReader,
+  reach: (endpoint: Endpoint) => Endpoint
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function* () {
     const route = serviceRoutes(store)
     const open = new Map<string, TcpForwarder>()
     const left = new Set<TcpForwarder>()
@@ -42,7 +44,9 @@ export const startServiceProxy = (store: ObjectReader, reach: (endpoint: Endpoin
       opened.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
     }
     const reconcile = (): void => {
-      const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(({ endpoints }) => endpoints.length > 0)
+      const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(
+        ({ endpoints }) => endpoints.length > 0
+      )
       const keys = new Set(wanted.map(({ at }) => keyOf(at)))
       for (const [key, forwarder] of open) {
         if (keys.has(key)) continue

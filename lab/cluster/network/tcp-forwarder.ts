@@ -1,7 +1,10 @@
 import * as net from "node:net"
 import type { Endpoint } from "../network/endpoint.ts"
 
-/** A TCP server, still to be told where to listen, that passes each connection on to where `next` says; without that it is reset. */
+/**
+ * A TCP server, still to be told where to listen, that passes each connection on to where `next` says; without that it
+ * is reset.
+ */
 export class TcpForwarder {
   readonly server: net.Server
   readonly #sockets = new Set<net.Socket>()
@@ -9,7 +12,8 @@ export class TcpForwarder {
   constructor(next: () => Endpoint | undefined) {
     this.server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       const to = next()
-      const peer = to === undefined ? undefined : net.connect({ host: to.ip, port: to.port, allowHalfOpen: true, noDelay: true })
+      const peer =
+        to === undefined ? undefined : net.connect({ host: to.ip, port: to.port, allowHalfOpen: true, noDelay: true })
       this.#track(client, peer)
       if (peer === undefined) {
         client.resetAndDestroy()

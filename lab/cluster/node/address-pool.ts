@@ -2,8 +2,7 @@ const size = 254 * 256
 
 /**
  * The addresses of a node's pods: `127.<subnet>.x.y` without the first and last x. An address comes back into use as
- * late as
- * possible, after all others, since clients may still hold it.
+ * late as possible, after all others, since clients may still hold it.
  */
 export class AddressPool {
   readonly #subnet: number

@@ -14,8 +14,8 @@ export interface RedirectedConnection {
 }
 
 /**
- * What an agent works on: one container of one pod. The real agent reaches it through the container runtime, `/proc` and
- * iptables; the stand-in kubelet hands the same things over as an object.
+ * What an agent works on: one container of one pod. The real agent reaches it through the container runtime, `/proc`
+ * and iptables; the stand-in kubelet hands the same things over as an object.
  */
 export interface AgentTarget {
   /** The environment of the container's process, collected at its start. */
@@ -24,11 +24,14 @@ export interface AgentTarget {
   readonly root: string
   /** The pod's own address: what outgoing connections are bound to and what redirected ones were dialled at. */
   readonly podIp: string
-  /** Host names that the cluster's DNS answers, beside what the system's resolver knows: name without trailing dot → addresses. */
+  /**
+   * Host names that the cluster's DNS answers, beside what the system's resolver knows: name without trailing dot →
+   * addresses.
+   */
   readonly resolve: (name: string) => ReadonlyArray<string> | undefined
   /**
-   * From now on every new connection to `port` of the target goes to `accept` instead of the application, until the returned
-   * function is called. One owner per port: an agent arbitrates between its clients itself.
+   * From now on every new connection to `port` of the target goes to `accept` instead of the application, until the
+   * returned function is called. One owner per port: an agent arbitrates between its clients itself.
    */
   readonly redirect: (port: number, accept: (connection: RedirectedConnection) => void) => () => void
 }

@@ -1,10 +1,10 @@
 import { Result } from "effect"
-import type { ContainerSpec } from "./pod-spec.ts"
-import { configMaps, secrets } from "../store/resources.ts"
-import type { KubeObject } from "../schema/kube-object.ts"
 import { isObject } from "../../../src/domain/json.ts"
+import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
+import { configMaps, secrets } from "../store/resources.ts"
 import { find, nameOf } from "../store/store-access.ts"
+import type { ContainerSpec } from "./pod-spec.ts"
 
 /** Where environment and volumes take their values from. */
 export interface PodSources {
@@ -41,9 +41,13 @@ export const readEntries = (
 export const fieldValue = (sources: PodSources, fieldPath: string): string | undefined => {
   const { metadata } = sources.pod
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/u.exec(fieldPath)
-  if (keyed?.[2] !== undefined) return (keyed[1] === "labels" ? metadata.labels : metadata.annotations)?.[keyed[2]] ?? ""
+  if (keyed?.[2] !== undefined)
+    return (keyed[1] === "labels" ? metadata.labels : metadata.annotations)?.[keyed[2]] ?? ""
   const lines = (map: Record<string, string> | undefined): string =>
-    Object.entries(map ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => `${k}=${JSON.stringify(v)}`).join("\n")
+    Object.entries(map ?? {})
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([k, v]) => `${k}=${JSON.stringify(v)}`)
+      .join("\n")
   switch (fieldPath) {
     case "metadata.name":
       return nameOf(sources.pod)
@@ -76,7 +80,8 @@ export const fieldValue = (sources: PodSources, fieldPath: string): string | und
  */
 export const expandVariables = (text: string, env: ReadonlyMap<string, string>): string =>
   text.replaceAll(/\$\$|\$\(([^()]+)\)/gu, (found, name: string | undefined) =>
-    name === undefined ? "$" : (env.get(name) ?? found))
+    name === undefined ? "$" : (env.get(name) ?? found)
+  )
 
 type EnvVarSpec = NonNullable<ContainerSpec["env"]>[number]
 
@@ -115,8 +120,8 @@ const variableValue = (
 }
 
 /**
- * The environment of a container: `base` (what the kubelet adds), then `envFrom`, then `env`, later ones winning.
- * A failure is the sentence a kubelet shows under `CreateContainerConfigError`.
+ * The environment of a container: `base` (what the kubelet adds), then `envFrom`, then `env`, later ones winning. A
+ * failure is the sentence a kubelet shows under `CreateContainerConfigError`.
  */
 export const containerEnv = (
   sources: PodSources,
@@ -125,10 +130,14 @@ export const containerEnv = (
 ): Result.Result<ReadonlyMap<string, string>, string> => {
   const env = new Map(base)
   for (const from of container.envFrom ?? []) {
-    for (const [kind, ref] of [["ConfigMap", from.configMapRef], ["Secret", from.secretRef]] as const) {
+    for (const [kind, ref] of [
+      ["ConfigMap", from.configMapRef],
+      ["Secret", from.secretRef]
+    ] as const) {
       if (ref === undefined) continue
       const entries = readEntries(sources.store, kind, sources.namespace, ref.name)
-      if (entries === undefined && ref.optional !== true) return Result.fail(`${kind.toLowerCase()} "${ref.name}" not found`)
+      if (entries === undefined && ref.optional !== true)
+        return Result.fail(`${kind.toLowerCase()} "${ref.name}" not found`)
       for (const [key, value] of entries ?? []) env.set(`${from.prefix ?? ""}${key}`, value.toString("utf8"))
     }
   }

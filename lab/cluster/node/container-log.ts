@@ -10,8 +10,7 @@ const defaultCapacity = { lines: 10_000, characters: 1 << 20 }
 
 /**
  * The log of one run of a container: the newest lines within a bound. A reader that follows keeps a position, not a
- * queue, so
- * a slow one costs nothing and loses the lines that fell out of the bound meanwhile.
+ * queue, so a slow one costs nothing and loses the lines that fell out of the bound meanwhile.
  */
 export class ContainerLog {
   readonly #lines: Array<string> = []
@@ -48,8 +47,7 @@ export class ContainerLog {
   }
 
   /**
-   * Written out by hand because `return()` must end an iterator that waits for a line; a generator's would wait
-   * too.
+   * Written out by hand because `return()` must end an iterator that waits for a line; a generator's would wait too.
    */
   #iterate(options: LogReadOptions): AsyncIterator<string, undefined> {
     const end = this.#first + this.#lines.length

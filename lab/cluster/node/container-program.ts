@@ -1,9 +1,8 @@
-import type { Effect, Scope } from "effect"
-import { Schema } from "effect"
 import type { Duplex } from "node:stream"
-import type { AgentTarget } from "./agent-target.ts"
+import { type Effect, type Scope, Schema } from "effect"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
+import type { AgentTarget } from "./agent-target.ts"
 
 /** An address of the pod could not be listened on. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
@@ -43,8 +42,8 @@ export interface ContainerContext {
   /** A real folder that is the container's `/`. Kept across restarts of the container. */
   readonly root: string
   /**
-   * How long the program may take to end, in seconds. Asked when the stop comes: a delete request may have
-   * shortened it.
+   * How long the program may take to end, in seconds. Asked when the stop comes: a delete request may have shortened
+   * it.
    */
   readonly gracePeriodSeconds: () => number
   /** One line of the container's log, without line end. */
@@ -53,8 +52,7 @@ export interface ContainerContext {
   readonly ready: () => void
   /**
    * Opens a port on the pod's address until the scope closes; then the connections it was given are cut, as if the
-   * process had
-   * died. Each socket is half-open capable: who gets `end` must `end()` (HTTP servers do).
+   * process had died. Each socket is half-open capable: who gets `end` must `end()` (HTTP servers do).
    */
   readonly listen: (
     port: number,
@@ -70,12 +68,11 @@ export interface ContainerContext {
 
 /**
  * The process of a container. The result is its exit code; a defect counts as exit code 1 and goes to the log;
- * interruption is
- * SIGTERM, and the scope's finalizers are the program's clean-up within the grace period.
+ * interruption is SIGTERM, and the scope's finalizers are the program's clean-up within the grace period.
  *
- * When is its container ready? With `signalsReady: true`, once the program calls `ready()`; otherwise one turn of
- * the event loop
- * after its start (or when it calls `ready()`, if sooner). A `readinessProbe` in the pod must succeed in addition.
+ * When is its container ready? With `signalsReady: true`, once the program calls `ready()`; otherwise one turn of the
+ * event loop after its start (or when it calls `ready()`, if sooner). A `readinessProbe` in the pod must succeed in
+ * addition.
  */
 export interface ContainerProgram {
   (container: ContainerContext): Effect.Effect<number, never, Scope.Scope>

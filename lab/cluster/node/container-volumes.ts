@@ -1,6 +1,6 @@
-import { Effect, Redacted, Result } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { Effect, Redacted, Result } from "effect"
 import { fieldValue, type PodSources, readEntries } from "./container-env.ts"
 import type { ContainerSpec, PodSpec, ProjectedSourceSpec, VolumeSpec } from "./pod-spec.ts"
 
@@ -13,14 +13,15 @@ export interface TokenRequest {
   readonly podName: string
   readonly podUid: string
 }
-export type IssueToken = (request: TokenRequest) => Effect.Effect<Redacted.Redacted<string>, { readonly message: string }>
+export type IssueToken = (
+  request: TokenRequest
+) => Effect.Effect<Redacted.Redacted<string>, { readonly message: string }>
 
 export const serviceAccountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 /**
  * The volume that a real API server's admission adds to a pod: token, `ca.crt` from ConfigMap `kube-root-ca.crt` (if
- * there is
- * one), `namespace`. Added by the kubelet here; not visible in the pod's spec.
+ * there is one), `namespace`. Added by the kubelet here; not visible in the pod's spec.
  */
 export const withServiceAccountVolume = (spec: PodSpec): PodSpec => {
   if (spec.automountServiceAccountToken === false) return spec
@@ -28,7 +29,7 @@ export const withServiceAccountVolume = (spec: PodSpec): PodSpec => {
   const mount = <C extends ContainerSpec>(container: C): C =>
     container.volumeMounts?.some((existing) => existing.mountPath === serviceAccountPath) === true
       ? container
-      : { ...container, volumeMounts: [...container.volumeMounts ?? [], { name, mountPath: serviceAccountPath }] }
+      : { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, mountPath: serviceAccountPath }] }
   const sources = [
     { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
     { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }], optional: true } },
@@ -38,7 +39,7 @@ export const withServiceAccountVolume = (spec: PodSpec): PodSpec => {
     ...spec,
     containers: spec.containers.map(mount),
     initContainers: (spec.initContainers ?? []).map(mount),
-    volumes: [...spec.volumes ?? [], { name, projected: { sources } }]
+    volumes: [...(spec.volumes ?? []), { name, projected: { sources } }]
   }
 }
 
@@ -87,12 +88,14 @@ const addSource = (
   if (source.downwardAPI !== undefined) {
     for (const item of source.downwardAPI.items ?? []) {
       const value = item.fieldRef === undefined ? undefined : fieldValue(sources, item.fieldRef.fieldPath)
-      if (value === undefined) return Effect.succeed(`downwardAPI "${item.path}": only known fieldRef paths are supported`)
+      if (value === undefined)
+        return Effect.succeed(`downwardAPI "${item.path}": only known fieldRef paths are supported`)
       files.set(item.path, Buffer.from(value))
     }
     return Effect.succeed(undefined)
   }
-  if (source.serviceAccountToken === undefined) return Effect.succeed("a projected source of this type is not supported")
+  if (source.serviceAccountToken === undefined)
+    return Effect.succeed("a projected source of this type is not supported")
   const { audience, expirationSeconds = 3600, path: file } = source.serviceAccountToken
   return issueToken({
     namespace: sources.namespace,
@@ -101,14 +104,17 @@ const addSource = (
     expirationSeconds,
     podName: sources.pod.metadata.name ?? "",
     podUid: sources.pod.metadata.uid ?? ""
-  }).pipe(Effect.match({
-    onFailure: (error) => `no token for service account "${sources.serviceAccountName}": ${error.message}`,
-    onSuccess: (token) => void files.set(file, Buffer.from(Redacted.value(token)))
-  }), Effect.map((reason) => reason ?? undefined))
+  }).pipe(
+    Effect.match({
+      onFailure: (error) => `no token for service account "${sources.serviceAccountName}": ${error.message}`,
+      onSuccess: (token) => void files.set(file, Buffer.from(Redacted.value(token)))
+    }),
+    Effect.map((reason) => reason ?? undefined)
+  )
 }
 
 /** The content of a volume, or the reason why it cannot be mounted. */
-export const volumeContent = Effect.fnUntraced(function*(
+export const volumeContent = Effect.fnUntraced(function* (
   sources: PodSources,
   volume: VolumeSpec,
   issueToken: IssueToken,
@@ -144,12 +150,14 @@ export const volumeContent = Effect.fnUntraced(function*(
     Result.succeed({ _tag: "Folder", shared })
   if (volume.emptyDir !== undefined) return folder(undefined)
   // Never the machine's own folders: the node of a stand-in has its own, empty ones.
-  if (volume.hostPath !== undefined) return folder(path.join(nodeDirectory, "host", path.normalize(`/${volume.hostPath.path}`)))
+  if (volume.hostPath !== undefined)
+    return folder(path.join(nodeDirectory, "host", path.normalize(`/${volume.hostPath.path}`)))
   if (volume.persistentVolumeClaim !== undefined) {
     return folder(path.join(nodeDirectory, "claims", sources.namespace, volume.persistentVolumeClaim.claimName))
   }
   return done(
-    "this type is not supported; use configMap, secret, projected, downwardAPI, emptyDir, hostPath or persistentVolumeClaim"
+    "this type is not supported; use configMap, secret, projected, downwardAPI, emptyDir, hostPath or " +
+      "persistentVolumeClaim"
   )
 })
 
@@ -176,8 +184,8 @@ export const writeFiles = async (folder: string, files: ReadonlyMap<string, Buff
 }
 
 /**
- * Mounts a volume that several containers, or nobody, may share: the first mount point is the folder, the
- * others link to it.
+ * Mounts a volume that several containers, or nobody, may share: the first mount point is the folder, the others link
+ * to it.
  */
 export const linkFolder = async (folder: string, shared: string): Promise<void> => {
   await fs.mkdir(shared, { recursive: true })

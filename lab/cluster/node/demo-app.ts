@@ -1,25 +1,29 @@
-import { Effect } from "effect"
 import * as http from "node:http"
 import { createInterface } from "node:readline"
+import { Effect } from "effect"
 import { type ContainerProgram, signalsReady } from "./container-program.ts"
 
-const portOf = (env: ReadonlyMap<string, string>, name: string, fallback: number | undefined): number | undefined | string => {
+const portOf = (
+  env: ReadonlyMap<string, string>,
+  name: string,
+  fallback: number | undefined
+): number | undefined | string => {
   const text = env.get(name)
   if (text === undefined || text === "") return fallback
   const port = Number(text)
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : `${name}: "${text}" found, a port from 1 to 65535 wanted`
+  return Number.isInteger(port) && port > 0 && port < 65_536
+    ? port
+    : `${name}: "${text}" found, a port from 1 to 65535 wanted`
 }
 
 /**
- * The demo workload, told apart by its environment alone: an HTTP server on `PORT` (80) that answers
- * `<GREETING> from <CLUSTER>: <method> <path>` and a second line `request <n>`, and where `TCP_PORT` is set a server
- * that greets
- * with `<GREETING> from <CLUSTER>` and echoes each line as `<CLUSTER>: <line>`. `GREETING` is "hello", `CLUSTER`
- * "unknown cluster"
- * unless set. Each request and line is logged.
+ * The demo workload, told apart by its environment alone: an HTTP server on `PORT` (80) that answers `<GREETING> from
+ * <CLUSTER>: <method> <path>` and a second line `request <n>`, and where `TCP_PORT` is set a server that greets with
+ * `<GREETING> from <CLUSTER>` and echoes each line as `<CLUSTER>: <line>`. `GREETING` is "hello", `CLUSTER` "unknown
+ * cluster" unless set. Each request and line is logged.
  */
 export const demoApp: ContainerProgram = signalsReady((container) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const greeting = `${container.env.get("GREETING") ?? "hello"} from ${container.env.get("CLUSTER") ?? "unknown cluster"}`
     const cluster = container.env.get("CLUSTER") ?? "unknown cluster"
     const port = portOf(container.env, "PORT", 80)
@@ -58,8 +62,12 @@ export const demoApp: ContainerProgram = signalsReady((container) =>
     container.log(`${greeting}: listening on ${container.podIp}, port ${ports}`)
     container.ready()
     return yield* Effect.never
-  }).pipe(Effect.catchTag("ListenError", (error) =>
-    Effect.sync(() => {
-      container.log(error.message)
-      return 1
-    }))))
+  }).pipe(
+    Effect.catchTag("ListenError", (error) =>
+      Effect.sync(() => {
+        container.log(error.message)
+        return 1
+      })
+    )
+  )
+)

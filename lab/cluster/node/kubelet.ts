@@ -1,25 +1,24 @@
-import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema } from "effect"
-import type { Scope } from "effect"
 import * as fs from "node:fs/promises"
-import type { AgentTarget } from "./agent-target.ts"
-import type { Endpoint } from "../network/endpoint.ts"
+import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema, type Scope } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
+import { resolveService } from "../network/cluster-dns.ts"
+import type { Endpoint } from "../network/endpoint.ts"
+import { serviceRoutes } from "../network/service-endpoints.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
+import type { NodeStore } from "../store/node-store.ts"
+import type { ObjectReader } from "../store/object-reader.ts"
+import { configMaps, nodes, pods, secrets } from "../store/resources.ts"
+import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "../store/store-access.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
 import { AddressPool } from "./address-pool.ts"
-import { resolveService } from "../network/cluster-dns.ts"
+import type { AgentTarget } from "./agent-target.ts"
 import type { LogReadOptions } from "./container-log.ts"
 import type { ImageRegistry, RunningContainer } from "./container-program.ts"
 import { type IssueToken, withServiceAccountVolume } from "./container-volumes.ts"
-import type { NodeStore } from "../store/node-store.ts"
-import type { ObjectReader } from "../store/object-reader.ts"
 import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 import { AddressBook } from "./pod-network.ts"
 import { readPodSpec } from "./pod-spec.ts"
 import { makePodWorker, type NodeContext, type PodWorker } from "./pod-worker.ts"
-import { configMaps, nodes, pods, secrets } from "../store/resources.ts"
-import { serviceRoutes } from "../network/service-endpoints.ts"
-import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "../store/store-access.ts"
 
 export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletError", {
   reason: Schema.String,
@@ -61,9 +60,8 @@ export type PodLogs =
 
 export interface Kubelet {
   /**
-   * `GET pods/<pod>/log`: lines without line end. `container` may be missing for a pod with one. The texts of the
-   * two failures
-   * (404, 400) are a real server's.
+   * `GET pods/<pod>/log`: lines without line end. `container` may be missing for a pod with one. The texts of the two
+   * failures (404, 400) are a real server's.
    */
   readonly podLogs: (
     namespace: string,
@@ -75,15 +73,15 @@ export interface Kubelet {
   readonly target: (containerId: string) => AgentTarget | undefined
   readonly containers: () => ReadonlyArray<RunningContainer>
   /**
-   * Where to dial for an address of the cluster: for a Service's one of its ready pods, for a pod's another port where this user may not bind
-   * the pod's (below 1024).
+   * Where to dial for an address of the cluster: for a Service's one of its ready pods, for a pod's another port where
+   * this user may not bind the pod's (below 1024).
    */
   readonly reach: (endpoint: Endpoint) => Endpoint
   /** What the cluster's DNS answers a pod of `namespace`. */
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
 }
 
-const registerNode = Effect.fnUntraced(function*(options: KubeletOptions, now: number) {
+const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: number) {
   const { nodeName, store } = options
   const labels = { "kubernetes.io/hostname": nodeName, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" }
   yield* store.register({ apiVersion: "v1", kind: "Node", metadata: { name: nodeName, labels } })
@@ -93,7 +91,10 @@ const registerNode = Effect.fnUntraced(function*(options: KubeletOptions, now: n
   store.setStatus(nodes, node, {
     capacity: resources,
     allocatable: resources,
-    addresses: [{ type: "InternalIP", address: "127.0.0.1" }, { type: "Hostname", address: nodeName }],
+    addresses: [
+      { type: "InternalIP", address: "127.0.0.1" },
+      { type: "Hostname", address: nodeName }
+    ],
     conditions: withConditions(
       asObject(node["status"])["conditions"],
       [{ type: "Ready", status: "True", reason: "KubeletReady", message: "stand-in kubelet is running" }],
@@ -112,7 +113,7 @@ const isOver = (pod: KubeObject): boolean => podPhase(pod) === "Succeeded" || po
 
 /** Runs the pods of the store on this machine until the scope closes: scheduler and kubelet of a one-node cluster. */
 export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, KubeletError, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { nodeName, store } = options
     if (!Number.isInteger(options.subnet) || options.subnet < 1 || options.subnet > 254) {
       return yield* new KubeletError({ reason: `subnet: ${options.subnet} found, a whole number from 1 to 254 wanted` })
@@ -141,11 +142,15 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       images: options.images,
       book,
       clusterDomain,
-      serviceEnv: new Map(apiServer === undefined ? [] : [
-        ["KUBERNETES_SERVICE_HOST", apiServer.ip],
-        ["KUBERNETES_SERVICE_PORT", String(apiServer.port)],
-        ["KUBERNETES_SERVICE_PORT_HTTPS", String(apiServer.port)]
-      ]),
+      serviceEnv: new Map(
+        apiServer === undefined
+          ? []
+          : [
+              ["KUBERNETES_SERVICE_HOST", apiServer.ip],
+              ["KUBERNETES_SERVICE_PORT", String(apiServer.port)],
+              ["KUBERNETES_SERVICE_PORT_HTTPS", String(apiServer.port)]
+            ]
+      ),
       issueToken: issueToken ?? (() => Effect.fail({ message: "this cluster issues none" })),
       restartBackOff: {
         initial: Duration.fromInputUnsafe(options.restartBackOff?.initial ?? "10 seconds"),
@@ -156,7 +161,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       reach,
       target,
       now,
-      limitGrace: (seconds) => closing ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds
+      limitGrace: (seconds) => (closing ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds)
     }
     yield* registerNode(options, now())
 
@@ -166,7 +171,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
     const changes = yield* Queue.unbounded<Effect.Effect<void>>()
 
     /** Takes a pending pod, or says in its status why not. */
-    const admit = Effect.fnUntraced(function*(pod: KubeObject) {
+    const admit = Effect.fnUntraced(function* (pod: KubeObject) {
       const refuse = (reason: string, message: string) =>
         store.setStatus(pods, pod, {
           phase: "Pending",
@@ -184,7 +189,10 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       const unmet = Object.entries(spec.nodeSelector ?? {}).find(([key, value]) => labels[key] !== value)
       if (unmet !== undefined) {
         const wanted = unmet.join("=")
-        return refuse("Unschedulable", `0/1 nodes are available: nodeSelector ${wanted} does not match node ${nodeName}`)
+        return refuse(
+          "Unschedulable",
+          `0/1 nodes are available: nodeSelector ${wanted} does not match node ${nodeName}`
+        )
       }
       if (workers.size >= (options.podCapacity ?? 110)) {
         return refuse("Unschedulable", `0/1 nodes are available: too many pods on node ${nodeName}`)
@@ -206,7 +214,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       yield* FiberMap.run(fibers, uid, worker.run.pipe(Effect.ensuring(ended)))
     })
 
-    const reconcile = Effect.fnUntraced(function*(namespace: string, name: string) {
+    const reconcile = Effect.fnUntraced(function* (namespace: string, name: string) {
       const pod = find(store, pods, namespace, name)
       for (const [uid, worker] of workers) {
         if (keyOf(worker.pod) !== `${namespace}/${name}`) continue
@@ -230,20 +238,29 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       const key = keyOf(pod)
       if (queued.has(key)) return
       queued.add(key)
-      Queue.offerUnsafe(changes, Effect.suspend(() => {
-        queued.delete(key)
-        return reconcile(namespaceOf(pod), nameOf(pod))
-      }))
+      Queue.offerUnsafe(
+        changes,
+        Effect.suspend(() => {
+          queued.delete(key)
+          return reconcile(namespaceOf(pod), nameOf(pod))
+        })
+      )
     }
-    const offerVolumes = (kind: "ConfigMap" | "Secret") => (event: { readonly object: KubeObject }): void => {
-      const { object } = event
-      Queue.offerUnsafe(changes, Effect.suspend(() =>
-        Effect.forEach(
-          [...workers.values()].filter((worker) => namespaceOf(worker.pod) === namespaceOf(object)),
-          (worker) => worker.refresh(kind, nameOf(object)),
-          { discard: true }
-        )))
-    }
+    const offerVolumes =
+      (kind: "ConfigMap" | "Secret") =>
+      (event: { readonly object: KubeObject }): void => {
+        const { object } = event
+        Queue.offerUnsafe(
+          changes,
+          Effect.suspend(() =>
+            Effect.forEach(
+              [...workers.values()].filter((worker) => namespaceOf(worker.pod) === namespaceOf(object)),
+              (worker) => worker.refresh(kind, nameOf(object)),
+              { discard: true }
+            )
+          )
+        )
+      }
     for (const [ref, listener] of [
       [pods, (event: { readonly object: KubeObject }) => offerPod(event.object)],
       [configMaps, offerVolumes("ConfigMap")],
@@ -254,11 +271,13 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         (unwatch) => Effect.sync(unwatch)
       )
     }
-    yield* Effect.forkScoped(Queue.take(changes).pipe(
-      Effect.flatMap((change) => change),
-      Effect.catchDefect((defect) => Effect.logError("kubelet: a change could not be handled", defect)),
-      Effect.forever
-    ))
+    yield* Effect.forkScoped(
+      Queue.take(changes).pipe(
+        Effect.flatMap((change) => change),
+        Effect.catchDefect((defect) => Effect.logError("kubelet: a change could not be handled", defect)),
+        Effect.forever
+      )
+    )
 
     return {
       podLogs: (namespace, pod, container, logOptions = {}) =>
@@ -285,7 +304,10 @@ const podLogs = (
   const wanted = container ?? (names.length === 1 ? names[0] : undefined)
   if (wanted === undefined && names.length > 1) {
     const choice = names.join(" ")
-    return { _tag: "BadRequest", message: `a container name must be specified for pod ${name}, choose one of: [${choice}]` }
+    return {
+      _tag: "BadRequest",
+      message: `a container name must be specified for pod ${name}, choose one of: [${choice}]`
+    }
   }
   const record = records.find((candidate) => candidate.spec.name === wanted)
   if (record === undefined && names.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * Where the pods of a node are. They always listen on `127.<subnet>.x.y`, since every user can bind that without any set-up. An API
- * server refuses such an address behind a Service, so towards one they are `10.<subnet>.x.y`.
+ * Where the pods of a node are. They always listen on `127.<subnet>.x.y`, since every user can bind that without any
+ * set-up. An API server refuses such an address behind a Service, so towards one they are `10.<subnet>.x.y`.
  */
 export interface PodAddresses {
   /** What stands in `status.podIP` for a pod that listens on this address. */

@@ -1,10 +1,10 @@
-import { Effect, Result } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { Effect, Result } from "effect"
+import { nameOf } from "../store/store-access.ts"
 import type { PodSources } from "./container-env.ts"
 import { type IssueToken, linkFolder, underRoot, volumeContent, writeFiles } from "./container-volumes.ts"
 import type { ContainerSpec, PodSpec } from "./pod-spec.ts"
-import { nameOf } from "../store/store-access.ts"
 
 export interface PodFilesOptions {
   readonly sources: PodSources
@@ -34,7 +34,10 @@ const etcFiles = (options: PodFilesOptions): ReadonlyMap<string, string> => {
   return new Map([
     ["hostname", `${hostname}\n`],
     ["hosts", `127.0.0.1\tlocalhost\n${podIp}\t${hostname}\n`],
-    ["resolv.conf", `search ${namespace}.svc.${domain} svc.${domain} ${domain}\nnameserver 127.0.0.1\noptions ndots:5\n`]
+    [
+      "resolv.conf",
+      `search ${namespace}.svc.${domain} svc.${domain} ${domain}\nnameserver 127.0.0.1\noptions ndots:5\n`
+    ]
   ])
 }
 
@@ -48,13 +51,14 @@ export const podFiles = (options: PodFilesOptions): PodFiles => {
     ...(volume.projected?.sources ?? []).map((source) => ({
       configMap: source.configMap?.name,
       secret: source.secret?.name,
-      token: source.serviceAccountToken === undefined ? undefined : (source.serviceAccountToken.expirationSeconds ?? 3600)
+      token:
+        source.serviceAccountToken === undefined ? undefined : (source.serviceAccountToken.expirationSeconds ?? 3600)
     }))
   ])
   /** An emptyDir lives where it was mounted first. */
   const homes = new Map<string, string>()
 
-  const mountVolumes = Effect.fnUntraced(function*(container: ContainerSpec) {
+  const mountVolumes = Effect.fnUntraced(function* (container: ContainerSpec) {
     for (const mount of container.volumeMounts ?? []) {
       const volume = volumes.get(mount.name)
       if (volume === undefined) return Result.fail(`volumeMounts: the pod has no volume "${mount.name}"`)
@@ -75,14 +79,16 @@ export const podFiles = (options: PodFilesOptions): PodFiles => {
       }
       const file = files.get(mount.subPath)
       if (file === undefined) return Result.fail(`volume "${volume.name}" has no file "${mount.subPath}" for subPath`)
-      yield* Effect.promise(() => fs.mkdir(path.dirname(folder), { recursive: true }).then(() => fs.writeFile(folder, file)))
+      yield* Effect.promise(() =>
+        fs.mkdir(path.dirname(folder), { recursive: true }).then(() => fs.writeFile(folder, file))
+      )
     }
     return Result.succeed(undefined)
   })
 
   return {
     root,
-    mount: Effect.fnUntraced(function*(container: ContainerSpec) {
+    mount: Effect.fnUntraced(function* (container: ContainerSpec) {
       yield* Effect.promise(async () => {
         await fs.mkdir(path.join(root(container), "etc"), { recursive: true })
         await fs.mkdir(path.join(root(container), "tmp"), { recursive: true })

@@ -1,8 +1,8 @@
 /**
- * Loaded before a Node program (`--import <this file>?address=127.40.1.0&subnet=40`) that runs as a pod's process on this machine: what a network
- * namespace does for a real one. All addresses of the machine, and the address that the API tells, mean the pod's own loopback
- * address when the program listens; when it dials, `10.<subnet>.x.y` is another pod of its cluster (see `publishedAddresses`).
- * The program itself knows nothing of it.
+ * Loaded before a Node program (`--import <this file>?address=127.40.1.0&subnet=40`) that runs as a pod's process on
+ * this machine: what a network namespace does for a real one. All addresses of the machine, and the address that the
+ * API tells, mean the pod's own loopback address when the program listens; when it dials, `10.<subnet>.x.y` is another
+ * pod of its cluster (see `publishedAddresses`). The program itself knows nothing of it.
  */
 import { createRequire } from "node:module"
 import type * as Net from "node:net"
@@ -16,7 +16,8 @@ const own = here.get("address") ?? "127.0.0.1"
 const addresses = publishedAddresses(Number(here.get("subnet")))
 const net = createRequire(import.meta.url)("node:net") as typeof Net
 
-const isAnyAddress = (host: unknown): boolean => host === undefined || host === null || host === "" || host === "::" || host === "0.0.0.0"
+const isAnyAddress = (host: unknown): boolean =>
+  host === undefined || host === null || host === "" || host === "::" || host === "0.0.0.0"
 const listenHost = (host: unknown): unknown =>
   isAnyAddress(host) ? own : typeof host === "string" ? addresses.real(host) : host
 const dialHost = (host: unknown): unknown => (typeof host === "string" ? addresses.real(host) : host)
@@ -37,7 +38,7 @@ const withHost = (args: ReadonlyArray<unknown>, map: (host: unknown) => unknown)
 
 const patch = (prototype: object, name: "listen" | "connect", map: (host: unknown) => unknown): void => {
   const original = Reflect.get(prototype, name) as Method
-  const replaced: Method = function(...args) {
+  const replaced: Method = function (...args) {
     return original.call(this, ...withHost(args, map))
   }
   Reflect.set(prototype, name, replaced)

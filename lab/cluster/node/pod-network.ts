@@ -1,9 +1,8 @@
-import { Effect } from "effect"
-import type { Scope } from "effect"
 import * as net from "node:net"
 import { Duplex } from "node:stream"
-import type { RedirectedConnection } from "./agent-target.ts"
+import { Effect, type Scope } from "effect"
 import type { Endpoint } from "../network/endpoint.ts"
+import type { RedirectedConnection } from "./agent-target.ts"
 import { ListenError } from "./container-program.ts"
 import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 
@@ -85,19 +84,19 @@ const bind = (server: net.Server, ip: string, port: number): Promise<Error | und
 /** A connection to nobody: fails as a dial to a closed port does. */
 const refused = (endpoint: Endpoint): Duplex => {
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
-  const error = Object.assign(new Error(`connect ECONNREFUSED ${endpoint.ip}:${endpoint.port}`), { code: "ECONNREFUSED" })
+  const error = Object.assign(new Error(`connect ECONNREFUSED ${endpoint.ip}:${endpoint.port}`), {
+    code: "ECONNREFUSED"
+  })
   return socket.destroy(error)
 }
 
 /**
- * The listening side of one pod's address. The kubelet owns the sockets, so a new connection can go to the
- * application or, while
- * an agent redirects its port, to the agent: what iptables does for the real one. Connections that exist stay where
- * they are.
+ * The listening side of one pod's address. The kubelet owns the sockets, so a new connection can go to the application
+ * or, while an agent redirects its port, to the agent: what iptables does for the real one. Connections that exist stay
+ * where they are.
  *
- * Where the user may not bind a port (below 1024 without privilege) another one is bound, and {@link AddressBook}
- * knows which.
- * Byte path: plain sockets, nothing in between.
+ * Where the user may not bind a port (below 1024 without privilege) another one is bound, and {@link AddressBook} knows
+ * which. Byte path: plain sockets, nothing in between.
  */
 export class PodNetwork {
   readonly ip: string
@@ -117,8 +116,9 @@ export class PodNetwork {
   /** The application's port until the scope closes. */
   listen(port: number, onConnection: OnConnection): Effect.Effect<void, ListenError, Scope.Scope> {
     const fail = (reason: string) => new ListenError({ ip: this.ip, port, reason })
-    return Effect.gen({ self: this }, function*() {
-      if (!Number.isInteger(port) || port < 1 || port > 65_535) return yield* fail("a port is a whole number from 1 to 65535")
+    return Effect.gen({ self: this }, function* () {
+      if (!Number.isInteger(port) || port < 1 || port > 65_535)
+        return yield* fail("a port is a whole number from 1 to 65535")
       if (this.#closed) return yield* fail("the pod has ended")
       const door = net.createServer({ allowHalfOpen: true, noDelay: true })
       const application: Application = { onConnection, sockets: new Set(), door }
@@ -136,7 +136,8 @@ export class PodNetwork {
 
   /** See `AgentTarget.redirect`. A second owner of a port is a mistake of the caller: throws. */
   redirect(port: number, accept: Accept): () => void {
-    if (this.#ports.get(port)?.redirect !== undefined) throw new Error(`port ${port} of ${this.ip} is already redirected`)
+    if (this.#ports.get(port)?.redirect !== undefined)
+      throw new Error(`port ${port} of ${this.ip} is already redirected`)
     if (this.#closed) return () => undefined
     const entry = this.#ports.get(port) ?? this.#open(port)
     entry.redirect = accept

@@ -10,12 +10,14 @@ const FieldRef = Schema.Struct({ fieldPath: Schema.String })
 const EnvVar = Schema.Struct({
   name: Schema.String,
   value: optional(Schema.String),
-  valueFrom: optional(Schema.Struct({
-    fieldRef: optional(FieldRef),
-    configMapKeyRef: optional(KeyRef),
-    secretKeyRef: optional(KeyRef),
-    resourceFieldRef: optional(Schema.Unknown)
-  }))
+  valueFrom: optional(
+    Schema.Struct({
+      fieldRef: optional(FieldRef),
+      configMapKeyRef: optional(KeyRef),
+      secretKeyRef: optional(KeyRef),
+      resourceFieldRef: optional(Schema.Unknown)
+    })
+  )
 })
 
 const ObjectRef = Schema.Struct({ name: Schema.String, optional: optional(Schema.Boolean) })
@@ -26,12 +28,14 @@ const EnvFrom = Schema.Struct({
 })
 
 const Probe = Schema.Struct({
-  httpGet: optional(Schema.Struct({
-    port: PortRef,
-    path: optional(Schema.String),
-    host: optional(Schema.String),
-    scheme: optional(Schema.String)
-  })),
+  httpGet: optional(
+    Schema.Struct({
+      port: PortRef,
+      path: optional(Schema.String),
+      host: optional(Schema.String),
+      scheme: optional(Schema.String)
+    })
+  ),
   tcpSocket: optional(Schema.Struct({ port: PortRef, host: optional(Schema.String) })),
   exec: optional(Schema.Unknown),
   grpc: optional(Schema.Unknown),
@@ -51,11 +55,15 @@ const Container = Schema.Struct({
   env: optional(Schema.Array(EnvVar)),
   envFrom: optional(Schema.Array(EnvFrom)),
   ports: optional(Schema.Array(Schema.Struct({ name: optional(Schema.String), containerPort: Schema.Int }))),
-  volumeMounts: optional(Schema.Array(Schema.Struct({
-    name: Schema.String,
-    mountPath: Schema.String,
-    subPath: optional(Schema.String)
-  }))),
+  volumeMounts: optional(
+    Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        mountPath: Schema.String,
+        subPath: optional(Schema.String)
+      })
+    )
+  ),
   readinessProbe: optional(Probe),
   livenessProbe: optional(Probe),
   restartPolicy: optional(Schema.String)
@@ -68,11 +76,13 @@ const DownwardItems = Schema.Array(Schema.Struct({ path: Schema.String, fieldRef
 const ProjectedSource = Schema.Struct({
   configMap: optional(Schema.Struct({ name: Schema.String, items: Items, optional: optional(Schema.Boolean) })),
   secret: optional(Schema.Struct({ name: Schema.String, items: Items, optional: optional(Schema.Boolean) })),
-  serviceAccountToken: optional(Schema.Struct({
-    path: Schema.String,
-    audience: optional(Schema.String),
-    expirationSeconds: optional(Schema.Number)
-  })),
+  serviceAccountToken: optional(
+    Schema.Struct({
+      path: Schema.String,
+      audience: optional(Schema.String),
+      expirationSeconds: optional(Schema.Number)
+    })
+  ),
   downwardAPI: optional(Schema.Struct({ items: optional(DownwardItems) }))
 })
 export type ProjectedSourceSpec = typeof ProjectedSource.Type
@@ -110,8 +120,7 @@ const decode = Schema.decodeUnknownResult(PodSpec, { errors: "all" })
 export const readPodSpec = (spec: unknown) => decode(spec)
 
 /**
- * The image's name without tag and digest: what an {@link ImageRegistry} is keyed by. A registry's port is not
- * a tag.
+ * The image's name without tag and digest: what an {@link ImageRegistry} is keyed by. A registry's port is not a tag.
  */
 export const imageName = (image: string): string => {
   const withoutDigest = image.split("@")[0] ?? image

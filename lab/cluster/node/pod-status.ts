@@ -1,18 +1,18 @@
 import { kubeTime } from "../schema/kube-object.ts"
+import { type Condition, withConditions } from "../store/store-access.ts"
 import type { ContainerLog } from "./container-log.ts"
 import type { ContainerSpec } from "./pod-spec.ts"
-import { type Condition, withConditions } from "../store/store-access.ts"
 
 export type ContainerState =
   | { readonly _tag: "Waiting"; readonly reason: string; readonly message?: string }
   | { readonly _tag: "Running"; readonly startedAt: number }
   | {
-    readonly _tag: "Terminated"
-    readonly exitCode: number
-    readonly startedAt: number
-    readonly finishedAt: number
-    readonly containerId: string
-  }
+      readonly _tag: "Terminated"
+      readonly exitCode: number
+      readonly startedAt: number
+      readonly finishedAt: number
+      readonly containerId: string
+    }
 
 /** What the kubelet knows of one container of a pod. */
 export interface ContainerRecord {
@@ -60,17 +60,19 @@ const stateField = (state: ContainerState): Readonly<Record<string, unknown>> =>
 
 /** Sorted by name, as a kubelet's (agent-and-targets.md §1.4). */
 const containerStatuses = (records: ReadonlyArray<ContainerRecord>): ReadonlyArray<Readonly<Record<string, unknown>>> =>
-  records.toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1)).map((record) => ({
-    name: record.spec.name,
-    image: record.spec.image,
-    imageID: record.containerId === "" ? "" : record.spec.image,
-    ...(record.containerId === "" ? {} : { containerID: record.containerId }),
-    ready: record.ready,
-    started: record.state._tag === "Running",
-    restartCount: record.restartCount,
-    state: stateField(record.state),
-    lastState: record.lastState === undefined ? {} : stateField(record.lastState)
-  }))
+  records
+    .toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1))
+    .map((record) => ({
+      name: record.spec.name,
+      image: record.spec.image,
+      imageID: record.containerId === "" ? "" : record.spec.image,
+      ...(record.containerId === "" ? {} : { containerID: record.containerId }),
+      ready: record.ready,
+      started: record.state._tag === "Running",
+      restartCount: record.restartCount,
+      state: stateField(record.state),
+      lastState: record.lastState === undefined ? {} : stateField(record.lastState)
+    }))
 
 export interface PodFacts {
   readonly ip: string
@@ -85,15 +87,17 @@ export interface PodFacts {
   readonly conditions: unknown
 }
 
-const hasStarted = (record: ContainerRecord): boolean => record.state._tag !== "Waiting" || record.lastState !== undefined
+const hasStarted = (record: ContainerRecord): boolean =>
+  record.state._tag !== "Waiting" || record.lastState !== undefined
 
 /** The fields of `pod.status` that the kubelet writes. */
 export const podStatus = (facts: PodFacts): Readonly<Record<string, unknown>> => {
   const unready = facts.containers.filter((record) => !record.ready).map((record) => record.spec.name)
   const ready = facts.outcome === undefined && unready.length === 0
-  const why = facts.outcome === undefined
-    ? { reason: "ContainersNotReady", message: `containers with unready status: [${unready.join(" ")}]` }
-    : { reason: facts.outcome === "Succeeded" ? "PodCompleted" : "PodFailed" }
+  const why =
+    facts.outcome === undefined
+      ? { reason: "ContainersNotReady", message: `containers with unready status: [${unready.join(" ")}]` }
+      : { reason: facts.outcome === "Succeeded" ? "PodCompleted" : "PodFailed" }
   const readiness: Omit<Condition, "type"> = ready ? { status: "True" } : { status: "False", ...why }
   return {
     phase: facts.outcome ?? (facts.initialized && facts.containers.every(hasStarted) ? "Running" : "Pending"),
@@ -104,13 +108,17 @@ export const podStatus = (facts: PodFacts): Readonly<Record<string, unknown>> =>
     startTime: kubeTime(facts.startedAt),
     ...(facts.initContainers.length === 0 ? {} : { initContainerStatuses: containerStatuses(facts.initContainers) }),
     containerStatuses: containerStatuses(facts.containers),
-    conditions: withConditions(facts.conditions, [
-      { type: "PodScheduled", status: "True" },
-      facts.initialized
-        ? { type: "Initialized", status: "True" }
-        : { type: "Initialized", status: "False", reason: "ContainersNotInitialized" },
-      { type: "ContainersReady", ...readiness },
-      { type: "Ready", ...readiness }
-    ], kubeTime(facts.now))
+    conditions: withConditions(
+      facts.conditions,
+      [
+        { type: "PodScheduled", status: "True" },
+        facts.initialized
+          ? { type: "Initialized", status: "True" }
+          : { type: "Initialized", status: "False", reason: "ContainersNotInitialized" },
+        { type: "ContainersReady", ...readiness },
+        { type: "Ready", ...readiness }
+      ],
+      kubeTime(facts.now)
+    )
   }
 }

@@ -1,24 +1,24 @@
-import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { AgentTarget } from "./agent-target.ts"
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
+import { within } from "../../../src/app/kernel/within.ts"
+import { at } from "../../../src/domain/json.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { at } from "../../../src/domain/json.ts"
+import type { NodeStore } from "../store/node-store.ts"
+import { pods } from "../store/resources.ts"
+import { find, nameOf, namespaceOf, uidOf } from "../store/store-access.ts"
+import type { AgentTarget } from "./agent-target.ts"
 import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
 import { ContainerLog } from "./container-log.ts"
 import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
 import type { IssueToken } from "./container-volumes.ts"
-import type { NodeStore } from "../store/node-store.ts"
 import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
 import { imageName, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
 import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
-import { pods } from "../store/resources.ts"
-import { find, nameOf, namespaceOf, uidOf } from "../store/store-access.ts"
-import { within } from "../../../src/app/kernel/within.ts"
 
 /** What all pods of a node share. */
 export interface NodeContext {
@@ -104,16 +104,20 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
 
   const publish = (): void => {
     const current = find(node.store, pods, namespace, nameOf(pod))
-    node.store.setStatus(pods, pod, podStatus({
-      ip,
-      startedAt,
-      now: node.now(),
-      initialized,
-      outcome,
-      initContainers: init,
-      containers,
-      conditions: at(current, "status", "conditions")
-    }))
+    node.store.setStatus(
+      pods,
+      pod,
+      podStatus({
+        ip,
+        startedAt,
+        now: node.now(),
+        initialized,
+        outcome,
+        initContainers: init,
+        containers,
+        conditions: at(current, "status", "conditions")
+      })
+    )
   }
   const wait = (record: ContainerRecord, reason: string, message: string): void => {
     record.state = { _tag: "Waiting", reason, message }
@@ -125,7 +129,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     return node.limitGrace(asked > 0 ? asked : (spec.terminationGracePeriodSeconds ?? 30))
   }
 
-  const readiness = Effect.fnUntraced(function*(record: ContainerRecord, signal: Effect.Effect<void>) {
+  const readiness = Effect.fnUntraced(function* (record: ContainerRecord, signal: Effect.Effect<void>) {
     let signalled = false
     let passes = record.spec.readinessProbe === undefined
     const update = Effect.sync(() => {
@@ -158,11 +162,13 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       return Effect.never
     }
     return awaitDeath(probe, target, node.book.reach).pipe(
-      Effect.andThen(Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted")))
+      Effect.andThen(
+        Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted"))
+      )
     )
   }
 
-  const runOnce = Effect.fnUntraced(function*(record: ContainerRecord, env: ReadonlyMap<string, string>) {
+  const runOnce = Effect.fnUntraced(function* (record: ContainerRecord, env: ReadonlyMap<string, string>) {
     const program = node.images.get(imageName(record.spec.image))
     if (program === undefined) return 1
     const id = randomBytes(32).toString("hex")
@@ -180,7 +186,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       containerName: record.spec.name,
       podIp: ip,
       env,
-      args: [...record.spec.command ?? [], ...record.spec.args ?? []].map((text) => expandVariables(text, env)),
+      args: [...(record.spec.command ?? []), ...(record.spec.args ?? [])].map((text) => expandVariables(text, env)),
       root,
       gracePeriodSeconds,
       log: (line) => log.append(line),
@@ -208,38 +214,51 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       }
     })
     publish()
-    const signal = program.signalsReady === true
-      ? Deferred.await(isReady)
-      : Effect.raceFirst(Deferred.await(isReady), oneTurn)
+    const signal =
+      program.signalsReady === true ? Deferred.await(isReady) : Effect.raceFirst(Deferred.await(isReady), oneTurn)
     const ended = (exit: Exit.Exit<number>): void => {
       if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) log.append(Cause.pretty(exit.cause))
       node.running.delete(id)
       record.ready = false
-      record.state = { _tag: "Terminated", exitCode: exitCodeOf(exit), startedAt: began, finishedAt: node.now(), containerId }
+      record.state = {
+        _tag: "Terminated",
+        exitCode: exitCodeOf(exit),
+        startedAt: began,
+        finishedAt: node.now(),
+        containerId
+      }
       log.end()
       publish()
     }
-    return yield* Effect.scoped(Effect.gen(function*() {
-      yield* Effect.forkScoped(readiness(record, signal))
-      // In a fiber of its own, so that its end is waited for whoever ends it.
-      const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), { startImmediately: true })
-      yield* Effect.forkScoped(Effect.andThen(liveness(record), Fiber.interrupt(running)))
-      return yield* Fiber.join(running)
-    })).pipe(
+    return yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* Effect.forkScoped(readiness(record, signal))
+        // In a fiber of its own, so that its end is waited for whoever ends it.
+        const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), {
+          startImmediately: true
+        })
+        yield* Effect.forkScoped(Effect.andThen(liveness(record), Fiber.interrupt(running)))
+        return yield* Fiber.join(running)
+      })
+    ).pipe(
       Effect.onExit((exit) => Effect.sync(() => ended(exit))),
       Effect.catchCause((cause) => Effect.succeed(exitCodeOf(Exit.failCause(cause))))
     )
   })
 
   /** The environment, with root folder and volumes in place; waits until it can be had. */
-  const prepare = Effect.fnUntraced(function*(record: ContainerRecord) {
+  const prepare = Effect.fnUntraced(function* (record: ContainerRecord) {
     const image = imageName(record.spec.image)
     let pullDelay = node.restartBackOff.initial
     while (!node.images.has(image)) {
       const known = [...node.images.keys()].toSorted().join(", ")
       const again = record.state._tag === "Waiting" && record.state.reason === "ErrImagePull"
       const reason = again ? "ImagePullBackOff" : "ErrImagePull"
-      wait(record, reason, `failed to pull image "${record.spec.image}": not found; images of this node: ${known || "none"}`)
+      wait(
+        record,
+        reason,
+        `failed to pull image "${record.spec.image}": not found; images of this node: ${known || "none"}`
+      )
       yield* Effect.sleep(pullDelay)
       pullDelay = Duration.min(Duration.times(pullDelay, 2), node.restartBackOff.max)
     }
@@ -253,7 +272,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     }
   })
 
-  const runContainer = Effect.fnUntraced(function*(record: ContainerRecord, restart: (exitCode: number) => boolean) {
+  const runContainer = Effect.fnUntraced(function* (record: ContainerRecord, restart: (exitCode: number) => boolean) {
     const none = Duration.zero
     let delay = none
     while (true) {
@@ -265,7 +284,11 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       record.lastState = record.state
       record.restartCount++
       const seconds = Duration.toSeconds(delay)
-      wait(record, "CrashLoopBackOff", `back-off ${seconds}s restarting failed container=${record.spec.name} pod=${nameOf(pod)}`)
+      wait(
+        record,
+        "CrashLoopBackOff",
+        `back-off ${seconds}s restarting failed container=${record.spec.name} pod=${nameOf(pod)}`
+      )
       yield* Effect.sleep(delay)
       delay = Duration.isZero(delay)
         ? node.restartBackOff.initial
@@ -277,8 +300,8 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const restartRule = (exitCode: number): boolean => policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
 
   /**
-   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace it is left
-   * behind, loudly.
+   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace it is left behind,
+   * loudly.
    */
   const terminate = (fibers: ReadonlyArray<Fiber.Fiber<number>>): Effect.Effect<void> =>
     // One second more, so that a program that kills its own process at the end of the grace is waited for.
@@ -286,65 +309,78 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       Effect.flatMap((ended) =>
         ended
           ? Effect.void
-          : Effect.logWarning(`pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`)
+          : Effect.logWarning(
+              `pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`
+            )
       )
     )
 
-  const life = Effect.scoped(Effect.gen(function*() {
-    const fibers: Array<Fiber.Fiber<number>> = []
-    yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers)))
-    const start = (record: ContainerRecord, restart: (exitCode: number) => boolean) =>
-      Effect.forkDetach(runContainer(record, restart)).pipe(
-        Effect.tap((fiber) => Effect.sync(() => fibers.push(fiber))),
-        Effect.uninterruptible
-      )
-    for (const record of init) {
-      const fiber = yield* start(record, (exitCode) => exitCode !== 0 && policy !== "Never")
-      if ((yield* Fiber.join(fiber)) !== 0) return "Failed"
-      record.ready = true
-    }
-    initialized = true
-    for (const record of containers) yield* start(record, restartRule)
-    if (files.tokenSeconds !== undefined) {
-      const renew = Effect.sleep(Duration.seconds(files.tokenSeconds * 0.8)).pipe(Effect.andThen(remount), Effect.forever)
-      yield* Effect.forkScoped(renew)
-    }
-    const codes = yield* Effect.forEach(fibers.slice(init.length), Fiber.join)
-    return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
-  }))
+  const life = Effect.scoped(
+    Effect.gen(function* () {
+      const fibers: Array<Fiber.Fiber<number>> = []
+      yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers)))
+      const start = (record: ContainerRecord, restart: (exitCode: number) => boolean) =>
+        Effect.forkDetach(runContainer(record, restart)).pipe(
+          Effect.tap((fiber) => Effect.sync(() => fibers.push(fiber))),
+          Effect.uninterruptible
+        )
+      for (const record of init) {
+        const fiber = yield* start(record, (exitCode) => exitCode !== 0 && policy !== "Never")
+        if ((yield* Fiber.join(fiber)) !== 0) return "Failed"
+        record.ready = true
+      }
+      initialized = true
+      for (const record of containers) yield* start(record, restartRule)
+      if (files.tokenSeconds !== undefined) {
+        const renew = Effect.sleep(Duration.seconds(files.tokenSeconds * 0.8)).pipe(
+          Effect.andThen(remount),
+          Effect.forever
+        )
+        yield* Effect.forkScoped(renew)
+      }
+      const codes = yield* Effect.forEach(fibers.slice(init.length), Fiber.join)
+      return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
+    })
+  )
 
-  const remount = Effect.gen(function*() {
+  const remount = Effect.gen(function* () {
     for (const record of [...init, ...containers]) {
       if (record.state._tag === "Running") yield* files.mount(record.spec)
     }
   })
 
-  const run = Effect.scoped(Effect.gen(function*() {
-    publish()
-    const living = yield* Effect.forkScoped(life)
-    const end = yield* Effect.raceFirst(Fiber.join(living), Deferred.await(stopped).pipe(Effect.as("stopped")))
-    if (end === "Succeeded" || end === "Failed") {
-      outcome = end
-      network.close()
+  const run = Effect.scoped(
+    Effect.gen(function* () {
       publish()
-      yield* Deferred.await(stopped)
-    }
-    // Waits for the programs' ends, which losing a race does not.
-    yield* Fiber.interrupt(living)
-  })).pipe(
+      const living = yield* Effect.forkScoped(life)
+      const end = yield* Effect.raceFirst(Fiber.join(living), Deferred.await(stopped).pipe(Effect.as("stopped")))
+      if (end === "Succeeded" || end === "Failed") {
+        outcome = end
+        network.close()
+        publish()
+        yield* Deferred.await(stopped)
+      }
+      // Waits for the programs' ends, which losing a race does not.
+      yield* Fiber.interrupt(living)
+    })
+  ).pipe(
     Effect.catchDefect((defect) =>
       Effect.logError(`pod ${namespace}/${nameOf(pod)} failed in the kubelet`, defect).pipe(
-        Effect.andThen(Effect.sync(() => {
-          outcome = "Failed"
-          publish()
-        })),
+        Effect.andThen(
+          Effect.sync(() => {
+            outcome = "Failed"
+            publish()
+          })
+        ),
         Effect.andThen(Deferred.await(stopped))
       )
     ),
-    Effect.ensuring(Effect.promise(async () => {
-      network.close()
-      await fs.rm(directory, { recursive: true, force: true }).catch(() => undefined)
-    }))
+    Effect.ensuring(
+      Effect.promise(async () => {
+        network.close()
+        await fs.rm(directory, { recursive: true, force: true }).catch(() => undefined)
+      })
+    )
   )
 
   const refresh = (kind: "ConfigMap" | "Secret", name: string): Effect.Effect<void> =>

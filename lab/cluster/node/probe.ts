@@ -1,7 +1,7 @@
-import { Effect } from "effect"
 import * as http from "node:http"
 import * as https from "node:https"
 import * as net from "node:net"
+import { Effect } from "effect"
 import type { Endpoint } from "../network/endpoint.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
 import { type ContainerSpec, portNumber, type ProbeSpec } from "./pod-spec.ts"
@@ -47,23 +47,34 @@ const probeOnce = (target: ProbeTarget, dial: Endpoint): Effect.Effect<boolean> 
       socket.on("error", () => resume(Effect.succeed(false)))
       return Effect.sync(() => socket.destroy())
     }
-    const request = (target.http.secure ? https : http).get({
-      host: dial.ip,
-      port: dial.port,
-      path: target.http.path,
-      agent: false,
-      rejectUnauthorized: false,
-      headers: { "user-agent": `kube-probe/${kubernetesVersion.replace(/\.\d+$/, "")}`, accept: "*/*", connection: "close" }
-    }, (response) => {
-      const status = response.statusCode ?? 0
-      response.resume()
-      resume(Effect.succeed(status >= 200 && status < 400))
-    })
+    const request = (target.http.secure ? https : http).get(
+      {
+        host: dial.ip,
+        port: dial.port,
+        path: target.http.path,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: {
+          "user-agent": `kube-probe/${kubernetesVersion.replace(/\.\d+$/, "")}`,
+          accept: "*/*",
+          connection: "close"
+        }
+      },
+      (response) => {
+        const status = response.statusCode ?? 0
+        response.resume()
+        resume(Effect.succeed(status >= 200 && status < 400))
+      }
+    )
     request.on("error", () => resume(Effect.succeed(false)))
     return Effect.sync(() => request.destroy())
   })
 
-const attemptOf = (probe: ProbeSpec, target: ProbeTarget, reach: (endpoint: Endpoint) => Endpoint): Effect.Effect<boolean> =>
+const attemptOf = (
+  probe: ProbeSpec,
+  target: ProbeTarget,
+  reach: (endpoint: Endpoint) => Endpoint
+): Effect.Effect<boolean> =>
   Effect.suspend(() => probeOnce(target, reach(target.endpoint))).pipe(
     Effect.timeoutOrElse({
       duration: `${(probe.timeoutSeconds ?? 1) * 1000} millis`,
@@ -72,7 +83,7 @@ const attemptOf = (probe: ProbeSpec, target: ProbeTarget, reach: (endpoint: Endp
   )
 
 /** Probes every `periodSeconds` and ends after `failureThreshold` failures in a row. */
-export const awaitDeath = Effect.fnUntraced(function*(
+export const awaitDeath = Effect.fnUntraced(function* (
   probe: ProbeSpec,
   target: ProbeTarget,
   reach: (endpoint: Endpoint) => Endpoint
@@ -85,7 +96,7 @@ export const awaitDeath = Effect.fnUntraced(function*(
 })
 
 /** Probes for ever and reports each change of the verdict; the first is a `true`. */
-export const runProbe = Effect.fnUntraced(function*(
+export const runProbe = Effect.fnUntraced(function* (
   probe: ProbeSpec,
   target: ProbeTarget,
   reach: (endpoint: Endpoint) => Endpoint,

@@ -1,15 +1,15 @@
-import { Duration, Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
+import { Duration, Effect } from "effect"
+import { within } from "../../../src/app/kernel/within.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "./container-program.ts"
 import { reapWithUs } from "./reaper.ts"
-import { within } from "../../../src/app/kernel/within.ts"
 
 export interface ProcessProgramOptions {
   /**
-   * Executable and arguments. The process is not confined: what it shall find under `container.root` must be told
-   * so here.
+   * Executable and arguments. The process is not confined: what it shall find under `container.root` must be told so
+   * here.
    */
   readonly command: (container: ContainerContext) => readonly [string, ...ReadonlyArray<string>]
   /** Variables instead of the container's own, for what a process that is not confined must be told otherwise. */
@@ -50,7 +50,7 @@ const lines = (stream: Readable, each: (line: string) => void): void => {
   createInterface({ input: stream, crlfDelay: Infinity }).on("line", each)
 }
 
-const runProcess = Effect.fnUntraced(function*(options: ProcessProgramOptions, container: ContainerContext) {
+const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, container: ContainerContext) {
   const [executable, ...args] = options.command(container)
   const child = spawn(executable, args, {
     cwd: container.root,
@@ -72,13 +72,16 @@ const runProcess = Effect.fnUntraced(function*(options: ProcessProgramOptions, c
     child.exitCode !== null || child.signalCode !== null || child.pid === undefined
       ? Effect.void
       : Effect.sync(() => signal(child, "SIGTERM")).pipe(
-        Effect.andThen(
-          within(Effect.promise(() => ended), Duration.seconds(container.gracePeriodSeconds()))
-        ),
-        Effect.andThen(Effect.sync(() => signal(child, "SIGKILL"))),
-        Effect.andThen(Effect.promise(() => ended)),
-        Effect.asVoid
-      )
+          Effect.andThen(
+            within(
+              Effect.promise(() => ended),
+              Duration.seconds(container.gracePeriodSeconds())
+            )
+          ),
+          Effect.andThen(Effect.sync(() => signal(child, "SIGKILL"))),
+          Effect.andThen(Effect.promise(() => ended)),
+          Effect.asVoid
+        )
   )
   const output = (line: string): void => {
     container.log(line)
@@ -90,11 +93,9 @@ const runProcess = Effect.fnUntraced(function*(options: ProcessProgramOptions, c
 })
 
 /**
- * A container that is a process of this machine, with the container's environment and nothing else (no PATH unless
- * the pod sets
- * it: give an absolute executable). Its output is the log. Interruption sends SIGTERM to its process group, after
- * the grace
- * period SIGKILL. Exit code 127 if it cannot be started, 128 + n if signal n ended it.
+ * A container that is a process of this machine, with the container's environment and nothing else (no PATH unless the
+ * pod sets it: give an absolute executable). Its output is the log. Interruption sends SIGTERM to its process group,
+ * after the grace period SIGKILL. Exit code 127 if it cannot be started, 128 + n if signal n ended it.
  */
 export const processProgram = (options: ProcessProgramOptions): ContainerProgram => {
   const program = (container: ContainerContext) => runProcess(options, container)

@@ -34,8 +34,9 @@ const tell = (word: "+" | "-", group: number): void => {
 }
 
 /**
- * Sees to it that a process group does not outlive this process, even one that is killed: a shell that only waits for our end then
- * kills the group. Gives what is to be called once the group has ended by itself, since its number may then become another's.
+ * Sees to it that a process group does not outlive this process, even one that is killed: a shell that only waits for
+ * our end then kills the group. Gives what is to be called once the group has ended by itself, since its number may
+ * then become another's.
  */
 export const reapWithUs = (group: number): (() => void) => {
   tell("+", group)

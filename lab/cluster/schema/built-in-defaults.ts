@@ -68,7 +68,8 @@ const daemonSetDefaults = (object: KubeObject, isNew: boolean): void => {
     rolling["maxUnavailable"] ??= 1
     rolling["maxSurge"] ??= 0
   }
-  if (isNew) object.metadata.annotations = { ...object.metadata.annotations, "deprecated.daemonset.template.generation": "1" }
+  if (isNew)
+    object.metadata.annotations = { ...object.metadata.annotations, "deprecated.daemonset.template.generation": "1" }
 }
 
 /** A new Job selects its own pods: by labels that its template gets. */
@@ -84,7 +85,8 @@ const selectOwnPods = (object: KubeObject, spec: JsonObject): void => {
     "job-name": name
   }
   // The Job's labels come from its template where it has none, and both are then one map.
-  if (Object.keys(object.metadata.labels ?? {}).length === 0 && isObject(metadata["labels"])) object.metadata.labels = labels
+  if (Object.keys(object.metadata.labels ?? {}).length === 0 && isObject(metadata["labels"]))
+    object.metadata.labels = labels
   metadata["labels"] = labels
   const selector = objectAt(spec, "selector")
   selector["matchLabels"] = { ...asObject(selector["matchLabels"]), "batch.kubernetes.io/controller-uid": uid }
@@ -133,7 +135,8 @@ const secretDefaults = (object: KubeObject): void => {
   object["type"] ??= "Opaque"
   if (!isObject(object["stringData"])) return
   const data: JsonObject = { ...asObject(object["data"]) }
-  for (const [key, value] of Object.entries(object["stringData"])) data[key] = Buffer.from(String(value)).toString("base64")
+  for (const [key, value] of Object.entries(object["stringData"]))
+    data[key] = Buffer.from(String(value)).toString("base64")
   object["data"] = data
   delete object["stringData"]
 }
@@ -143,7 +146,8 @@ const networkPolicyDefaults = (object: KubeObject): void => {
   objectAt(spec, "podSelector")
   const rules = ["ingress", "egress"].flatMap((field) => asObjects(spec[field]))
   for (const rule of rules) for (const port of asObjects(rule["ports"])) port["protocol"] ??= "TCP"
-  if (asStrings(spec["policyTypes"]).length === 0) spec["policyTypes"] = asObjects(spec["egress"]).length === 0 ? ["Ingress"] : ["Ingress", "Egress"]
+  if (asStrings(spec["policyTypes"]).length === 0)
+    spec["policyTypes"] = asObjects(spec["egress"]).length === 0 ? ["Ingress"] : ["Ingress", "Egress"]
 }
 
 const rulesDefaults = (object: KubeObject): void => {
@@ -175,7 +179,8 @@ const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name ?? "" }
   },
   "/endpoints": (object) => {
-    for (const subset of asObjects(object["subsets"])) for (const port of asObjects(subset["ports"])) port["protocol"] ??= "TCP"
+    for (const subset of asObjects(object["subsets"]))
+      for (const port of asObjects(subset["ports"])) port["protocol"] ??= "TCP"
   },
   "/persistentvolumeclaims": claimDefaults,
   "apps/deployments": deploymentDefaults,
@@ -198,5 +203,9 @@ const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
   "rbac.authorization.k8s.io/clusterrolebindings": bindingDefaults
 }
 
-/** Applies the defaults of a built-in kind in place, as a server writes them into what it is sent; `key` is `group/resource`. */
-export const applyBuiltInDefaults = (key: string, object: KubeObject, isNew: boolean): void => defaults[key]?.(object, isNew)
+/**
+ * Applies the defaults of a built-in kind in place, as a server writes them into what it is sent; `key` is
+ * `group/resource`.
+ */
+export const applyBuiltInDefaults = (key: string, object: KubeObject, isNew: boolean): void =>
+  defaults[key]?.(object, isNew)

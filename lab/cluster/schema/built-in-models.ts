@@ -3,7 +3,11 @@ import type { FieldType, StructField, StructType } from "./field-types.ts"
 
 /** A class that `@kubernetes/client-node` generates from the OpenAPI document of Kubernetes. */
 interface Model {
-  readonly getAttributeTypeMap: () => ReadonlyArray<{ readonly baseName: string; readonly type: string; readonly format: string }>
+  readonly getAttributeTypeMap: () => ReadonlyArray<{
+    readonly baseName: string
+    readonly type: string
+    readonly format: string
+  }>
 }
 
 const isModel = (value: unknown): value is Model => typeof value === "function" && "getAttributeTypeMap" in value
@@ -19,12 +23,24 @@ const modelOf = (name: string): Model => {
 }
 
 /** The models say `string` of a quantity, where a server also takes a number. */
-const quantities = new Set(["allocatable", "allocatedResources", "capacity", "divisor", "hard", "limits", "overhead", "requests", "sizeLimit", "used"])
+const quantities = new Set([
+  "allocatable",
+  "allocatedResources",
+  "capacity",
+  "divisor",
+  "hard",
+  "limits",
+  "overhead",
+  "requests",
+  "sizeLimit",
+  "used"
+])
 
 /** Structs without a name in JSON, as far as charts meet them (k8s.io/api/core/v1). */
 const inlined = (model: string, field: string): string | undefined => {
   if (model === "V1Volume" && field !== "name") return "VolumeSource"
-  if (["V1Probe", "V1EphemeralContainer"].includes(model) && ["exec", "grpc", "httpGet", "tcpSocket"].includes(field)) return "ProbeHandler"
+  if (["V1Probe", "V1EphemeralContainer"].includes(model) && ["exec", "grpc", "httpGet", "tcpSocket"].includes(field))
+    return "ProbeHandler"
   const isReference = /^V1(ConfigMap|Secret)(KeySelector|EnvSource|Projection)$|^V1ConfigMapVolumeSource$/.test(model)
   return isReference && field === "name" ? "LocalObjectReference" : undefined
 }
@@ -89,4 +105,5 @@ export const objectMetaType: StructType = structOf("V1ObjectMeta")
 const modelNames: Readonly<Record<string, string>> = { Event: "CoreV1Event" }
 
 /** What fields an object of a built-in kind has. */
-export const builtInType = ({ kind }: { readonly kind: string }): StructType => structOf(modelNames[kind] ?? `V1${kind}`)
+export const builtInType = ({ kind }: { readonly kind: string }): StructType =>
+  structOf(modelNames[kind] ?? `V1${kind}`)

@@ -24,7 +24,8 @@ const asBoolean = (value: unknown): boolean => {
 }
 
 /** Null counts as absent, as it does for nullable fields of custom resources. */
-const isSet = (object: unknown, field: string): boolean => isObject(object) && Object.hasOwn(object, field) && object[field] !== null
+const isSet = (object: unknown, field: string): boolean =>
+  isObject(object) && Object.hasOwn(object, field) && object[field] !== null
 
 const macros: Readonly<Record<string, (held: ReadonlyArray<boolean>) => boolean>> = {
   all: (held) => held.every(Boolean),
@@ -49,7 +50,9 @@ class Parser {
   }
 
   #unexpected(): Error {
-    return new Error(`this server cannot evaluate a rule with ${JSON.stringify(this.#tokens[this.#next] ?? "end of rule")} there`)
+    return new Error(
+      `this server cannot evaluate a rule with ${JSON.stringify(this.#tokens[this.#next] ?? "end of rule")} there`
+    )
   }
 
   #takes(wanted: string): boolean {
@@ -171,7 +174,9 @@ class Parser {
 
 /**
  * An expression in the part of CEL that rules of custom resources here are written in: `has`, fields, `!`, `&&`, `||`,
- * lists, the macros `all`, `exists` and `exists_one`, and `hasValue()` of an optional that is `undefined` here when it has
- * none (cel-spec, language definition). Throws at anything else, so that no rule is taken for one that always holds.
+ * lists, the macros `all`, `exists` and `exists_one`, and `hasValue()` of an optional that is `undefined` here when it
+ * has none (cel-spec, language definition). Throws at anything else, so that no rule is taken for one that always
+ * holds.
  */
-export const celExpression = (text: string, names: ReadonlyArray<string>): CelExpression => new Parser(tokensOf(text), names).parse()
+export const celExpression = (text: string, names: ReadonlyArray<string>): CelExpression =>
+  new Parser(tokensOf(text), names).parse()

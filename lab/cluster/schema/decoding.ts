@@ -1,5 +1,5 @@
-import type { FieldType, StructType } from "./field-types.ts"
 import { type JsonObject, isObject, setField } from "../../../src/domain/json.ts"
+import type { FieldType, StructType } from "./field-types.ts"
 import { canonicalQuantity } from "./quantity.ts"
 
 /** Why a value cannot be decoded, in a real server's words. */
@@ -8,8 +8,8 @@ export class DecodingProblem extends Error {
 }
 
 /**
- * A server decodes in two ways whose refusals differ: JSON into structs (encoding/json), and maps that a patch was applied to
- * (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
+ * A server decodes in two ways whose refusals differ: JSON into structs (encoding/json), and maps that a patch was
+ * applied to (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
  */
 export type Decoder = "json" | "unstructured"
 
@@ -54,17 +54,29 @@ const goType = (type: FieldType): string => {
 }
 
 /** A JSON value's type in the words of encoding/json. */
-export const jsonType = (value: unknown): string => (Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
+export const jsonType = (value: unknown): string =>
+  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
 
 const unmarshalText = (type: FieldType, value: unknown, { owner, steps }: Place, decoder: Decoder): string => {
   const number = typeof value === "number" && ["Int", "IntOrString"].includes(type._tag) ? ` ${value}` : ""
   // What reads JSON itself does not know where it is.
-  const into = decoder === "unstructured" || steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
+  const into =
+    decoder === "unstructured" || steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
   return `json: cannot unmarshal ${jsonType(value)}${number} into ${into} of type ${goType(type)}`
 }
 
 const goKind = (value: unknown): string =>
-  typeof value === "number" ? (Number.isInteger(value) ? "int64" : "float64") : typeof value === "boolean" ? "bool" : Array.isArray(value) ? "slice" : isObject(value) ? "map" : "string"
+  typeof value === "number"
+    ? Number.isInteger(value)
+      ? "int64"
+      : "float64"
+    : typeof value === "boolean"
+      ? "bool"
+      : Array.isArray(value)
+        ? "slice"
+        : isObject(value)
+          ? "map"
+          : "string"
 
 const restoreText = (type: FieldType, value: unknown, place: Place): string => {
   const kind = goKind(value)
@@ -102,7 +114,10 @@ const timeLayout = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\
 const decodeTime = (text: string, micro: boolean): string => {
   const layout = `2006-01-02T15:04:05${micro ? ".000000" : ""}Z07:00`
   const refused = (rest: string, part: string): DecodingProblem =>
-    new DecodingProblem(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(part)}`)
+    new DecodingProblem(
+      `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(rest)} ` +
+        `as ${JSON.stringify(part)}`
+    )
   const fraction = timeLayout.exec(text)
   if (fraction === null || Number.isNaN(Date.parse(text))) throw refused(text, "2006")
   if (micro && fraction[1]?.length !== 7) throw refused(text.slice(19), ".000000")
@@ -138,21 +153,61 @@ const decodeItem = (type: FieldType, value: unknown, place: Place, decoding: Dec
   value === null || value === undefined ? zeroOf(type) : decodeValue(type, value, place, decoding)
 
 /** Lists that are written also when they are empty (k8s.io/api, fields without `omitempty`). */
-const keptWhenEmpty = new Set(["PolicyRule.verbs", "Role.rules", "ClusterRole.rules", "PodSpec.containers", "HTTPIngressRuleValue.paths"])
+const keptWhenEmpty = new Set([
+  "PolicyRule.verbs",
+  "Role.rules",
+  "ClusterRole.rules",
+  "PodSpec.containers",
+  "HTTPIngressRuleValue.paths"
+])
 
-/** Fields that are left out where they say nothing: those without a pointer in Go that people write out (k8s.io/api, `omitempty`). */
+/**
+ * Fields that are left out where they say nothing: those without a pointer in Go that people write out (k8s.io/api,
+ * `omitempty`).
+ */
 const leftOutWhenZero = new Set([
   ...["workingDir", "stdin", "stdinOnce", "tty"].map((field) => `Container.${field}`),
-  ...["hostIPC", "hostNetwork", "hostPID", "hostname", "nodeName", "priorityClassName", "serviceAccountName", "subdomain"].map((field) => `PodSpec.${field}`),
-  ...["DeploymentSpec.minReadySeconds", "DeploymentSpec.paused", "StatefulSetSpec.minReadySeconds", "StatefulSetSpec.serviceName", "DaemonSetSpec.minReadySeconds"],
-  ...["EnvVar.value", "EnvFromSource.prefix", "VolumeMount.readOnly", "VolumeMount.subPath", "EmptyDirVolumeSource.medium", "Probe.initialDelaySeconds"],
-  ...["ContainerPort.name", "ContainerPort.hostPort", "ServicePort.name", "ServicePort.nodePort", "ServiceSpec.externalName", "HTTPIngressPath.path", "IngressRule.host"]
+  ...[
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostname",
+    "nodeName",
+    "priorityClassName",
+    "serviceAccountName",
+    "subdomain"
+  ].map((field) => `PodSpec.${field}`),
+  ...[
+    "DeploymentSpec.minReadySeconds",
+    "DeploymentSpec.paused",
+    "StatefulSetSpec.minReadySeconds",
+    "StatefulSetSpec.serviceName",
+    "DaemonSetSpec.minReadySeconds"
+  ],
+  ...[
+    "EnvVar.value",
+    "EnvFromSource.prefix",
+    "VolumeMount.readOnly",
+    "VolumeMount.subPath",
+    "EmptyDirVolumeSource.medium",
+    "Probe.initialDelaySeconds"
+  ],
+  ...[
+    "ContainerPort.name",
+    "ContainerPort.hostPort",
+    "ServicePort.name",
+    "ServicePort.nodePort",
+    "ServiceSpec.externalName",
+    "HTTPIngressPath.path",
+    "IngressRule.host"
+  ]
 ])
 
 const isZero = (value: unknown): boolean => value === "" || value === 0 || value === false
 
 const isEmptyCollection = (type: FieldType, value: unknown): boolean =>
-  (type._tag === "List" && Array.isArray(value) && value.length === 0) || (type._tag === "Map" && isObject(value) && Object.keys(value).length === 0)
+  (type._tag === "List" && Array.isArray(value) && value.length === 0) ||
+  (type._tag === "Map" && isObject(value) && Object.keys(value).length === 0)
 
 const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Place, decoding: Decoding): JsonObject => {
   const result: JsonObject = {}
@@ -165,7 +220,12 @@ const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Plac
     }
     if (item === null || item === undefined) continue
     const within = field.within === undefined ? [] : [field.within]
-    const decoded = decodeValue(field.type, item, { owner: type.name, steps: [...steps, ...within, name], path: child }, decoding)
+    const decoded = decodeValue(
+      field.type,
+      item,
+      { owner: type.name, steps: [...steps, ...within, name], path: child },
+      decoding
+    )
     const declared = `${type.name}.${name}`
     if (isEmptyCollection(field.type, decoded) && !keptWhenEmpty.has(declared)) continue
     if (isZero(decoded) && leftOutWhenZero.has(declared)) continue
@@ -181,11 +241,14 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
       return decodeStruct(type, value, place, decoding)
     case "List":
       if (!Array.isArray(value)) throw wrong(type, value, place, decoding)
-      return value.map((item, index) => decodeItem(type.item, item, { ...place, path: `${place.path}[${index}]` }, decoding))
+      return value.map((item, index) =>
+        decodeItem(type.item, item, { ...place, path: `${place.path}[${index}]` }, decoding)
+      )
     case "Map": {
       if (!isObject(value)) throw wrong(type, value, place, decoding)
       const result: JsonObject = {}
-      for (const [key, item] of Object.entries(value)) setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, decoding))
+      for (const [key, item] of Object.entries(value))
+        setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, decoding))
       return result
     }
     case "Text":
@@ -218,9 +281,12 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
       if (typeof value === "string" || (typeof value === "number" && (value | 0) === value)) return value
       throw wrong(type, value, place, decoding)
     case "Quantity": {
-      const canonical = typeof value === "string" || typeof value === "number" ? canonicalQuantity(String(value)) : undefined
+      const canonical =
+        typeof value === "string" || typeof value === "number" ? canonicalQuantity(String(value)) : undefined
       if (canonical !== undefined) return canonical
-      throw new DecodingProblem("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+      throw new DecodingProblem(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+      )
     }
     case "Any":
       return value
@@ -234,8 +300,9 @@ export interface Decoded {
 }
 
 /**
- * Reads an object as a server does that keeps Go structs: unknown fields are dropped, null is no value, empty lists and maps
- * are none, quantities take their canonical form. `at`: where the object is inside of what was sent. Throws {@link DecodingProblem}.
+ * Reads an object as a server does that keeps Go structs: unknown fields are dropped, null is no value, empty lists and
+ * maps are none, quantities take their canonical form. `at`: where the object is inside of what was sent. Throws
+ * {@link DecodingProblem}.
  */
 export const decode = (type: StructType, value: unknown, decoder: Decoder, at = ""): Decoded => {
   const place: Place = { owner: type.name, steps: [], path: at }

@@ -2,8 +2,9 @@ import { type JsonObject, isObject, jsonEqual } from "../../../src/domain/json.t
 import type { ListType } from "./structural-schema.ts"
 
 /**
- * Sets of owned fields, as `metadata.managedFields[].fieldsV1` holds them (structured-merge-diff). Here a set is a map from
- * a path, its steps joined by `\n`, to whether the path is a leaf. Steps: `f:<field>`, `k:<JSON of the keys>`, `v:<JSON>`.
+ * Sets of owned fields, as `metadata.managedFields[].fieldsV1` holds them (structured-merge-diff). Here a set is a map
+ * from a path, its steps joined by `\n`, to whether the path is a leaf. Steps: `f:<field>`, `k:<JSON of the keys>`,
+ * `v:<JSON>`.
  */
 export type FieldSet = ReadonlySet<string>
 
@@ -41,15 +42,25 @@ const unowned = new Set([
   "apiVersion",
   "kind",
   "metadata",
-  ...["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields"].map(
-    (field) => `metadata.${field}`
-  ),
+  ...[
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "managedFields"
+  ].map((field) => `metadata.${field}`),
   "metadata.deletionGracePeriodSeconds",
   "metadata.generateName",
   "metadata.selfLink"
 ])
 
-/** Visits every leaf: scalars, atomic lists, empty objects, items of sets; items of associative lists count as leaves too. */
+/**
+ * Visits every leaf: scalars, atomic lists, empty objects, items of sets; items of associative lists count as leaves
+ * too.
+ */
 export const leavesOf = (object: unknown, listType: ListTypeAt): ReadonlyMap<string, unknown> => {
   const leaves = new Map<string, unknown>()
   const visit = (value: unknown, steps: ReadonlyArray<string>, names: ReadonlyArray<string>): void => {
@@ -142,11 +153,14 @@ export const compareLeaves = (
   before: ReadonlyMap<string, unknown>,
   after: ReadonlyMap<string, unknown>
 ): { readonly changed: FieldSet; readonly removed: FieldSet } => ({
-  changed: new Set([...after].filter(([path, value]) => !before.has(path) || !jsonEqual(before.get(path), value)).map(([path]) => path)),
+  changed: new Set(
+    [...after].filter(([path, value]) => !before.has(path) || !jsonEqual(before.get(path), value)).map(([path]) => path)
+  ),
   removed: new Set([...before.keys()].filter((path) => !after.has(path)))
 })
 
-export const isUnder = (path: string, ancestor: string): boolean => path === ancestor || path.startsWith(ancestor + separator)
+export const isUnder = (path: string, ancestor: string): boolean =>
+  path === ancestor || path.startsWith(ancestor + separator)
 
 /** Removes what is at a path, and the lists and objects that become empty by it and were not empty before. */
 export const removePath = (object: JsonObject, path: string, listType: ListTypeAt): void => {

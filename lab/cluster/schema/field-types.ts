@@ -1,5 +1,6 @@
 /**
- * The type of a field as a server's decoders see it. `Any` takes every value; `IntOrString` and `Quantity` are Go types that read JSON themselves.
+ * The type of a field as a server's decoders see it. `Any` takes every value; `IntOrString` and `Quantity` are Go types
+ * that read JSON themselves.
  */
 export type FieldType =
   | StructType

@@ -39,7 +39,10 @@ export interface ObjectMeta {
   managedFields?: Array<ManagedFieldsEntry>
 }
 
-/** Any Kubernetes object. What a store returns is deeply frozen: change a `structuredClone`, or use `ObjectStore.modify`. */
+/**
+ * Any Kubernetes object. What a store returns is deeply frozen: change a `structuredClone`, or use
+ * `ObjectStore.modify`.
+ */
 export interface KubeObject {
   apiVersion: string
   kind: string
@@ -57,7 +60,10 @@ export interface ResourceRef {
 export type StoreEvent = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubeObject }
 
 export const isKubeObject = (value: unknown): value is KubeObject =>
-  isObject(value) && typeof value["apiVersion"] === "string" && typeof value["kind"] === "string" && isObject(value["metadata"])
+  isObject(value) &&
+  typeof value["apiVersion"] === "string" &&
+  typeof value["kind"] === "string" &&
+  isObject(value["metadata"])
 
 export const apiVersionOf = (ref: { readonly group: string; readonly version: string }): string =>
   ref.group === "" ? ref.version : `${ref.group}/${ref.version}`

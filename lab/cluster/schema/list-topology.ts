@@ -2,8 +2,8 @@ import type { ResourceInfo } from "./resource-info.ts"
 import type { ListType } from "./structural-schema.ts"
 
 /**
- * How lists of built-in kinds are merged, by the name of the field: `patchMergeKey` and `patchStrategy` of a strategic merge,
- * `listMapKeys` of server-side apply (k8s.io/api, struct tags). Any other list is replaced as a whole.
+ * How lists of built-in kinds are merged, by the name of the field: `patchMergeKey` and `patchStrategy` of a strategic
+ * merge, `listMapKeys` of server-side apply (k8s.io/api, struct tags). Any other list is replaced as a whole.
  */
 const mergeKeys: Record<string, { readonly patch: string; readonly apply: ReadonlyArray<string> }> = {
   containers: { patch: "name", apply: ["name"] },

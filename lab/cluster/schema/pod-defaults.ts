@@ -4,11 +4,13 @@ import { type JsonObject, asObject, asObjects, asString, isObject } from "../../
 const volumeDefaults = (volume: JsonObject): void => {
   const { name: _, ...source } = volume
   if (Object.keys(source).length === 0) volume["emptyDir"] = {}
-  for (const field of ["secret", "configMap", "projected", "downwardAPI"]) asObject(volume[field])["defaultMode"] ??= 420
+  for (const field of ["secret", "configMap", "projected", "downwardAPI"])
+    asObject(volume[field])["defaultMode"] ??= 420
   if (isObject(volume["hostPath"])) volume["hostPath"]["type"] ??= ""
   const projected = asObjects(asObject(volume["projected"])["sources"])
   for (const one of projected) asObject(one["serviceAccountToken"])["expirationSeconds"] ??= 3600
-  for (const one of [volume, ...projected]) for (const item of asObjects(asObject(one["downwardAPI"])["items"])) referenceDefaults(item)
+  for (const one of [volume, ...projected])
+    for (const item of asObjects(asObject(one["downwardAPI"])["items"])) referenceDefaults(item)
 }
 
 /** Of an environment variable's source, or a file of the downward API. */
@@ -47,7 +49,8 @@ const containerDefaults = (container: JsonObject): void => {
   container["terminationMessagePath"] ??= "/dev/termination-log"
   container["terminationMessagePolicy"] ??= "File"
   for (const port of asObjects(container["ports"])) port["protocol"] ??= "TCP"
-  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) if (isObject(container[probe])) probeDefaults(container[probe])
+  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"])
+    if (isObject(container[probe])) probeDefaults(container[probe])
   for (const hook of ["postStart", "preStop"]) httpDefaults(asObject(asObject(container["lifecycle"])[hook]))
   for (const variable of asObjects(container["env"])) referenceDefaults(asObject(variable["valueFrom"]))
 }
@@ -68,7 +71,10 @@ export const podSpecDefaults = (spec: JsonObject): void => {
   for (const volume of asObjects(spec["volumes"])) volumeDefaults(volume)
 }
 
-const containersOf = (spec: JsonObject): ReadonlyArray<JsonObject> => [...asObjects(spec["containers"]), ...asObjects(spec["initContainers"])]
+const containersOf = (spec: JsonObject): ReadonlyArray<JsonObject> => [
+  ...asObjects(spec["containers"]),
+  ...asObjects(spec["initContainers"])
+]
 
 const defaultTolerations = ["not-ready", "unreachable"].map((condition) => ({
   key: `node.kubernetes.io/${condition}`,
@@ -84,23 +90,31 @@ export const podDefaults = (spec: JsonObject, isNew: boolean): void => {
     spec["priority"] ??= 0
     spec["preemptionPolicy"] ??= "PreemptLowerPriority"
     const tolerations = asObjects(spec["tolerations"])
-    const tolerated = (key: string): boolean => tolerations.some((one) => one["key"] === key || (one["key"] === undefined && one["operator"] === "Exists"))
+    const tolerated = (key: string): boolean =>
+      tolerations.some((one) => one["key"] === key || (one["key"] === undefined && one["operator"] === "Exists"))
     spec["tolerations"] = [...tolerations, ...defaultTolerations.filter(({ key }) => !tolerated(key))]
   }
   podSpecDefaults(spec)
   spec["enableServiceLinks"] ??= true
   for (const container of containersOf(spec)) {
-    if (spec["hostNetwork"] === true) for (const port of asObjects(container["ports"])) port["hostPort"] ??= port["containerPort"]
+    if (spec["hostNetwork"] === true)
+      for (const port of asObjects(container["ports"])) port["hostPort"] ??= port["containerPort"]
     const resources = asObject(container["resources"])
-    if (isObject(resources["limits"])) resources["requests"] = { ...resources["limits"], ...asObject(resources["requests"]) }
+    if (isObject(resources["limits"]))
+      resources["requests"] = { ...resources["limits"], ...asObject(resources["requests"]) }
   }
 }
 
 /** `status.qosClass` of a pod with defaults. */
 export const qosClassOf = (spec: JsonObject): string => {
   const resources = containersOf(spec).map((container) => asObject(container["resources"]))
-  const computed = (of: unknown): ReadonlyArray<readonly [string, unknown]> => ["cpu", "memory"].flatMap((name) => (asObject(of)[name] === undefined ? [] : [[name, asObject(of)[name]]]))
-  if (resources.every(({ limits, requests }) => computed(limits).length === 0 && computed(requests).length === 0)) return "BestEffort"
-  const isGuaranteed = resources.every(({ limits, requests }) => computed(limits).length === 2 && computed(limits).every(([name, value]) => asObject(requests)[name] === value))
+  const computed = (of: unknown): ReadonlyArray<readonly [string, unknown]> =>
+    ["cpu", "memory"].flatMap((name) => (asObject(of)[name] === undefined ? [] : [[name, asObject(of)[name]]]))
+  if (resources.every(({ limits, requests }) => computed(limits).length === 0 && computed(requests).length === 0))
+    return "BestEffort"
+  const isGuaranteed = resources.every(
+    ({ limits, requests }) =>
+      computed(limits).length === 2 && computed(limits).every(([name, value]) => asObject(requests)[name] === value)
+  )
   return isGuaranteed ? "Guaranteed" : "Burstable"
 }

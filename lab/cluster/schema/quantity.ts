@@ -19,7 +19,8 @@ const parse = (text: string): Quantity | undefined => {
   const power = binary.indexOf(suffix)
   const shift = Number(exponent) + 3 * decimal.indexOf(suffix)
   const [whole = "", fraction = ""] = digits.split(".")
-  const numerator = BigInt(whole + fraction) * (power > 0 ? nano * 1024n ** BigInt(power) : 10n ** BigInt(Math.max(shift, 0)))
+  const numerator =
+    BigInt(whole + fraction) * (power > 0 ? nano * 1024n ** BigInt(power) : 10n ** BigInt(Math.max(shift, 0)))
   const denominator = 10n ** BigInt(fraction.length + (power > 0 ? 0 : Math.max(-shift, 0)))
   return {
     negative: sign === "-",
@@ -39,8 +40,8 @@ const divided = (value: bigint, by: bigint, limit: number): readonly [value: big
 }
 
 /**
- * A quantity in the form in which a server writes it: the biggest suffix of the kind that was given with which no fraction
- * remains, `1000m` → `1`, `1024Mi` → `1Gi`. `undefined` for what is no quantity.
+ * A quantity in the form in which a server writes it: the biggest suffix of the kind that was given with which no
+ * fraction remains, `1000m` → `1`, `1024Mi` → `1Gi`. `undefined` for what is no quantity.
  */
 export const canonicalQuantity = (text: string): string | undefined => {
   const quantity = parse(text)

@@ -1,5 +1,5 @@
-import type { StructuralSchema } from "./structural-schema.ts"
 import type { ResourceRef } from "./kube-object.ts"
+import type { StructuralSchema } from "./structural-schema.ts"
 
 /** A column of a Table, as in `CustomResourceDefinition.spec.versions[].additionalPrinterColumns[]`. */
 export interface PrinterColumn {

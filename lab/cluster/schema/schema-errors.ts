@@ -26,7 +26,9 @@ const typeName = (value: unknown): string =>
 /** A schema's `format`, which takes the place of its type where a value that is no text has the wrong one. */
 const formatFor = (error: ErrorObject): string | undefined => {
   const value: unknown = error.data
-  return typeof value === "string" || value === null || Array.isArray(value) ? undefined : asString(error.parentSchema?.["format"])
+  return typeof value === "string" || value === null || Array.isArray(value)
+    ? undefined
+    : asString(error.parentSchema?.["format"])
 }
 
 /** Go's names of a number's representation. */
@@ -41,15 +43,20 @@ const wrongInteger = (field: string, format: string | undefined): FieldError => 
 
 /** As {@link toFieldError}; a number that is no integer is refused twice. */
 export const toFieldErrors = (error: ErrorObject, passing: number): ReadonlyArray<FieldError> => {
-  const isNoInteger = error.keyword === "type" && typeof error.data === "number" && [error.params["type"]].flat().includes("integer")
+  const isNoInteger =
+    error.keyword === "type" && typeof error.data === "number" && [error.params["type"]].flat().includes("integer")
   return isNoInteger
-    ? [toFieldError(error, passing), wrongInteger(fieldPath(error.instancePath), asString(error.parentSchema?.["format"]))]
+    ? [
+        toFieldError(error, passing),
+        wrongInteger(fieldPath(error.instancePath), asString(error.parentSchema?.["format"]))
+      ]
     : [toFieldError(error, passing)]
 }
 
 /**
  * Turns an error of ajv into the field error of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors` and
- * apiextensions-apiserver `pkg/apiserver/validation`). `passing`: of a `oneOf`, how many alternatives the value satisfies.
+ * apiextensions-apiserver `pkg/apiserver/validation`). `passing`: of a `oneOf`, how many alternatives the value
+ * satisfies.
  */
 const toFieldError = (error: ErrorObject, passing: number): FieldError => {
   const field = fieldPath(error.instancePath)
@@ -70,7 +77,9 @@ const toFieldError = (error: ErrorObject, passing: number): FieldError => {
         field: join(field, asString(params["missingProperty"]) ?? "")
       }
     case "type": {
-      const wanted = Array.isArray(params["type"]) ? params["type"].filter((type) => type !== "null").join(",") : params["type"]
+      const wanted = Array.isArray(params["type"])
+        ? params["type"].filter((type) => type !== "null").join(",")
+        : params["type"]
       const format = formatFor(error)
       const found = JSON.stringify(format === undefined ? typeName(value) : formatName(value))
       return {
@@ -126,12 +135,24 @@ const toFieldError = (error: ErrorObject, passing: number): FieldError => {
       return { reason: "FieldValueTooMany", field, message: `Too many: must have at most ${limit} items` }
     case "oneOf": {
       const found = passing === 0 ? "Found none valid" : `Found ${passing} valid alternatives`
-      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf). ${found}` }
+      return {
+        reason: "FieldValueInvalid",
+        field: "<nil>",
+        message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf). ${found}`
+      }
     }
     case "anyOf":
-      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)` }
+      return {
+        reason: "FieldValueInvalid",
+        field: "<nil>",
+        message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)`
+      }
     case "not":
-      return { reason: "FieldValueInvalid", field: "<nil>", message: `Invalid value: "": "${field}" must not validate the schema (not)` }
+      return {
+        reason: "FieldValueInvalid",
+        field: "<nil>",
+        message: `Invalid value: "": "${field}" must not validate the schema (not)`
+      }
     default:
       return wrong(error.message ?? error.keyword)
   }

@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "../../../src/domain/json.ts"
+import type { FieldError } from "../wire/status-error.ts"
 import { objectMetaType } from "./built-in-models.ts"
 import type { FieldType } from "./field-types.ts"
 import { toFieldErrors } from "./schema-errors.ts"
-import type { FieldError } from "../wire/status-error.ts"
 import { validationRules } from "./validation-rules.ts"
 
 /** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
@@ -12,7 +12,10 @@ export interface StructuralSchema {
   readonly prune: (object: JsonObject) => ReadonlyArray<string>
   /** Removes illegal nulls and fills in defaults, in place. */
   readonly applyDefaults: (object: JsonObject) => void
-  /** Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is replaced. */
+  /**
+   * Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is
+   * replaced.
+   */
   readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
   /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
   readonly listType: (path: ReadonlyArray<string>) => ListType
@@ -34,7 +37,13 @@ const propertiesOf = (schema: JsonObject): JsonObject => asObject(schema["proper
 
 const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined)
 
-const pruneValue = (value: unknown, schema: unknown, path: string, isResource: boolean, removed: Array<string>): void => {
+const pruneValue = (
+  value: unknown,
+  schema: unknown,
+  path: string,
+  isResource: boolean,
+  removed: Array<string>
+): void => {
   if (!isObject(schema)) return
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) pruneValue(item, schema["items"], `${path}[${index}]`, false, removed)
@@ -80,7 +89,10 @@ const defaultValue = (value: unknown, schema: unknown): void => {
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     if (!isObject(property)) continue
     const current = own(value, key)
-    if (property["default"] !== undefined && (current === undefined || (current === null && property["nullable"] !== true))) {
+    if (
+      property["default"] !== undefined &&
+      (current === undefined || (current === null && property["nullable"] !== true))
+    ) {
       setField(value, key, structuredClone(property["default"]))
     }
     defaultValue(own(value, key), property)
@@ -117,9 +129,19 @@ const toJsonSchema = (schema: unknown): unknown => {
     } else if (key === "minimum" || key === "maximum") {
       if (schema[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] !== true) result[key] = value
     } else if (
-      ["type", "enum", "required", "pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf"].includes(
-        key
-      ) ||
+      [
+        "type",
+        "enum",
+        "required",
+        "pattern",
+        "format",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "multipleOf"
+      ].includes(key) ||
       ["minProperties", "maxProperties"].includes(key)
     ) {
       result[key] = key === "pattern" ? checkedPattern(value) : value
@@ -148,7 +170,20 @@ const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$
 
 const makeAjv = (): Ajv => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: true, unicodeRegExp: false })
-  for (const format of ["int64", "float", "double", "byte", "password", "duration", "ipv4", "ipv6", "uri", "email", "uuid", "hostname"]) {
+  for (const format of [
+    "int64",
+    "float",
+    "double",
+    "byte",
+    "password",
+    "duration",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "email",
+    "uuid",
+    "hostname"
+  ]) {
     ajv.addFormat(format, true)
   }
   ajv.addFormat("int32", { type: "number", validate: (value: number) => value >= -(2 ** 31) && value < 2 ** 31 })
@@ -184,13 +219,16 @@ const compile = (schema: JsonObject): Check => {
     const shown = errors.filter((error) =>
       alternatives.every(
         ({ keyword, params, schemaPath }) =>
-          !isInside(error, schemaPath)
-          || ((keyword === "anyOf" || params["passingSchemas"] === null) && isInside(error, `${schemaPath}/0`))
+          !isInside(error, schemaPath) ||
+          ((keyword === "anyOf" || params["passingSchemas"] === null) && isInside(error, `${schemaPath}/0`))
       )
     )
     return shown.flatMap((error) => {
       const schemas: unknown = error.schema
-      const passing = error.keyword === "oneOf" && Array.isArray(schemas) ? schemas.filter((one: object) => ajv.validate(one, error.data)) : []
+      const passing =
+        error.keyword === "oneOf" && Array.isArray(schemas)
+          ? schemas.filter((one: object) => ajv.validate(one, error.data))
+          : []
       return toFieldErrors(error, passing.length)
     })
   }
@@ -199,7 +237,8 @@ const compile = (schema: JsonObject): Check => {
 const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
   let current: JsonObject = schema
   for (const step of path) {
-    const next = step === "[]" ? current["items"] : (own(propertiesOf(current), step) ?? current["additionalProperties"])
+    const next =
+      step === "[]" ? current["items"] : (own(propertiesOf(current), step) ?? current["additionalProperties"])
     if (!isObject(next)) return undefined
     current = next
   }
@@ -217,10 +256,15 @@ const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
       const { additionalProperties } = schema
       if (additionalProperties !== undefined) return { _tag: "Map", item: fieldTypeOf(additionalProperties, false) }
       const properties = propertiesOf(schema)
-      const meta = isResource || schema[embedded] === true ? { apiVersion: text, kind: text, metadata: objectMetaType } : {}
+      const meta =
+        isResource || schema[embedded] === true ? { apiVersion: text, kind: text, metadata: objectMetaType } : {}
       const field = (name: string): FieldType | undefined => {
         const property = own(properties, name)
-        return own(meta, name) === undefined ? (property === undefined ? undefined : fieldTypeOf(property, false)) : meta[name as keyof typeof meta]
+        return own(meta, name) === undefined
+          ? property === undefined
+            ? undefined
+            : fieldTypeOf(property, false)
+          : meta[name as keyof typeof meta]
       }
       return {
         _tag: "Struct",
@@ -251,24 +295,33 @@ const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArra
   if (Array.isArray(value)) {
     const keys = asStrings(schema["x-kubernetes-list-map-keys"])
     const type = schema["x-kubernetes-list-type"]
-    const identity = (item: unknown): unknown => (type === "map" ? Object.fromEntries(keys.map((key) => [key, asObject(item)[key]])) : item)
+    const identity = (item: unknown): unknown =>
+      type === "map" ? Object.fromEntries(keys.map((key) => [key, asObject(item)[key]])) : item
     const inside = value.flatMap((item, index) => duplicates(item, schema["items"], `${path}[${index}]`))
     if (type !== "map" && type !== "set") return inside
     const seen = value.map((item) => JSON.stringify(identity(item)))
     return [
       ...inside,
       ...seen.flatMap((text, index) =>
-        seen.indexOf(text) < index ? [{ reason: "FieldValueDuplicate", message: `Duplicate value: ${text}`, field: `${path}[${index}]` }] : []
+        seen.indexOf(text) < index
+          ? [{ reason: "FieldValueDuplicate", message: `Duplicate value: ${text}`, field: `${path}[${index}]` }]
+          : []
       )
     ]
   }
   if (!isObject(value)) return []
   return Object.entries(value).flatMap(([key, item]) =>
-    duplicates(item, own(propertiesOf(schema), key) ?? schema["additionalProperties"], path === "" ? key : `${path}.${key}`)
+    duplicates(
+      item,
+      own(propertiesOf(schema), key) ?? schema["additionalProperties"],
+      path === "" ? key : `${path}.${key}`
+    )
   )
 }
 
-/** Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here. */
+/**
+ * Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here.
+ */
 export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
   for (const field of objectMetaFields) delete propertiesOf(root)[field]

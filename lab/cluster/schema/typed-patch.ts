@@ -1,9 +1,12 @@
+import { isObject } from "../../../src/domain/json.ts"
+import { goText } from "../wire/go-text.ts"
 import { type ListTypeAt, displayPath, itemStep } from "./field-sets.ts"
 import type { FieldType } from "./field-types.ts"
-import { goText } from "../wire/go-text.ts"
-import { isObject } from "../../../src/domain/json.ts"
 
-const childrenOf = (value: object, visit: (key: string, item: unknown) => ReadonlyArray<string> | undefined): ReadonlyArray<string> => {
+const childrenOf = (
+  value: object,
+  visit: (key: string, item: unknown) => ReadonlyArray<string> | undefined
+): ReadonlyArray<string> => {
   const problems: Array<string> = []
   for (const [key, item] of Object.entries(value)) {
     const found = visit(key, item)
@@ -15,9 +18,16 @@ const childrenOf = (value: object, visit: (key: string, item: unknown) => Readon
 }
 
 const prefixed = (prefix: string, problems: ReadonlyArray<string>): ReadonlyArray<string> =>
-  problems.map((problem) => (problem.startsWith(".") || problem.startsWith("[") ? prefix + problem : `${prefix}: ${problem}`))
+  problems.map((problem) =>
+    problem.startsWith(".") || problem.startsWith("[") ? prefix + problem : `${prefix}: ${problem}`
+  )
 
-const check = (type: FieldType, value: unknown, names: ReadonlyArray<string>, listType: ListTypeAt): ReadonlyArray<string> => {
+const check = (
+  type: FieldType,
+  value: unknown,
+  names: ReadonlyArray<string>,
+  listType: ListTypeAt
+): ReadonlyArray<string> => {
   if (value === null || value === undefined) return []
   switch (type._tag) {
     case "Struct":
@@ -38,7 +48,10 @@ const check = (type: FieldType, value: unknown, names: ReadonlyArray<string>, li
         ...[...twice].map((step) => `duplicate entries for key ${displayPath(step ?? "")}`),
         ...value.flatMap((item, index) => {
           const step = steps[index]
-          return prefixed(step === undefined ? `[${index}]` : displayPath(step), check(type.item, item, [...names, "[]"], listType))
+          return prefixed(
+            step === undefined ? `[${index}]` : displayPath(step),
+            check(type.item, item, [...names, "[]"], listType)
+          )
         })
       ]
     }
@@ -50,7 +63,9 @@ const check = (type: FieldType, value: unknown, names: ReadonlyArray<string>, li
       return typeof value === "boolean" ? [] : [`expected boolean, got &{${goText(value)}}`]
     case "Int":
     case "Float":
-      return typeof value === "number" ? [] : [`expected numeric (int or float), got ${goTypes[Array.isArray(value) ? "array" : typeof value] ?? ""}`]
+      return typeof value === "number"
+        ? []
+        : [`expected numeric (int or float), got ${goTypes[Array.isArray(value) ? "array" : typeof value] ?? ""}`]
     case "IntOrString":
     case "Quantity":
     case "Any":
@@ -65,7 +80,10 @@ const goTypes: Readonly<Record<string, string>> = {
   array: "[]interface {}"
 }
 
-/** What server-side apply refuses in an applied configuration before it merges, in the words of structured-merge-diff; `undefined`: nothing. */
+/**
+ * What server-side apply refuses in an applied configuration before it merges, in the words of structured-merge-diff;
+ * `undefined`: nothing.
+ */
 export const typedPatchProblem = (type: FieldType, applied: unknown, listType: ListTypeAt): string | undefined => {
   const problems = check(type, applied, [], listType)
   return problems.length > 1 ? `errors:\n${problems.map((problem) => `  ${problem}`).join("\n")}` : problems[0]

@@ -1,6 +1,6 @@
-import { celExpression } from "./cel.ts"
 import { type JsonObject, asObjects, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { FieldError } from "../wire/status-error.ts"
+import { celExpression } from "./cel.ts"
 
 const keyword = "x-kubernetes-validations"
 
@@ -14,7 +14,13 @@ const visitAll = (visit: Visit, schema: unknown, value: unknown, before: unknown
     for (const [index, item] of value.entries()) visitAll(visit, schema["items"], item, undefined, `${path}[${index}]`)
   } else if (isObject(value)) {
     for (const [key, child] of Object.entries(value)) {
-      visitAll(visit, at(schema, "properties", key) ?? schema["additionalProperties"], child, at(before, key), path === "" ? key : `${path}.${key}`)
+      visitAll(
+        visit,
+        at(schema, "properties", key) ?? schema["additionalProperties"],
+        child,
+        at(before, key),
+        path === "" ? key : `${path}.${key}`
+      )
     }
   }
 }
@@ -52,13 +58,20 @@ const compileRule = (rule: JsonObject): Rule => {
 }
 
 /** With such an error the types that rules rely on are not sure (apiextensions-apiserver, `hasBlockingErr`). */
-const blocking = ["FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"]
+const blocking = [
+  "FieldValueRequired",
+  "FieldValueNotSupported",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid"
+]
 
 const unchecked: FieldError = {
   reason: "FieldValueInvalid",
   field: "<nil>",
   message:
-    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the " +
+    "existing errors to complete validation"
 }
 
 type RuleCheck = (object: JsonObject, before: unknown, errors: ReadonlyArray<FieldError>) => ReadonlyArray<FieldError>

@@ -74,10 +74,17 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     initialStatus: { keep: false, value: { loadBalancer: {} } }
   }),
   namespaced("", "v1", "endpoints", "Endpoints", { singular: "endpoints", short: ["ep"], initialStatus: keepStatus }),
-  namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", { generation: true, initialStatus: keepStatus }),
+  namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", {
+    generation: true,
+    initialStatus: keepStatus
+  }),
   namespaced("", "v1", "configmaps", "ConfigMap", { short: ["cm"], initialStatus: keepStatus }),
   namespaced("", "v1", "secrets", "Secret", { initialStatus: keepStatus }),
-  namespaced("", "v1", "serviceaccounts", "ServiceAccount", { short: ["sa"], sub: ["token"], initialStatus: keepStatus }),
+  namespaced("", "v1", "serviceaccounts", "ServiceAccount", {
+    short: ["sa"],
+    sub: ["token"],
+    initialStatus: keepStatus
+  }),
   namespaced("", "v1", "events", "Event", { short: ["ev"], initialStatus: keepStatus }),
   namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", {
     short: ["pvc"],
@@ -87,16 +94,28 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   namespaced("apps", "v1", "deployments", "Deployment", workload(["deploy"])),
   namespaced("apps", "v1", "replicasets", "ReplicaSet", workload(["rs"], "replicas")),
   namespaced("apps", "v1", "statefulsets", "StatefulSet", workload(["sts"], "replicas", "availableReplicas")),
-  namespaced("apps", "v1", "daemonsets", "DaemonSet", workload(["ds"], "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")),
+  namespaced(
+    "apps",
+    "v1",
+    "daemonsets",
+    "DaemonSet",
+    workload(["ds"], "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+  ),
   namespaced("batch", "v1", "jobs", "Job", workload([])),
   namespaced("batch", "v1", "cronjobs", "CronJob", workload(["cj"])),
-  cluster("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", { nameRule: "path", initialStatus: keepStatus }),
+  cluster("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", {
+    nameRule: "path",
+    initialStatus: keepStatus
+  }),
   cluster("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", {
     nameRule: "path",
     initialStatus: keepStatus
   }),
   namespaced("rbac.authorization.k8s.io", "v1", "roles", "Role", { nameRule: "path", initialStatus: keepStatus }),
-  namespaced("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", { nameRule: "path", initialStatus: keepStatus }),
+  namespaced("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", {
+    nameRule: "path",
+    initialStatus: keepStatus
+  }),
   namespaced("coordination.k8s.io", "v1", "leases", "Lease", { initialStatus: keepStatus }),
   cluster("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", {
     short: ["crd", "crds"],
@@ -104,7 +123,11 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     generation: true
   }),
-  cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService", { categories: ["api-extensions"], sub: ["status"], initialStatus: zeros() }),
+  cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService", {
+    categories: ["api-extensions"],
+    sub: ["status"],
+    initialStatus: zeros()
+  }),
   namespaced("networking.k8s.io", "v1", "ingresses", "Ingress", {
     short: ["ing"],
     sub: ["status"],
@@ -125,7 +148,9 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", { verbs: ["create"] }),
   cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", { verbs: ["create"] }),
   cluster("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", { verbs: ["create"] }),
-  namespaced("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", { verbs: ["create"] }),
+  namespaced("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", {
+    verbs: ["create"]
+  }),
   cluster("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
 ]
 

@@ -3,8 +3,8 @@ import { type Change, ObjectHistory } from "./object-history.ts"
 import type { ObjectPredicate } from "./selectors.ts"
 
 /**
- * The changes of a store: kept for a while, and delivered to listeners in their order, before the writing call returns. A change
- * that is made inside a callback is delivered after the one that is being delivered, to every listener.
+ * The changes of a store: kept for a while, and delivered to listeners in their order, before the writing call returns.
+ * A change that is made inside a callback is delivered after the one that is being delivered, to every listener.
  */
 export class ChangeFeed {
   readonly #history: ObjectHistory

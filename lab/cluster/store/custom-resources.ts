@@ -1,8 +1,8 @@
 import { asNumber, asObject, asObjects, asString, asStrings, at, isObject } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { PrinterColumn, ResourceInfo } from "../schema/resource-info.ts"
-import { type FieldError, invalid, invalidValue, required } from "../wire/status-error.ts"
 import { structuralSchema } from "../schema/structural-schema.ts"
+import { type FieldError, invalid, invalidValue, required } from "../wire/status-error.ts"
 
 const crudVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
@@ -73,7 +73,13 @@ export const checkDefinition = (crd: KubeObject): void => {
   }
   const versions = asObjects(at(crd, "spec", "versions"))
   if (versions.length === 0 || versions.filter((version) => version["storage"] === true).length !== 1) {
-    errors.push(invalidValue("spec.versions", versions.map((version) => version["name"]), "must have exactly one version marked as storage version"))
+    errors.push(
+      invalidValue(
+        "spec.versions",
+        versions.map((version) => version["name"]),
+        "must have exactly one version marked as storage version"
+      )
+    )
   }
   versions.forEach((version, index) => {
     if (!isObject(at(version, "schema", "openAPIV3Schema"))) {
@@ -103,7 +109,13 @@ export const establish = (crd: KubeObject, now: number): void => {
   const storage = asObjects(spec["versions"]).find((version) => version["storage"] === true)
   const before = asObjects(at(crd, "status", "conditions"))
   const condition = (type: string, reason: string, message: string) =>
-    before.find((item) => item["type"] === type) ?? { type, status: "True", reason, message, lastTransitionTime: kubeTime(now) }
+    before.find((item) => item["type"] === type) ?? {
+      type,
+      status: "True",
+      reason,
+      message,
+      lastTransitionTime: kubeTime(now)
+    }
   crd["status"] = {
     conditions: [
       condition("NamesAccepted", "NoConflicts", "no conflicts found"),

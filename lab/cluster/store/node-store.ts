@@ -7,23 +7,27 @@ import { nodes, pods } from "./resources.ts"
 import { find, ifPresent, nameOf, namespaceOf, setStatus } from "./store-access.ts"
 
 /**
- * A cluster as its kubelet uses it: the embedded one's store ({@link localNodeStore}), or what an API server tells. No operation
- * fails: what cannot be done because the object is gone is not done, and a server that is not there is asked again.
+ * A cluster as its kubelet uses it: the embedded one's store ({@link localNodeStore}), or what an API server tells. No
+ * operation fails: what cannot be done because the object is gone is not done, and a server that is not there is asked
+ * again.
  */
 export interface NodeStore extends ObjectReader {
   /** Makes the Node unless it is there. */
   readonly register: (node: KubeObject) => Effect.Effect<void>
   /** Gives the pod to the node, as a scheduler does; `undefined` if it cannot be had. */
   readonly bind: (pod: KubeObject, nodeName: string) => Effect.Effect<KubeObject | undefined>
-  /** Changes top-level fields of the object's status, if it is still the one with this `uid`. May take effect later, in order. */
+  /**
+   * Changes top-level fields of the object's status, if it is still the one with this `uid`. May take effect later, in
+   * order.
+   */
   readonly setStatus: (ref: ResourceRef, of: KubeObject, status: Readonly<Record<string, unknown>>) => void
   /** The programs of a deleted pod have ended: it may go. */
   readonly release: (pod: KubeObject) => void
 }
 
 /**
- * Holds a deleted pod back until its programs have ended: the store itself removes pods at once. A hard removal, past the
- * finalizer, ends the programs as well.
+ * Holds a deleted pod back until its programs have ended: the store itself removes pods at once. A hard removal, past
+ * the finalizer, ends the programs as well.
  */
 const terminationFinalizer = "stand-in-kubelet/termination"
 
@@ -41,7 +45,7 @@ export const localNodeStore = (store: ObjectStore): NodeStore => ({
       ifPresent(() =>
         store.modify(pods, namespaceOf(pod), nameOf(pod), (draft) => {
           draft["spec"] = { ...asObject(draft["spec"]), nodeName }
-          draft.metadata.finalizers = [...new Set([...draft.metadata.finalizers ?? [], terminationFinalizer])]
+          draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), terminationFinalizer])]
         })
       )
     ),

@@ -1,18 +1,25 @@
+import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
 import { checkBuiltIn } from "../checks/built-in-checks.ts"
+import { checkChange } from "../checks/immutable-fields.ts"
+import { checkMetadata, generatedName, randomUid } from "../checks/object-metadata.ts"
 import { applyBuiltInDefaults } from "../schema/built-in-defaults.ts"
+import {
+  type KubeObject,
+  type ObjectMeta,
+  type ResourceRef,
+  type StoreEvent,
+  apiVersionOf,
+  kubeTime
+} from "../schema/kube-object.ts"
+import { type ResourceInfo, hasStatus, storageKey } from "../schema/resource-info.ts"
+import * as errors from "../wire/status-error.ts"
 import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
-import { checkChange } from "../checks/immutable-fields.ts"
-import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
-import { type KubeObject, type ObjectMeta, type ResourceRef, type StoreEvent, apiVersionOf, kubeTime } from "../schema/kube-object.ts"
 import type { Change } from "./object-history.ts"
-import { checkMetadata, generatedName, randomUid } from "../checks/object-metadata.ts"
 import { ResourceCatalog } from "./resource-catalog.ts"
-import { type ResourceInfo, hasStatus, storageKey } from "../schema/resource-info.ts"
 import { objectPredicate } from "./selectors.ts"
 import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
-import * as errors from "../wire/status-error.ts"
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceRef, StoreEvent } from "../schema/kube-object.ts"
 
@@ -58,7 +65,10 @@ export interface DeleteOptions {
 export interface WriteOptions {
   /** Validates and answers, but keeps nothing. */
   readonly dryRun?: boolean | undefined
-  /** A patch that changes the uid is wrong, unless only the status counts; a replacement with another uid is meant for another object. */
+  /**
+   * A patch that changes the uid is wrong, unless only the status counts; a replacement with another uid is meant for
+   * another object.
+   */
   readonly patch?: boolean | undefined
 }
 
@@ -91,8 +101,9 @@ const desiredState = (object: KubeObject): JsonObject => omit(object, "metadata"
  * The objects of one cluster, in memory: what a kube-apiserver with etcd keeps, plus those controllers without which
  * nothing is ever really deleted (garbage collection by ownerReferences, contents of namespaces and of definitions).
  *
- * Synchronous. Everything returned is deeply frozen. Failures are `ApiError`s with a real server's Status. Watch callbacks
- * run before the writing call returns, in the order of the changes; changes made inside a callback are delivered after it.
+ * Synchronous. Everything returned is deeply frozen. Failures are `ApiError`s with a real server's Status. Watch
+ * callbacks run before the writing call returns, in the order of the changes; changes made inside a callback are
+ * delivered after it.
  */
 export class ObjectStore {
   readonly catalog = new ResourceCatalog()
@@ -128,7 +139,9 @@ export class ObjectStore {
   list(ref: ResourceRef, options: ListOptions = {}): ObjectList {
     const info = this.#info(ref)
     const matches = objectPredicate(storageKey(info), options)
-    const items = [...(options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)).entries()]
+    const items = [
+      ...(options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)).entries()
+    ]
       .filter(([, object]) => matches(object))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => asVersion(object, info))
@@ -156,7 +169,8 @@ export class ObjectStore {
     const name = meta.name ?? ""
     checkMetadata(info, meta)
     this.#checkNamespace(info, meta.namespace, name)
-    if (meta.resourceVersion) throw new errors.ApiError(500, "", "resourceVersion should not be set on objects to be created")
+    if (meta.resourceVersion)
+      throw new errors.ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if (this.#collection(info).has(keyOf(draft))) throw errors.alreadyExists(info, name)
     meta.uid = randomUid(this.#random)
     meta.creationTimestamp = kubeTime(this.#now())
@@ -209,13 +223,21 @@ export class ObjectStore {
       throw errors.preconditionFailed(info, name, "UID", options.uid, current.metadata.uid ?? "")
     }
     if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
-      throw errors.preconditionFailed(info, name, "ResourceVersion", options.resourceVersion, current.metadata.resourceVersion ?? "")
+      throw errors.preconditionFailed(
+        info,
+        name,
+        "ResourceVersion",
+        options.resourceVersion,
+        current.metadata.resourceVersion ?? ""
+      )
     }
-    if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name)) throw errors.forbidden(info, name, "this namespace may not be deleted")
+    if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name))
+      throw errors.forbidden(info, name, "this namespace may not be deleted")
     if (options.dryRun === true) return asVersion(current, info)
     if (options.propagationPolicy === "Orphan") this.#orphanDependents(current)
     const draft = structuredClone(current)
-    // Dependents that wait in the same way already are owners of this one too: owners in a circle must not wait for each other.
+    // Dependents that wait in the same way already are owners of this one too: owners in a circle must not wait for
+    // each other.
     const blocking = this.#dependentsOf(current).filter(({ object }) => !isWaitingForDependents(object))
     if (options.propagationPolicy === "Foreground" && blocking.length > 0) {
       draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), foreground])]
@@ -223,7 +245,10 @@ export class ObjectStore {
     const waits = (draft.metadata.finalizers ?? []).length > 0 || this.#isContainer(info)
     if (!waits) return this.#remove(info, current)
     let marked = asVersion(current, info)
-    if (current.metadata.deletionTimestamp === undefined || !jsonEqual(draft.metadata.finalizers, current.metadata.finalizers)) {
+    if (
+      current.metadata.deletionTimestamp === undefined ||
+      !jsonEqual(draft.metadata.finalizers, current.metadata.finalizers)
+    ) {
       draft.metadata.deletionTimestamp ??= kubeTime(this.#now())
       draft.metadata.deletionGracePeriodSeconds ??= 0
       if (info.generation && current.metadata.deletionTimestamp === undefined) {
@@ -249,7 +274,9 @@ export class ObjectStore {
     const fromNow = start === undefined || start === "" || start === "0"
     const requested = Number(start)
     if (!fromNow && !(Number.isSafeInteger(requested) && requested >= 0)) {
-      throw errors.badRequest(`Invalid value: ${JSON.stringify(start)}: strconv.ParseUint: parsing ${JSON.stringify(start)}: invalid syntax`)
+      throw errors.badRequest(
+        `Invalid value: ${JSON.stringify(start)}: strconv.ParseUint: parsing ${JSON.stringify(start)}: invalid syntax`
+      )
     }
     const replay = fromNow ? [] : this.#feed.since(storageKey(info), requested)
     const snapshot = fromNow ? this.list(ref, options).items : []
@@ -265,7 +292,12 @@ export class ObjectStore {
     }
   }
 
-  #replace(ref: ResourceRef, object: KubeObject, part: StatusPart, options: WriteOptions & { readonly trusted?: boolean }): KubeObject {
+  #replace(
+    ref: ResourceRef,
+    object: KubeObject,
+    part: StatusPart,
+    options: WriteOptions & { readonly trusted?: boolean }
+  ): KubeObject {
     const info = this.#info(ref)
     const meta = metadataOf(object)
     const name = meta.name ?? ""
@@ -273,12 +305,16 @@ export class ObjectStore {
     const current = this.#collection(info).get(objectKey(info.namespaced ? meta.namespace : undefined, name))
     if (current === undefined) throw errors.notFound(info, name)
     if (!meta.resourceVersion && info.custom !== undefined) {
-      throw errors.invalid(info, name, [errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")])
+      throw errors.invalid(info, name, [
+        errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")
+      ])
     }
-    if (meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
+    if (meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion)
+      throw errors.staleVersion(info, name)
     if (meta.uid && meta.uid !== current.metadata.uid) {
       if (options.patch !== true) throw errors.wrongUid(info, name, meta.uid, current.metadata.uid ?? "")
-      if (part !== "status") throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", meta.uid, "field is immutable")])
+      if (part !== "status")
+        throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", meta.uid, "field is immutable")])
     }
     const draft = structuredClone(part === "status" ? current : object)
     draft.apiVersion = apiVersionOf(info)
@@ -329,18 +365,25 @@ export class ObjectStore {
 
   #checkFinalizers(info: ResourceInfo, draft: KubeObject, current: KubeObject): void {
     if (current.metadata.deletionTimestamp === undefined) return
-    const added = (draft.metadata.finalizers ?? []).filter((item) => !(current.metadata.finalizers ?? []).includes(item))
+    const added = (draft.metadata.finalizers ?? []).filter(
+      (item) => !(current.metadata.finalizers ?? []).includes(item)
+    )
     if (added.length === 0) return
     throw errors.invalid(info, current.metadata.name ?? "", [
       {
         reason: "FieldValueForbidden",
         field: "metadata.finalizers",
-        message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+        message:
+          "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
+          `${JSON.stringify(added)}`
       }
     ])
   }
 
-  /** Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod does. */
+  /**
+   * Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod
+   * does.
+   */
   #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
@@ -354,9 +397,13 @@ export class ObjectStore {
       const isService = key === storageKey(refs.services)
       applyBuiltInDefaults(key, draft, before === undefined)
       if (isService) prepareService(draft, before)
-      const wrong = [...checkBuiltIn(key, draft), ...(before === undefined || trusted ? [] : checkChange(key, draft, before))]
+      const wrong = [
+        ...checkBuiltIn(key, draft),
+        ...(before === undefined || trusted ? [] : checkChange(key, draft, before))
+      ]
       if (isService) wrong.push(...checkClusterIps(draft, before))
-      if (isService && wrong.length === 0) wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
+      if (isService && wrong.length === 0)
+        wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
     }
     if (key === storageKey(refs.customResourceDefinitions)) {
@@ -371,7 +418,11 @@ export class ObjectStore {
     const found = this.get(refs.namespaces, undefined, namespace)
     if (found === undefined) throw errors.notFound(refs.namespaces, namespace)
     if (found.metadata.deletionTimestamp !== undefined) {
-      throw errors.forbidden(info, name, `unable to create new content in namespace ${namespace} because it is being terminated`)
+      throw errors.forbidden(
+        info,
+        name,
+        `unable to create new content in namespace ${namespace} because it is being terminated`
+      )
     }
   }
 
@@ -395,7 +446,13 @@ export class ObjectStore {
     this.#collection(info).delete(key)
     this.#byUid.delete(last.metadata.uid ?? "")
     if (storageKey(info) === storageKey(refs.customResourceDefinitions)) this.catalog.forget(last)
-    this.#feed.publish({ resourceVersion: this.#version, key: storageKey(info), type: "DELETED", object: removed, before })
+    this.#feed.publish({
+      resourceVersion: this.#version,
+      key: storageKey(info),
+      type: "DELETED",
+      object: removed,
+      before
+    })
     this.#releaseOwners(removed)
     this.#deleteDependents(removed, "Background")
     this.#finishContainersOf(info, removed)
@@ -464,10 +521,16 @@ export class ObjectStore {
   // ── namespaces and definitions, which go only when they are empty ──
 
   #isContainer(info: ResourceInfo): boolean {
-    return storageKey(info) === storageKey(refs.namespaces) || storageKey(info) === storageKey(refs.customResourceDefinitions)
+    return (
+      storageKey(info) === storageKey(refs.namespaces) ||
+      storageKey(info) === storageKey(refs.customResourceDefinitions)
+    )
   }
 
-  #contentsOf(info: ResourceInfo, container: KubeObject): ReadonlyArray<{ readonly info: ResourceInfo; readonly object: KubeObject }> {
+  #contentsOf(
+    info: ResourceInfo,
+    container: KubeObject
+  ): ReadonlyArray<{ readonly info: ResourceInfo; readonly object: KubeObject }> {
     const spec = asObject(container["spec"])
     const definition = storageKey(info) === storageKey(refs.customResourceDefinitions)
     const instances = `${String(spec["group"])}/${String(asObject(spec["names"])["plural"])}`
@@ -502,7 +565,8 @@ export class ObjectStore {
     const { namespace } = removed.metadata
     if (info.namespaced && namespace !== undefined) {
       const container = this.get(refs.namespaces, undefined, namespace)
-      if (container?.metadata.deletionTimestamp !== undefined) this.#finishContainer(this.#info(refs.namespaces), container)
+      if (container?.metadata.deletionTimestamp !== undefined)
+        this.#finishContainer(this.#info(refs.namespaces), container)
     }
     if (info.custom === undefined) return
     const definition = this.get(refs.customResourceDefinitions, undefined, `${info.resource}.${info.group}`)
@@ -530,7 +594,9 @@ export class ObjectStore {
 const isWaitingForDependents = (object: KubeObject): boolean =>
   object.metadata.deletionTimestamp !== undefined && object.metadata.finalizers?.includes(foreground) === true
 
-/** Objects are stored in the version they were written in; versions differ in `apiVersion` alone (conversion `None`). */
+/**
+ * Objects are stored in the version they were written in; versions differ in `apiVersion` alone (conversion `None`).
+ */
 const asVersion = (object: KubeObject, info: ResourceInfo): KubeObject => {
   const apiVersion = apiVersionOf(info)
   return object.apiVersion === apiVersion ? object : deepFreeze({ ...object, apiVersion })

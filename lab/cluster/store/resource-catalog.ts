@@ -1,7 +1,7 @@
-import { builtInResources } from "./built-in-resources.ts"
-import { customResourceInfos } from "./custom-resources.ts"
 import { type KubeObject, type ResourceRef, splitApiVersion } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
+import { builtInResources } from "./built-in-resources.ts"
+import { customResourceInfos } from "./custom-resources.ts"
 
 const keyOf = (ref: ResourceRef): string => `${ref.group}/${ref.version}/${ref.resource}`
 

@@ -31,7 +31,8 @@ const splitTopLevel = (text: string): ReadonlyArray<string> => {
 }
 
 const parseRequirement = (text: string): Requirement => {
-  const fail = () => badRequest(`unable to parse requirement: ${JSON.stringify(text)} is not a label selector requirement`)
+  const fail = () =>
+    badRequest(`unable to parse requirement: ${JSON.stringify(text)} is not a label selector requirement`)
   const checked = (requirement: Requirement): Requirement => {
     if (!keyPattern.test(requirement.key)) throw fail()
     return requirement
@@ -39,7 +40,11 @@ const parseRequirement = (text: string): Requirement => {
   const set = /^\s*(\S+)\s+(in|notin)\s*\(([^()]*)\)\s*$/.exec(text)
   if (set !== null) {
     const [, key = "", operator, list = ""] = set
-    return checked({ key, operator: operator === "in" ? "in" : "notin", values: list.split(",").map((value) => value.trim()) })
+    return checked({
+      key,
+      operator: operator === "in" ? "in" : "notin",
+      values: list.split(",").map((value) => value.trim())
+    })
   }
   const equality = /^\s*([^\s=!]+)\s*(==|=|!=)\s*([^\s=!()]*)\s*$/.exec(text)
   if (equality !== null) {
@@ -75,12 +80,22 @@ export const parseLabelSelector = (text: string | undefined): ((labels: Record<s
 
 const common = ["metadata.name", "metadata.namespace"]
 
-/** Further fields that a real server can select by, by `group/resource` (the rest of its list is not needed by any client here). */
+/**
+ * Further fields that a real server can select by, by `group/resource` (the rest of its list is not needed by any
+ * client here).
+ */
 const selectableFields: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/pods": ["spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "status.phase", "status.podIP"],
   "/secrets": ["type"],
   "/namespaces": ["status.phase"],
-  "/events": ["involvedObject.kind", "involvedObject.name", "involvedObject.namespace", "involvedObject.uid", "reason", "type"]
+  "/events": [
+    "involvedObject.kind",
+    "involvedObject.name",
+    "involvedObject.namespace",
+    "involvedObject.uid",
+    "reason",
+    "type"
+  ]
 }
 
 /** Kinds of a real server's own groups differ in their words; custom resources are as the old core kinds. */
@@ -96,7 +111,8 @@ export const parseFieldSelector = (text: string | undefined, key: string): Objec
   if (text === undefined || text.trim() === "") return () => true
   const terms = text.split(",").map((term) => {
     const match = /^\s*([^\s=!]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(term)
-    if (match === null) throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(term)}`)
+    if (match === null)
+      throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(term)}`)
     const [, field = "", operator, value = ""] = match
     if (![...common, ...(selectableFields[key] ?? [])].includes(field)) throw badRequest(notSelectable(field, key))
     const path = field.split(".")

@@ -1,11 +1,20 @@
 import { isIPv4, isIPv6 } from "node:net"
-import { asNumber, asObject, asObjects, asString, asStrings, at, type JsonObject, jsonEqual } from "../../../src/domain/json.ts"
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  asStrings,
+  at,
+  type JsonObject,
+  jsonEqual
+} from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, forbiddenField, invalidValue, unsupportedValue } from "../wire/status-error.ts"
 
 /**
- * Services of every embedded cluster have their cluster IPs in 127.96.0.0/16. Nobody listens there: whoever dials from inside of a cluster is
- * led to a ready pod (`serviceRoutes`), and where there is none the machine refuses.
+ * Services of every embedded cluster have their cluster IPs in 127.96.0.0/16. Nobody listens there: whoever dials from
+ * inside of a cluster is led to a ready pod (`serviceRoutes`), and where there is none the machine refuses.
  */
 const network = "127.96"
 /** Of the API server's own Service, `kubernetes`. */
@@ -28,9 +37,11 @@ const clusterIpFields = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolic
 
 const hasClusterIp = (spec: JsonObject): boolean => spec["type"] !== "ExternalName"
 const isExternal = (spec: JsonObject): boolean => spec["type"] === "NodePort" || spec["type"] === "LoadBalancer"
-const takesNodePorts = (spec: JsonObject): boolean => isExternal(spec) && spec["allocateLoadBalancerNodePorts"] !== false
+const takesNodePorts = (spec: JsonObject): boolean =>
+  isExternal(spec) && spec["allocateLoadBalancerNodePorts"] !== false
 const isHeadless = (spec: JsonObject): boolean => spec["clusterIP"] === "None"
-const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
 const dropUnchanged = (spec: JsonObject, old: JsonObject, fields: ReadonlyArray<string>): void => {
   for (const field of fields) if (jsonEqual(spec[field], old[field])) delete spec[field]
@@ -39,10 +50,13 @@ const dropUnchanged = (spec: JsonObject, old: JsonObject, fields: ReadonlyArray<
 /** Who leaves out what was allocated keeps it; a Service of another type loses what it has no use for. */
 const carryOver = (spec: JsonObject, old: JsonObject): void => {
   if (hasClusterIp(old) && hasClusterIp(spec)) {
-    if (spec["clusterIP"] !== old["clusterIP"] && jsonEqual(spec["clusterIPs"], old["clusterIPs"])) delete spec["clusterIPs"]
-    for (const field of ["clusterIP", "ipFamilies", "ipFamilyPolicy"]) if (isEmpty(spec[field])) spec[field] = old[field]
+    if (spec["clusterIP"] !== old["clusterIP"] && jsonEqual(spec["clusterIPs"], old["clusterIPs"]))
+      delete spec["clusterIPs"]
+    for (const field of ["clusterIP", "ipFamilies", "ipFamilyPolicy"])
+      if (isEmpty(spec[field])) spec[field] = old[field]
   } else if (hasClusterIp(old)) dropUnchanged(spec, old, clusterIpFields)
-  if (isExternal(old) && !isExternal(spec)) dropUnchanged(spec, old, ["externalTrafficPolicy", "allocateLoadBalancerNodePorts"])
+  if (isExternal(old) && !isExternal(spec))
+    dropUnchanged(spec, old, ["externalTrafficPolicy", "allocateLoadBalancerNodePorts"])
   const before = asObjects(old["ports"])
   const used = new Set(asObjects(spec["ports"]).map((port) => port["nodePort"]))
   for (const port of asObjects(spec["ports"])) {
@@ -66,19 +80,23 @@ export const checkClusterIps = (service: KubeObject, before: KubeObject | undefi
   const spec = asObject(service["spec"])
   const field = "spec.clusterIPs"
   const all = asStrings(spec["clusterIPs"])
-  if (!hasClusterIp(spec)) return all.length === 0 ? [] : [forbiddenField(field, "may not be set for ExternalName services")]
+  if (!hasClusterIp(spec))
+    return all.length === 0 ? [] : [forbiddenField(field, "may not be set for ExternalName services")]
   if (!isEmpty(spec["ipFamilyPolicy"]) && !familyPolicies.includes(String(spec["ipFamilyPolicy"]))) {
     return [unsupportedValue("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], familyPolicies)]
   }
   const [first] = all
   if (first === undefined) return []
-  if (spec["clusterIP"] === undefined) return [invalidValue(field, all, "must be empty when `clusterIP` is not specified")]
+  if (spec["clusterIP"] === undefined)
+    return [invalidValue(field, all, "must be empty when `clusterIP` is not specified")]
   if (first !== spec["clusterIP"]) return [invalidValue(field, all, "first value must match `clusterIP`")]
   if (first === "None") {
-    if (isExternal(spec)) return [invalidValue(`${field}[0]`, first, `may not be set to 'None' for ${String(spec["type"])} services`)]
+    if (isExternal(spec))
+      return [invalidValue(`${field}[0]`, first, `may not be set to 'None' for ${String(spec["type"])} services`)]
   } else if (!isIPv4(first) && !isIPv6(first)) {
     return [invalidValue(`${field}[0]`, first, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
-  } else if (all.filter(isIPv4).length > 1) return [invalidValue(field, all, "may specify no more than one IP for each IP family")]
+  } else if (all.filter(isIPv4).length > 1)
+    return [invalidValue(field, all, "may specify no more than one IP for each IP family")]
   else if (isIPv6(first)) return [invalidValue(`${field}[0]`, all, "IPv6 is not configured on this cluster")]
   const known = asString(at(before, "spec", "clusterIP"))
   return known !== undefined && known !== first ? [invalidValue(`${field}[0]`, all, "may not change once set")] : []
@@ -86,17 +104,26 @@ export const checkClusterIps = (service: KubeObject, before: KubeObject | undefi
 
 const setFamilies = (spec: JsonObject): ReadonlyArray<FieldError> => {
   const anyFamily = isHeadless(spec) && Object.keys(asObject(spec["selector"])).length === 0
-  if (!anyFamily && asStrings(spec["ipFamilies"])[0] === "IPv6") return [invalidValue("spec.ipFamilies[0]", "IPv6", "not configured on this cluster")]
+  if (!anyFamily && asStrings(spec["ipFamilies"])[0] === "IPv6")
+    return [invalidValue("spec.ipFamilies[0]", "IPv6", "not configured on this cluster")]
   if (!anyFamily && spec["ipFamilyPolicy"] === "RequireDualStack") {
-    return [invalidValue("spec.ipFamilyPolicy", "RequireDualStack", "this cluster is not configured for dual-stack services")]
+    return [
+      invalidValue("spec.ipFamilyPolicy", "RequireDualStack", "this cluster is not configured for dual-stack services")
+    ]
   }
   if (isEmpty(spec["ipFamilyPolicy"])) spec["ipFamilyPolicy"] = anyFamily ? "RequireDualStack" : "SingleStack"
-  if (isEmpty(spec["ipFamilies"])) spec["ipFamilies"] = anyFamily && spec["ipFamilyPolicy"] !== "SingleStack" ? ["IPv4", "IPv6"] : ["IPv4"]
+  if (isEmpty(spec["ipFamilies"]))
+    spec["ipFamilies"] = anyFamily && spec["ipFamilyPolicy"] !== "SingleStack" ? ["IPv4", "IPv6"] : ["IPv4"]
   return []
 }
 
 /** A free one from [first, end), starting anywhere. `undefined` if there is none. */
-const freeNumber = (first: number, end: number, random: () => number, isTaken: (candidate: number) => boolean): number | undefined => {
+const freeNumber = (
+  first: number,
+  end: number,
+  random: () => number,
+  isTaken: (candidate: number) => boolean
+): number | undefined => {
   const size = end - first
   const start = Math.floor(random() * size)
   for (let step = 0; step < size; step++) {
@@ -106,7 +133,11 @@ const freeNumber = (first: number, end: number, random: () => number, isTaken: (
   return undefined
 }
 
-const setClusterIp = (spec: JsonObject, others: ReadonlyArray<JsonObject>, random: () => number): ReadonlyArray<FieldError> => {
+const setClusterIp = (
+  spec: JsonObject,
+  others: ReadonlyArray<JsonObject>,
+  random: () => number
+): ReadonlyArray<FieldError> => {
   const field = "spec.clusterIPs"
   const taken = new Set(others.map((other) => other["clusterIP"]))
   const wanted = asString(spec["clusterIP"])
@@ -125,7 +156,11 @@ const setClusterIp = (spec: JsonObject, others: ReadonlyArray<JsonObject>, rando
   return taken.has(wanted) ? refuse("provided IP is already allocated") : []
 }
 
-const setNodePorts = (spec: JsonObject, others: ReadonlyArray<JsonObject>, random: () => number): ReadonlyArray<FieldError> => {
+const setNodePorts = (
+  spec: JsonObject,
+  others: ReadonlyArray<JsonObject>,
+  random: () => number
+): ReadonlyArray<FieldError> => {
   const { first, last } = nodePorts
   const taken = new Set(others.flatMap((other) => asObjects(other["ports"]).map((port) => port["nodePort"])))
   return asObjects(spec["ports"]).flatMap((port, index) => {
@@ -139,7 +174,13 @@ const setNodePorts = (spec: JsonObject, others: ReadonlyArray<JsonObject>, rando
       return []
     }
     if (wanted < first || wanted > last) {
-      return [invalidValue(field, wanted, `provided port is not in the valid range. The range of valid ports is ${first}-${last}`)]
+      return [
+        invalidValue(
+          field,
+          wanted,
+          `provided port is not in the valid range. The range of valid ports is ${first}-${last}`
+        )
+      ]
     }
     return taken.has(wanted) ? [invalidValue(field, wanted, "provided port is already allocated")] : []
   })
@@ -153,12 +194,15 @@ export const prepareService = (service: KubeObject, before: KubeObject | undefin
 }
 
 /**
- * Completes a Service that is right otherwise as a real server with one address family does (k8s.io/kubernetes `pkg/registry/core/service`):
- * families, cluster IP, node ports, in place; and says what cannot be had. What is allocated is free again when its Service is gone.
+ * Completes a Service that is right otherwise as a real server with one address family does (k8s.io/kubernetes
+ * `pkg/registry/core/service`): families, cluster IP, node ports, in place; and says what cannot be had. What is
+ * allocated is free again when its Service is gone.
  */
 export const allocateService = (service: KubeObject, { random, services }: Allocated): ReadonlyArray<FieldError> => {
   const spec = asObject(service["spec"])
-  const others = [...services].filter(({ metadata }) => metadata.uid !== service.metadata.uid).map((other) => asObject(other["spec"]))
+  const others = [...services]
+    .filter(({ metadata }) => metadata.uid !== service.metadata.uid)
+    .map((other) => asObject(other["spec"]))
   return [
     ...(hasClusterIp(spec) ? setFamilies(spec) : []),
     ...(hasClusterIp(spec) && !isHeadless(spec) ? setClusterIp(spec, others, random) : []),

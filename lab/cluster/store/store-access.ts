@@ -1,13 +1,12 @@
 import { asObject, asObjects, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject, OwnerReference, ResourceRef } from "../schema/kube-object.ts"
-import type { ObjectStore } from "./object-store.ts"
-import type { ObjectReader } from "./object-reader.ts"
 import { ApiError } from "../wire/status-error.ts"
+import type { ObjectReader } from "./object-reader.ts"
+import type { ObjectStore } from "./object-store.ts"
 
 /**
  * Runs an access to an object that may be gone, or changed by somebody else: `undefined` then. In a level-triggered
- * loop that is
- * nothing to act on, since the change itself comes as an event. Other errors of the API are thrown on.
+ * loop that is nothing to act on, since the change itself comes as an event. Other errors of the API are thrown on.
  */
 export const ifPresent = <A>(access: () => A): A | undefined => {
   try {
@@ -22,15 +21,26 @@ export const find = (store: ObjectReader, ref: ResourceRef, namespace: string | 
   ifPresent(() => store.get(ref, namespace, name))
 
 /** Changes the object's status if it is still the one with this `uid` and the change is one. */
-export const setStatus = (store: ObjectStore, ref: ResourceRef, of: KubeObject, status: Record<string, unknown>): void => {
+export const setStatus = (
+  store: ObjectStore,
+  ref: ResourceRef,
+  of: KubeObject,
+  status: Record<string, unknown>
+): void => {
   const current = find(store, ref, of.metadata.namespace, nameOf(of))
   if (current === undefined || current.metadata.uid !== of.metadata.uid) return
   const merged = { ...asObject(current["status"]), ...status }
   if (jsonEqual(current["status"], merged)) return
   ifPresent(() =>
-    store.modify(ref, of.metadata.namespace, nameOf(of), (draft) => {
-      draft["status"] = merged
-    }, { subresource: "status" })
+    store.modify(
+      ref,
+      of.metadata.namespace,
+      nameOf(of),
+      (draft) => {
+        draft["status"] = merged
+      },
+      { subresource: "status" }
+    )
   )
 }
 
@@ -45,7 +55,9 @@ export const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).filter(([, item]) => item !== undefined).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, item]) => [key, sorted(item)])
   )
 }

@@ -15,7 +15,10 @@ const childPath = (level: Level | undefined): string => {
   return level.path === "" ? level.key : `${level.path}.${level.key}`
 }
 
-/** Paths of the fields that a valid JSON text has more than once in one object. `JSON.parse` keeps the last and says nothing. */
+/**
+ * Paths of the fields that a valid JSON text has more than once in one object. `JSON.parse` keeps the last and says
+ * nothing.
+ */
 export const duplicateFields = (text: string): ReadonlyArray<string> => {
   const found = new Set<string>()
   const levels: Array<Level> = []

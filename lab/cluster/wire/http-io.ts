@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
-import { STATUS_CODES } from "node:http"
-import { duplicateFields } from "./duplicate-fields.ts"
 import { isObject, type JsonObject } from "../../../src/domain/json.ts"
+import { duplicateFields } from "./duplicate-fields.ts"
 import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
 import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
 import { parseYaml } from "./yaml-text.ts"
@@ -24,7 +23,8 @@ export const readBody = async (req: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-export const mediaType = (req: IncomingMessage): string => (req.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
+export const mediaType = (req: IncomingMessage): string =>
+  (req.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
 const bodyTypes = ["application/json", "application/yaml"]
 
@@ -37,12 +37,18 @@ export interface ParsedText<A = unknown> {
 /** Parses a JSON or YAML body; 400, which begins with `problem`, if it is neither. */
 export const parseText = (text: string, yaml: boolean, problem?: string): ParsedText => {
   try {
-    if (!yaml) return { value: JSON.parse(text), duplicates: () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
+    if (!yaml)
+      return {
+        value: JSON.parse(text),
+        duplicates: () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`)
+      }
     const { value, duplicates } = parseYaml(text)
     return { value, duplicates: () => duplicates }
   } catch (cause) {
     const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
-    throw badRequest(`${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`)
+    throw badRequest(
+      `${problem ?? `the object provided is unrecognized (must be of type ${yaml ? "YAML" : "JSON"})`}: ${message}`
+    )
   }
 }
 
@@ -63,7 +69,9 @@ export const readObject = async (req: IncomingMessage): Promise<JsonObject | und
 
 export type Representation = "object" | "table" | "metadata"
 
-/** What the client wants to see of objects: whole, as a Table, or their metadata. 406 if it wants something else only. */
+/**
+ * What the client wants to see of objects: whole, as a Table, or their metadata. 406 if it wants something else only.
+ */
 export const negotiate = (accept: string | undefined): Representation => {
   if (accept === undefined || accept.trim() === "") return "object"
   for (const item of accept.split(",")) {
@@ -79,7 +87,12 @@ export const negotiate = (accept: string | undefined): Representation => {
   throw notAcceptable(["application/json"])
 }
 
-export const sendJson = (res: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}): void => {
+export const sendJson = (
+  res: ServerResponse,
+  code: number,
+  body: unknown,
+  headers: Record<string, string> = {}
+): void => {
   const text = JSON.stringify(body)
   res.writeHead(code, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), ...headers })
   res.end(text)

@@ -39,7 +39,8 @@ const readFields = (bytes: Buffer): ReadonlyArray<WireField> => {
       offset = next
       continue
     }
-    const [length, start] = wireType === 2 ? readVarint(bytes, afterTag) : [BigInt(fixedLength[wireType] ?? -1), afterTag]
+    const [length, start] =
+      wireType === 2 ? readVarint(bytes, afterTag) : [BigInt(fixedLength[wireType] ?? -1), afterTag]
     const end = start + Number(length)
     if (length < 0n || end > bytes.length) throw malformed()
     fields.push({ number, value: bytes.subarray(start, end) })
@@ -83,7 +84,11 @@ const decodeMessage = (shape: MessageShape, bytes: Buffer): JsonObject => {
       const map = asObject(result[field.name])
       if (Array.isArray(decoded)) setField(map, String(decoded[0]), decoded[1])
       result[field.name] = map
-    } else if (field.repeated === true) result[field.name] = [...(Array.isArray(result[field.name]) ? (result[field.name] as Array<unknown>) : []), decoded]
+    } else if (field.repeated === true)
+      result[field.name] = [
+        ...(Array.isArray(result[field.name]) ? (result[field.name] as Array<unknown>) : []),
+        decoded
+      ]
     // Go's encoder writes empty strings where JSON leaves the field out.
     else if (decoded !== "" && decoded !== null) result[field.name] = decoded
   }
@@ -99,6 +104,7 @@ export const decodeProtobuf = (body: Buffer): JsonObject => {
   const typeMeta = readFields(find(envelope, 1))
   const [apiVersion, kind] = [find(typeMeta, 1).toString("utf8"), find(typeMeta, 2).toString("utf8")]
   const shape = Object.hasOwn(protobufMessages, kind) ? protobufMessages[kind] : undefined
-  if (shape === undefined) throw unsupportedMediaType(`${protobufType}, kind ${kind}`, ["application/json", "application/yaml"])
+  if (shape === undefined)
+    throw unsupportedMediaType(`${protobufType}, kind ${kind}`, ["application/json", "application/yaml"])
   return { apiVersion, kind, ...decodeMessage(shape, find(envelope, 2)) }
 }

@@ -1,6 +1,6 @@
 /**
- * The messages of k8s.io/api that `kubectl` sends in protobuf (`kubectl create …`, `kubectl auth can-i`, `kubectl create token`):
- * field number → JSON name and type. Numbers are those of the published `generated.proto` files.
+ * The messages of k8s.io/api that `kubectl` sends in protobuf (`kubectl create …`, `kubectl auth can-i`, `kubectl
+ * create token`): field number → JSON name and type. Numbers are those of the published `generated.proto` files.
  */
 export type FieldType =
   | "string"
@@ -26,7 +26,11 @@ const message = (name: string, of: string): MessageField => field(name, { messag
 
 const metadata = message("metadata", "ObjectMeta")
 
-const binding: MessageShape = { 1: metadata, 2: list("subjects", { message: "Subject" }), 3: message("roleRef", "RoleRef") }
+const binding: MessageShape = {
+  1: metadata,
+  2: list("subjects", { message: "Subject" }),
+  3: message("roleRef", "RoleRef")
+}
 
 /** By kind for those that are sent as bodies, by name for what they contain. */
 export const protobufMessages: Readonly<Record<string, MessageShape>> = {
@@ -55,7 +59,12 @@ export const protobufMessages: Readonly<Record<string, MessageShape>> = {
   },
   Namespace: { 1: metadata, 2: message("spec", "NamespaceSpec") },
   NamespaceSpec: { 1: list("finalizers") },
-  ConfigMap: { 1: metadata, 2: field("data", { map: "string" }), 3: field("binaryData", { map: "bytes" }), 4: field("immutable", "bool") },
+  ConfigMap: {
+    1: metadata,
+    2: field("data", { map: "string" }),
+    3: field("binaryData", { map: "bytes" }),
+    4: field("immutable", "bool")
+  },
   Secret: {
     1: metadata,
     2: field("data", { map: "bytes" }),
@@ -65,13 +74,23 @@ export const protobufMessages: Readonly<Record<string, MessageShape>> = {
   },
   ServiceAccount: { 1: metadata, 4: field("automountServiceAccountToken", "bool") },
   TokenRequest: { 1: metadata, 2: message("spec", "TokenRequestSpec") },
-  TokenRequestSpec: { 1: list("audiences"), 3: message("boundObjectRef", "BoundObjectReference"), 4: field("expirationSeconds", "int") },
+  TokenRequestSpec: {
+    1: list("audiences"),
+    3: message("boundObjectRef", "BoundObjectReference"),
+    4: field("expirationSeconds", "int")
+  },
   BoundObjectReference: { 1: field("kind"), 2: field("apiVersion"), 3: field("name"), 4: field("uid") },
   TokenReview: { 1: metadata, 2: message("spec", "TokenReviewSpec") },
   TokenReviewSpec: { 1: field("token"), 2: list("audiences") },
   Role: { 1: metadata, 2: list("rules", { message: "PolicyRule" }) },
   ClusterRole: { 1: metadata, 2: list("rules", { message: "PolicyRule" }) },
-  PolicyRule: { 1: list("verbs"), 2: list("apiGroups"), 3: list("resources"), 4: list("resourceNames"), 5: list("nonResourceURLs") },
+  PolicyRule: {
+    1: list("verbs"),
+    2: list("apiGroups"),
+    3: list("resources"),
+    4: list("resourceNames"),
+    5: list("nonResourceURLs")
+  },
   RoleBinding: binding,
   ClusterRoleBinding: binding,
   Subject: { 1: field("kind"), 2: field("apiGroup"), 3: field("name"), 4: field("namespace") },

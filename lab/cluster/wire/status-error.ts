@@ -1,6 +1,6 @@
 /**
- * The errors of the API, with the codes, reasons, details and texts of a real kube-apiserver
- * (k8s.io/apimachinery `api/errors`, `util/validation/field`).
+ * The errors of the API, with the codes, reasons, details and texts of a real kube-apiserver (k8s.io/apimachinery
+ * `api/errors`, `util/validation/field`).
  */
 
 export interface StatusCause {
@@ -34,7 +34,13 @@ export class ApiError extends Error {
   readonly status: Status
   readonly code: number
   readonly reason: string
-  constructor(code: number, reason: string, message: string, details?: Status["details"], metadata: Status["metadata"] = {}) {
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    details?: Status["details"],
+    metadata: Status["metadata"] = {}
+  ) {
     super(message)
     this.code = code
     this.reason = reason
@@ -74,7 +80,12 @@ export const alreadyExists = (of: Named, name: string): ApiError =>
   new ApiError(409, "AlreadyExists", `${qualified(of)} "${name}" already exists`, detailsOf(of, name))
 
 export const conflict = (of: Named, name: string, why: string): ApiError =>
-  new ApiError(409, "Conflict", `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`, detailsOf(of, name))
+  new ApiError(
+    409,
+    "Conflict",
+    `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`,
+    detailsOf(of, name)
+  )
 
 export const staleVersion = (of: Named, name: string): ApiError =>
   conflict(of, name, "the object has been modified; please apply your changes to the latest version and try again")
@@ -83,7 +94,10 @@ export const staleVersion = (of: Named, name: string): ApiError =>
 export const wrongUid = (of: Named, name: string, wanted: string, found: string): ApiError =>
   conflict(of, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`)
 
-/** A deletion that is meant for another object of the name, or for an older state of it. Such an answer names the kind, not the plural. */
+/**
+ * A deletion that is meant for another object of the name, or for an older state of it. Such an answer names the kind,
+ * not the plural.
+ */
 export const preconditionFailed = (
   of: { readonly group: string; readonly kind: string },
   name: string,
@@ -97,7 +111,12 @@ export const preconditionFailed = (
 }
 
 export const forbidden = (of: Named, name: string, why: string): ApiError =>
-  new ApiError(403, "Forbidden", `${qualified(of)}${name === "" ? "" : ` "${name}"`} is forbidden: ${why}`, detailsOf(of, name))
+  new ApiError(
+    403,
+    "Forbidden",
+    `${qualified(of)}${name === "" ? "" : ` "${name}"`} is forbidden: ${why}`,
+    detailsOf(of, name)
+  )
 
 export const badRequest = (message: string): ApiError => new ApiError(400, "BadRequest", message)
 
@@ -147,7 +166,9 @@ export const invalidValue = (field: string, value: unknown, detail: string): Fie
 
 export const unsupportedValue = (field: string, value: unknown, supported: ReadonlyArray<string>): FieldError => ({
   reason: "FieldValueNotSupported",
-  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(", ")}`,
+  message:
+    `Unsupported value: ${JSON.stringify(value)}: supported values: ` +
+    `${supported.map((one) => JSON.stringify(one)).join(", ")}`,
   field
 })
 
@@ -169,7 +190,11 @@ export const notFoundValue = (field: string, value: unknown): FieldError => ({
   field
 })
 
-export const forbiddenField = (field: string, detail: string): FieldError => ({ reason: "FieldValueForbidden", message: `Forbidden: ${detail}`, field })
+export const forbiddenField = (field: string, detail: string): FieldError => ({
+  reason: "FieldValueForbidden",
+  message: `Forbidden: ${detail}`,
+  field
+})
 
 /** 422. `of.kind` is the kind, not the plural, as in a real server's answer. */
 export const invalid = (

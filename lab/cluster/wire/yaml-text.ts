@@ -7,10 +7,18 @@ export interface YamlText {
 }
 
 const isTime = (tag: unknown): boolean =>
-  typeof tag === "object" && tag !== null && (("format" in tag && tag.format === "TIME") || ("tag" in tag && tag.tag === "tag:yaml.org,2002:timestamp"))
+  typeof tag === "object" &&
+  tag !== null &&
+  (("format" in tag && tag.format === "TIME") || ("tag" in tag && tag.tag === "tag:yaml.org,2002:timestamp"))
 
-/** YAML as Go's libraries read it: that of version 1.1, in which `y` and `on` are booleans, but dates and `1:30` are text. */
-export const yamlOfGo = { version: "1.1", customTags: (tags: Tags): Tags => tags.filter((tag) => !isTime(tag)) } as const
+/**
+ * YAML as Go's libraries read it: that of version 1.1, in which `y` and `on` are booleans, but dates and `1:30` are
+ * text.
+ */
+export const yamlOfGo = {
+  version: "1.1",
+  customTags: (tags: Tags): Tags => tags.filter((tag) => !isTime(tag))
+} as const
 
 /** Reads one document. Throws a YAMLParseError. */
 export const parseYaml = (text: string): YamlText => {
@@ -20,7 +28,10 @@ export const parseYaml = (text: string): YamlText => {
   if (problem !== undefined) throw problem
   const duplicates = document.errors.map(({ pos: [start] }) => {
     const [key = ""] = /^[^\s:]+/.exec(text.slice(start)) ?? []
-    return `line ${lineCounter.linePos(start).line}: key ${JSON.stringify(key.replaceAll(/["']/g, ""))} already set in map`
+    return (
+      `line ${lineCounter.linePos(start).line}: key ${JSON.stringify(key.replaceAll(/["']/g, ""))} already set in ` +
+      "map"
+    )
   })
   return { value: document.toJS(), duplicates }
 }

@@ -20,8 +20,8 @@ const parsed = (line: string): Readonly<Record<string, unknown>> | undefined => 
 }
 
 /**
- * What a kube-apiserver's audit log says of who asked for what, oldest first. A request counts once, as soon as its answer has begun: an
- * upgrade or a watch may not end for hours. Other verbs than those that write are GET.
+ * What a kube-apiserver's audit log says of who asked for what, oldest first. A request counts once, as soon as its
+ * answer has begun: an upgrade or a watch may not end for hours. Other verbs than those that write are GET.
  */
 export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
   const seen = new Set<unknown>()

@@ -22,8 +22,8 @@ const mountPaths = ({ containerName, pod }: ContainerContext): ReadonlyArray<str
 }
 
 /**
- * What a pod's program takes from its service account by itself in a container: the same as a file, since the folder is somewhere else for
- * a process that is not confined. The token is read anew when the kubelet has renewed it.
+ * What a pod's program takes from its service account by itself in a container: the same as a file, since the folder is
+ * somewhere else for a process that is not confined. The token is read anew when the kubelet has renewed it.
  */
 const kubeconfig = ({ env, root }: ContainerContext): string => {
   const folder = underRoot(root, serviceAccountPath)
@@ -39,13 +39,21 @@ const kubeconfig = ({ env, root }: ContainerContext): string => {
         }
       }
     ],
-    users: [{ name: "in-cluster", user: { "auth-provider": { name: "tokenFile", config: { tokenFile: join(folder, "token") } } } }],
+    users: [
+      {
+        name: "in-cluster",
+        user: { "auth-provider": { name: "tokenFile", config: { tokenFile: join(folder, "token") } } }
+      }
+    ],
     contexts: [{ name: "in-cluster", context: { cluster: "in-cluster", user: "in-cluster" } }],
     "current-context": "in-cluster"
   })
 }
 
-/** The container's variables, but for paths: a process that is not confined finds a mounted file below the container's root. */
+/**
+ * The container's variables, but for paths: a process that is not confined finds a mounted file below the container's
+ * root.
+ */
 const environment = (container: ContainerContext): Readonly<Record<string, string>> => {
   const { env, root } = container
   const file = join(root, "etc", "kubeconfig")
@@ -56,12 +64,17 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
     const mount = mounted.find((path) => value === path || value.startsWith(`${path}/`))
     return mount === undefined ? [] : [[name, underRoot(root, value)] as const]
   })
-  return { ...Object.fromEntries(moved), ...(env.has("KUBECONFIG") ? {} : { KUBECONFIG: file }), TMPDIR: underRoot(root, "/tmp") }
+  return {
+    ...Object.fromEntries(moved),
+    ...(env.has("KUBECONFIG") ? {} : { KUBECONFIG: file }),
+    TMPDIR: underRoot(root, "/tmp")
+  }
 }
 
 /**
- * Our image as a process of this machine: entrypoint `braid`, the container's arguments, its files, the identity of its service
- * account and the pod's own address. What it runs in is all that differs: neither the program nor the chart knows.
+ * Our image as a process of this machine: entrypoint `braid`, the container's arguments, its files, the identity of its
+ * service account and the pod's own address. What it runs in is all that differs: neither the program nor the chart
+ * knows.
  *
  * @param subnet of the node that runs it
  */

@@ -1,22 +1,26 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { generateKeyPairSync, randomInt } from "node:crypto"
 import { createWriteStream } from "node:fs"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { request } from "node:https"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { setTimeout as delay } from "node:timers/promises"
-import { generateKeyPairSync, randomInt } from "node:crypto"
+import { promisify } from "node:util"
 import { kubeconfigYaml } from "../../cluster/http/kubeconfig.ts"
-import { reapWithUs } from "../../cluster/node/reaper.ts"
 import { type CertificateAuthority, createAuthority } from "../../cluster/http/pki.ts"
+import { reapWithUs } from "../../cluster/node/reaper.ts"
 import type { Programs } from "./programs.ts"
 
 /** Who a cluster's service account tokens say that they are from, and for. */
 export const tokenIssuer = "https://kubernetes.default.svc"
 /** Files of a control plane's directory that its programs read. */
-export const files = { accountKey: "service-accounts.key", frontProxyCa: "front-proxy-ca.crt", frontProxyClient: "front-proxy-client" } as const
+export const files = {
+  accountKey: "service-accounts.key",
+  frontProxyCa: "front-proxy-ca.crt",
+  frontProxyClient: "front-proxy-client"
+} as const
 
 /** A client certificate. */
 export interface ClientCertificate {
@@ -80,7 +84,8 @@ const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
 /** How often a control plane is started with other ports, when a program finds one taken. */
 const attempts = 5
 
-const isPortTaken = (error: unknown): boolean => error instanceof Error && error.message.includes("address already in use")
+const isPortTaken = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes("address already in use")
 
 /** One program of the control plane. Its output goes to a file; it dies with this process at the latest. */
 class Program {
@@ -90,7 +95,12 @@ class Program {
   readonly log: string
   #child: ChildProcess | undefined
 
-  constructor(name: "etcd" | "kube-apiserver" | "kube-controller-manager", programs: Programs, directory: string, args: ReadonlyArray<string>) {
+  constructor(
+    name: "etcd" | "kube-apiserver" | "kube-controller-manager",
+    programs: Programs,
+    directory: string,
+    args: ReadonlyArray<string>
+  ) {
     this.#name = name
     this.#file = programs[name]
     this.#args = args
@@ -140,26 +150,39 @@ class Program {
 }
 
 /** The answer of an API server to somebody with a certificate. */
-const ask = (server: string, caPem: string, { cert, key }: ClientCertificate, path: string): Promise<{ readonly code: number; readonly text: string }> =>
+const ask = (
+  server: string,
+  caPem: string,
+  { cert, key }: ClientCertificate,
+  path: string
+): Promise<{ readonly code: number; readonly text: string }> =>
   new Promise((resolve, reject) => {
-    const asked = request(new URL(path, server), { ca: caPem, cert, key, agent: false, headers: { accept: "application/json" } }, (answer) => {
-      let text = ""
-      answer.setEncoding("utf8").on("data", (part: string) => {
-        text += part
-      })
-      answer.on("end", () => resolve({ code: answer.statusCode ?? 0, text })).on("error", reject)
-    })
+    const asked = request(
+      new URL(path, server),
+      { ca: caPem, cert, key, agent: false, headers: { accept: "application/json" } },
+      (answer) => {
+        let text = ""
+        answer.setEncoding("utf8").on("data", (part: string) => {
+          text += part
+        })
+        answer.on("end", () => resolve({ code: answer.statusCode ?? 0, text })).on("error", reject)
+      }
+    )
     asked.setTimeout(30_000, () => asked.destroy(new Error(`no answer to ${path}`)))
     asked.on("error", reject).end()
   })
 
 interface DefinitionList {
-  readonly items: ReadonlyArray<{ readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> } }>
+  readonly items: ReadonlyArray<{
+    readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> }
+  }>
 }
 
 /** Whether each definition of a list is served. `kubectl wait` asks for one after the other, five in a second. */
 const areEstablished = (list: string): boolean =>
-  (JSON.parse(list) as DefinitionList).items.every(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"))
+  (JSON.parse(list) as DefinitionList).items.every(({ status }) =>
+    status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True")
+  )
 
 /** Who the cluster's own programs are: their requests are not written down. */
 const ownUsers = ["kubernetes-admin", "system:apiserver", "system:kube-controller-manager"]
@@ -168,7 +191,11 @@ const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
   omitStages: ["RequestReceived"],
-  rules: [{ level: "None", users: ownUsers }, { level: "None", userGroups: ["system:serviceaccounts:kube-system"] }, { level: "Metadata" }]
+  rules: [
+    { level: "None", users: ownUsers },
+    { level: "None", userGroups: ["system:serviceaccounts:kube-system"] },
+    { level: "Metadata" }
+  ]
 }
 
 /** Starts one and waits until it is ready, default service accounts included. */
@@ -186,14 +213,21 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
   const { audit = false, name, programs, serviceAccounts = false, serviceRange = "127.96.0.0/16" } = options
   const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
   const now = (): number => Date.now()
-  const [authority, frontProxy] = await Promise.all([createAuthority("kubernetes", now), createAuthority("front-proxy", now)])
+  const [authority, frontProxy] = await Promise.all([
+    createAuthority("kubernetes", now),
+    createAuthority("front-proxy", now)
+  ])
   const [port = 0, etcdPort = 0, etcdPeerPort = 0, managerPort = 0] = await freePorts(4)
   const write = async (file: string, content: string): Promise<string> => {
     const path = join(directory, file)
     await writeFile(path, content, { mode: 0o600 })
     return path
   }
-  const pair = async (file: string, of: CertificateAuthority, request: Parameters<CertificateAuthority["issue"]>[0]) => {
+  const pair = async (
+    file: string,
+    of: CertificateAuthority,
+    request: Parameters<CertificateAuthority["issue"]>[0]
+  ) => {
     const { certPem, keyPem } = await of.issue(request)
     return { certPem, keyPem, cert: await write(`${file}.crt`, certPem), key: await write(`${file}.key`, keyPem) }
   }
@@ -203,16 +237,28 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     commonName: "kube-apiserver",
     sans: [
       { type: "ip", value: "127.0.0.1" },
-      ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map((value) => ({ type: "dns", value }) as const)
+      ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(
+        (value) => ({ type: "dns", value }) as const
+      )
     ]
   })
   const proxy = await pair(files.frontProxyClient, frontProxy, { commonName: "front-proxy-client" })
-  const adminPair = await pair("admin", authority, { commonName: "kubernetes-admin", organizations: ["system:masters"] })
-  const accountKeys = generateKeyPairSync("rsa", { modulusLength: 2048, publicKeyEncoding: { type: "spki", format: "pem" }, privateKeyEncoding: { type: "pkcs8", format: "pem" } })
+  const adminPair = await pair("admin", authority, {
+    commonName: "kubernetes-admin",
+    organizations: ["system:masters"]
+  })
+  const accountKeys = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" }
+  })
   const accountKey = await write(files.accountKey, accountKeys.privateKey)
   const accountPublicKey = await write("service-accounts.pub", accountKeys.publicKey)
   const server = `https://127.0.0.1:${port}`
-  const kubeconfigPath = await write("admin.kubeconfig", kubeconfigYaml({ cluster: name, server, caPem: authority.caPem, user: "kubernetes-admin", credentials: adminPair }))
+  const kubeconfigPath = await write(
+    "admin.kubeconfig",
+    kubeconfigYaml({ cluster: name, server, caPem: authority.caPem, user: "kubernetes-admin", credentials: adminPair })
+  )
   const admin: ClientCertificate = { cert: adminPair.certPem, key: adminPair.keyPem }
   const askServer = (path: string) => ask(server, authority.caPem, admin, path)
   const auditLog = join(directory, "audit.log")
@@ -256,7 +302,8 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     "--bind-address=127.0.0.1",
     `--secure-port=${managerPort}`,
     "--leader-elect=false",
-    // The stand-in kubelet does not say every few seconds that it lives; what a stalled machine would make of that is not our concern.
+    // The stand-in kubelet does not say every few seconds that it lives; what a stalled machine would make of that is
+    // not our concern.
     "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
     `--root-ca-file=${ca}`,
     `--service-account-private-key-file=${accountKey}`
@@ -275,7 +322,9 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     await etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
     await startApiServer()
     manager.start()
-    await manager.until(async () => (await askServer("/api/v1/namespaces/default/serviceaccounts/default")).code === 200)
+    await manager.until(
+      async () => (await askServer("/api/v1/namespaces/default/serviceaccounts/default")).code === 200
+    )
   } catch (error) {
     await close()
     throw error
@@ -305,9 +354,12 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     restart,
     apply: async (yaml) => {
       await kubectl(["apply", "--server-side", "-f", "-"], yaml)
-      await apiServer.until(async () => areEstablished((await askServer("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).text))
+      await apiServer.until(async () =>
+        areEstablished((await askServer("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).text)
+      )
     },
-    tokenOf: async (namespace, account) => (await kubectl(["create", "token", account, "--namespace", namespace])).trim(),
+    tokenOf: async (namespace, account) =>
+      (await kubectl(["create", "token", account, "--namespace", namespace])).trim(),
     close
   }
 }

@@ -1,31 +1,49 @@
-import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { Effect } from "effect"
 import { PlaygroundError } from "../readiness.ts"
-import type { RealCluster } from "./real-cluster.ts"
 import type { Programs } from "./programs.ts"
+import type { RealCluster } from "./real-cluster.ts"
 
 export const chartFolder = fileURLToPath(new URL("../../../charts/mirrord-operator", import.meta.url))
 /** The release's own namespace, as of an installation without `-n`; the operator's comes with the chart. */
 export const releaseName = "mirrord-operator"
 
 /** Runs the real `helm` against a cluster and gives what it prints. Nothing of the user's own configuration counts. */
-export const runHelm = (programs: Programs, { plane }: RealCluster, args: ReadonlyArray<string>): Effect.Effect<string, PlaygroundError> =>
+export const runHelm = (
+  programs: Programs,
+  { plane }: RealCluster,
+  args: ReadonlyArray<string>
+): Effect.Effect<string, PlaygroundError> =>
   Effect.tryPromise({
     try: async (signal) => {
       const home = join(plane.directory, "helm")
       await mkdir(home, { recursive: true })
-      const env = { HOME: home, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: plane.kubeconfigPath }
+      const env = {
+        HOME: home,
+        HELM_CACHE_HOME: home,
+        HELM_CONFIG_HOME: home,
+        HELM_DATA_HOME: home,
+        KUBECONFIG: plane.kubeconfigPath
+      }
       return (await promisify(execFile)(programs.helm, [...args], { env, signal, maxBuffer: 16 * 1024 * 1024 })).stdout
     },
-    catch: (cause) => new PlaygroundError({ detail: `helm ${args[0] ?? ""} failed: ${cause instanceof Error ? cause.message : String(cause)}` })
+    catch: (cause) =>
+      new PlaygroundError({
+        detail: `helm ${args[0] ?? ""} failed: ${cause instanceof Error ? cause.message : String(cause)}`
+      })
   })
 
 /** Installs or upgrades our chart as it is. */
-export const installChart = (programs: Programs, cluster: RealCluster, values: object, chart = chartFolder): Effect.Effect<string, PlaygroundError> =>
+export const installChart = (
+  programs: Programs,
+  cluster: RealCluster,
+  values: object,
+  chart = chartFolder
+): Effect.Effect<string, PlaygroundError> =>
   Effect.gen(function* () {
     const file = join(cluster.plane.directory, "values.json")
     yield* Effect.tryPromise({

@@ -1,10 +1,10 @@
 import { Clock, Effect, Redacted, type Scope } from "effect"
+import { agentProgram } from "../../agent/agent-command.ts"
+import { createAuthority } from "../../cluster/http/pki.ts"
+import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
 import type { ContainerProgram, ImageRegistry } from "../../cluster/node/container-program.ts"
 import { demoApp } from "../../cluster/node/demo-app.ts"
 import type { KubeletError } from "../../cluster/node/kubelet.ts"
-import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
-import { createAuthority } from "../../cluster/http/pki.ts"
-import { agentProgram } from "../../agent/agent-command.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
@@ -61,15 +61,18 @@ const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "c
 const memberValues = (member: PlaygroundCluster): object => ({
   ...values,
   operator: { port: operatorPort, multiClusterMember: true },
-  ...(knowsByCertificate(member) ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } } : {})
+  ...(knowsByCertificate(member)
+    ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
+    : {})
 })
 
 /** By which the primary reaches a member. */
 const credentialValues = ({ cluster, description }: Started): Effect.Effect<object, { readonly message: string }> =>
   knowsByCertificate(description)
-    ? Effect.tryPromise({ try: () => cluster.plane.credentialsFor(primaryUser, []), catch: (cause) => ({ message: String(cause) }) }).pipe(
-        Effect.map(({ cert, key }) => ({ authType: "mtls", tlsCrt: cert, tlsKey: key }))
-      )
+    ? Effect.tryPromise({
+        try: () => cluster.plane.credentialsFor(primaryUser, []),
+        catch: (cause) => ({ message: String(cause) })
+      }).pipe(Effect.map(({ cert, key }) => ({ authType: "mtls", tlsCrt: cert, tlsKey: key })))
     : cluster
         .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
         .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
@@ -82,7 +85,10 @@ const tlsValues = Effect.gen(function* () {
       const authority = await createAuthority("operators", () => now)
       const host = `mirrord-operator.${operatorNamespace}.svc`
       const { certPem, keyPem } = await authority.issue({ commonName: host, sans: [{ type: "dns", value: host }] })
-      return { data: { "tls.crt": certPem, "tls.key": keyPem }, apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) } }
+      return {
+        data: { "tls.crt": certPem, "tls.key": keyPem },
+        apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) }
+      }
     },
     catch: (cause) => new PlaygroundError({ detail: `the operator's certificate cannot be made: ${String(cause)}` })
   })
@@ -93,11 +99,19 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
     const clusters = yield* Effect.forEach(members, (member) =>
-      Effect.map(credentialValues(member), (credentials) => [
-        member.description.name,
-        { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
-      ] as const)
-    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })))
+      Effect.map(
+        credentialValues(member),
+        (credentials) =>
+          [
+            member.description.name,
+            { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
+          ] as const
+      )
+    ).pipe(
+      Effect.mapError(
+        ({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })
+      )
+    )
     return {
       ...values,
       tls: yield* tlsValues,
@@ -118,9 +132,9 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
   })
 
 /**
- * The playground on real control planes: each with a node and a service proxy of ours, the operators installed by `helm` from the chart as it
- * is, so that each has the rights that the chart gives it. Lives as long as the scope. The topology's subnets are the nodes'; the Services'
- * follow them.
+ * The playground on real control planes: each with a node and a service proxy of ours, the operators installed by
+ * `helm` from the chart as it is, so that each has the rights that the chart gives it. Lives as long as the scope. The
+ * topology's subnets are the nodes'; the Services' follow them.
  */
 export const startKubernetesPlayground = (
   options: KubernetesPlaygroundOptions
@@ -146,11 +160,18 @@ export const startKubernetesPlayground = (
     yield* Effect.forEach(workloads, ({ cluster, description }) =>
       Effect.tryPromise({
         try: () => cluster.plane.apply(workloadManifests(description)),
-        catch: (cause) => new PlaygroundError({ detail: `the demo workload cannot be applied in ${description.name}: ${String(cause)}` })
+        catch: (cause) =>
+          new PlaygroundError({
+            detail: `the demo workload cannot be applied in ${description.name}: ${String(cause)}`
+          })
       })
     )
     const members = started.filter(({ description }) => !description.isPrimary)
-    yield* Effect.forEach(members, ({ cluster, description }) => installChart(programs, cluster, memberValues(description)), { concurrency: "unbounded" })
+    yield* Effect.forEach(
+      members,
+      ({ cluster, description }) => installChart(programs, cluster, memberValues(description)),
+      { concurrency: "unbounded" }
+    )
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))

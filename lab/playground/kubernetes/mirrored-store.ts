@@ -1,5 +1,9 @@
 import { Effect, Schedule, type Scope } from "effect"
+import { makeReflector, type Reflector } from "../../../src/app/kernel/reflector.ts"
 import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type * as port from "../../../src/ports/kube-api.ts"
 import { apiVersionOf, type KubeObject, type ResourceRef, type StoreEvent } from "../../cluster/schema/kube-object.ts"
 import type { NodeStore } from "../../cluster/store/node-store.ts"
 import {
@@ -12,12 +16,8 @@ import {
   secrets,
   services
 } from "../../cluster/store/resources.ts"
-import { nameOf, namespaceOf, uidOf } from "../../cluster/store/store-access.ts"
 import { parseLabelSelector } from "../../cluster/store/selectors.ts"
-import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
-import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import type * as port from "../../../src/ports/kube-api.ts"
-import { makeReflector, type Reflector } from "../../../src/app/kernel/reflector.ts"
+import { nameOf, namespaceOf, uidOf } from "../../cluster/store/store-access.ts"
 import { isWorthAnotherTry, makeStatusWriter } from "./status-writer.ts"
 
 interface Kind {
@@ -27,8 +27,18 @@ interface Kind {
 }
 
 const kind = (name: string, ref: ResourceRef, scope: Kind["scope"] = "Namespaced"): Kind => ({ kind: name, ref, scope })
-const custom = (descriptor: { readonly group: string; readonly version: string; readonly plural: string; readonly kind: string; readonly scope: Kind["scope"] }): Kind =>
-  kind(descriptor.kind, { group: descriptor.group, version: descriptor.version, resource: descriptor.plural }, descriptor.scope)
+const custom = (descriptor: {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  readonly scope: Kind["scope"]
+}): Kind =>
+  kind(
+    descriptor.kind,
+    { group: descriptor.group, version: descriptor.version, resource: descriptor.plural },
+    descriptor.scope
+  )
 
 /** What every API server serves, and the node and the proxy must have seen before they begin. */
 const builtIn: ReadonlyArray<Kind> = [
@@ -76,8 +86,8 @@ class Collection {
 }
 
 /**
- * The objects of a real cluster that a node, its proxy and the playground look at, kept by list and watch, and what a kubelet writes.
- * Lags behind the server: who looks for something waits until it is there.
+ * The objects of a real cluster that a node, its proxy and the playground look at, kept by list and watch, and what a
+ * kubelet writes. Lags behind the server: who looks for something waits until it is there.
  */
 export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -121,8 +131,10 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
       get,
       list: (ref, options = {}) => {
         const matches = parseLabelSelector(options.labelSelector)
-        const items = collection(ref).all.filter(({ metadata }) =>
-          (options.namespace === undefined || metadata.namespace === options.namespace) && matches(metadata.labels ?? {})
+        const items = collection(ref).all.filter(
+          ({ metadata }) =>
+            (options.namespace === undefined || metadata.namespace === options.namespace) &&
+            matches(metadata.labels ?? {})
         )
         const path = (object: KubeObject): string => `${object.metadata.namespace ?? ""}/${nameOf(object)}`
         return { items: items.toSorted((a, b) => (path(a) < path(b) ? -1 : 1)) }
@@ -152,12 +164,18 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
           metadata: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
           target: { apiVersion: "v1", kind: "Node", name: nodeName }
         }
-        return api.create(portRef({ ...podKind, ref: { ...pods, resource: `pods/${nameOf(pod)}` } }, "/binding"), binding, namespaceOf(pod)).pipe(
-          Effect.as(bound),
-          Effect.retry({ while: isWorthAnotherTry, schedule: again }),
-          // Gone, or given away before; the watch tells which.
-          Effect.catch(() => Effect.succeed(undefined))
-        )
+        return api
+          .create(
+            portRef({ ...podKind, ref: { ...pods, resource: `pods/${nameOf(pod)}` } }, "/binding"),
+            binding,
+            namespaceOf(pod)
+          )
+          .pipe(
+            Effect.as(bound),
+            Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+            // Gone, or given away before; the watch tells which.
+            Effect.catch(() => Effect.succeed(undefined))
+          )
       },
       setStatus: (ref, of, status) => {
         const current = get(ref, of.metadata.namespace, nameOf(of))

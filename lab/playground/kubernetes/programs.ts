@@ -41,7 +41,8 @@ const eachProgram = <A>(of: (name: ProgramName) => A): Readonly<Record<ProgramNa
   helm: of("helm")
 })
 
-const areAllThere = (found: Readonly<Record<ProgramName, string | undefined>>): found is Programs => programNames.every((name) => found[name] !== undefined)
+const areAllThere = (found: Readonly<Record<ProgramName, string | undefined>>): found is Programs =>
+  programNames.every((name) => found[name] !== undefined)
 
 /** All programs, those of `npm run kubernetes` last; or the names of those that are nowhere. */
 export const findPrograms = (env: Environment): Programs | ReadonlyArray<ProgramName> => {
@@ -50,11 +51,13 @@ export const findPrograms = (env: Environment): Programs | ReadonlyArray<Program
   return areAllThere(found) ? found : programNames.filter((name) => found[name] === undefined)
 }
 
-export const isMissing = (found: Programs | ReadonlyArray<ProgramName>): found is ReadonlyArray<ProgramName> => Array.isArray(found)
+export const isMissing = (found: Programs | ReadonlyArray<ProgramName>): found is ReadonlyArray<ProgramName> =>
+  Array.isArray(found)
 
 /** What a person does about it. */
 export const missingPrograms = (names: ReadonlyArray<ProgramName>): string =>
-  `${names.join(", ")} found neither in KUBEBUILDER_ASSETS nor in PATH: \`npm run kubernetes\` builds what is missing, once`
+  `${names.join(", ")} found neither in KUBEBUILDER_ASSETS nor in PATH: \`npm run kubernetes\` builds what is ` +
+  "missing, once"
 
 /** The programs of one folder, whether they are there or not. */
 export const programsIn = (folder: string): Programs => eachProgram((name) => join(folder, name))

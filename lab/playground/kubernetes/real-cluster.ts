@@ -1,17 +1,17 @@
-import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Redacted, Result, type Scope } from "effect"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { kubeconfigYaml } from "../../cluster/http/kubeconfig.ts"
-import type { ImageRegistry } from "../../cluster/node/container-program.ts"
-import type { TokenRequest } from "../../cluster/node/container-volumes.ts"
-import { type Kubelet, type KubeletError, startKubelet } from "../../cluster/node/kubelet.ts"
-import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
-import { startServiceProxy } from "../../cluster/network/service-proxy.ts"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Redacted, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { tokenRequests } from "../../../src/domain/resources/core-kinds.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
+import { kubeconfigYaml } from "../../cluster/http/kubeconfig.ts"
+import { startServiceProxy } from "../../cluster/network/service-proxy.ts"
+import type { ImageRegistry } from "../../cluster/node/container-program.ts"
+import type { TokenRequest } from "../../cluster/node/container-volumes.ts"
+import { type Kubelet, type KubeletError, startKubelet } from "../../cluster/node/kubelet.ts"
+import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
 import type { LocalCluster } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
 import { readAuditLog } from "./audit-log.ts"
@@ -24,7 +24,11 @@ export interface RealCluster extends LocalCluster {
   readonly plane: ControlPlane
   readonly api: KubeApi
   /** A token of a service account. */
-  readonly token: (namespace: string, account: string, lifetimeSecs: number) => Effect.Effect<Redacted.Redacted<string>, { readonly message: string }>
+  readonly token: (
+    namespace: string,
+    account: string,
+    lifetimeSecs: number
+  ) => Effect.Effect<Redacted.Redacted<string>, { readonly message: string }>
 }
 
 export interface RealClusterOptions {
@@ -34,12 +38,15 @@ export interface RealClusterOptions {
   readonly directory: string
   /** Pods listen on 127.<subnet>.x.y and are known as 10.<subnet>.x.y. */
   readonly subnet: number
-  /** Services get 127.<serviceSubnet>.x.y. No other cluster of the machine may have either of the two at the same time. */
+  /**
+   * Services get 127.<serviceSubnet>.x.y. No other cluster of the machine may have either of the two at the same time.
+   */
   readonly serviceSubnet: number
   readonly images: ImageRegistry
 }
 
-const failed = (what: string) => (cause: unknown) => new PlaygroundError({ detail: `${what}: ${cause instanceof Error ? cause.message : String(cause)}` })
+const failed = (what: string) => (cause: unknown) =>
+  new PlaygroundError({ detail: `${what}: ${cause instanceof Error ? cause.message : String(cause)}` })
 
 const requestToken = (api: KubeApi, namespace: string, account: string, spec: object) =>
   api
@@ -49,26 +56,41 @@ const requestToken = (api: KubeApi, namespace: string, account: string, spec: ob
       namespace
     )
     .pipe(
-      Effect.flatMap((answer) => Result.match(readResource(tokenRequests, answer), { onFailure: Effect.fail, onSuccess: Effect.succeed })),
+      Effect.flatMap((answer) =>
+        Result.match(readResource(tokenRequests, answer), { onFailure: Effect.fail, onSuccess: Effect.succeed })
+      ),
       Effect.map(({ status }) => Redacted.make(status.token))
     )
 
-const podToken = (api: KubeApi) => ({ audience, expirationSeconds, namespace, podName, podUid, serviceAccountName }: TokenRequest) =>
-  requestToken(api, namespace, serviceAccountName, {
-    ...(audience === undefined ? {} : { audiences: [audience] }),
-    expirationSeconds,
-    boundObjectRef: { apiVersion: "v1", kind: "Pod", name: podName, uid: podUid }
-  })
+const podToken =
+  (api: KubeApi) =>
+  ({ audience, expirationSeconds, namespace, podName, podUid, serviceAccountName }: TokenRequest) =>
+    requestToken(api, namespace, serviceAccountName, {
+      ...(audience === undefined ? {} : { audiences: [audience] }),
+      expirationSeconds,
+      boundObjectRef: { apiVersion: "v1", kind: "Pod", name: podName, uid: podUid }
+    })
 
 /** Starts one. It and all its processes are gone when the scope closes. */
 export const startRealCluster = (
   options: RealClusterOptions
-): Effect.Effect<{ readonly cluster: RealCluster; readonly kubelet: Kubelet }, PlaygroundError | KubeletError, Scope.Scope> =>
+): Effect.Effect<
+  { readonly cluster: RealCluster; readonly kubelet: Kubelet },
+  PlaygroundError | KubeletError,
+  Scope.Scope
+> =>
   Effect.gen(function* () {
     const { directory, images, name, programs, serviceSubnet, subnet } = options
     const plane = yield* Effect.acquireRelease(
       Effect.tryPromise({
-        try: () => startControlPlane({ name, programs, serviceRange: `127.${serviceSubnet}.0.0/16`, serviceAccounts: true, audit: true }),
+        try: () =>
+          startControlPlane({
+            name,
+            programs,
+            serviceRange: `127.${serviceSubnet}.0.0/16`,
+            serviceAccounts: true,
+            audit: true
+          }),
         catch: failed(`the control plane of ${name} does not start`)
       }),
       (started) => Effect.promise(() => started.close())
@@ -96,14 +118,21 @@ export const startRealCluster = (
       store,
       plane,
       api,
-      token: (namespace, account, lifetimeSecs) => requestToken(api, namespace, account, { expirationSeconds: lifetimeSecs }),
+      token: (namespace, account, lifetimeSecs) =>
+        requestToken(api, namespace, account, { expirationSeconds: lifetimeSecs }),
       callers: () => readAuditLog(plane.auditLog),
       userKubeconfig: ({ groups = [], path, user }) =>
         Effect.tryPromise({
           try: async () => {
             const { cert, key } = await plane.credentialsFor(user, groups)
             await mkdir(directory, { recursive: true })
-            const text = kubeconfigYaml({ cluster: name, server: plane.server, caPem: plane.caPem, user, credentials: { certPem: cert, keyPem: key } })
+            const text = kubeconfigYaml({
+              cluster: name,
+              server: plane.server,
+              caPem: plane.caPem,
+              user,
+              credentials: { certPem: cert, keyPem: key }
+            })
             await writeFile(path, text, { mode: 0o600 })
           },
           catch: failed(`the kubeconfig of ${user} cannot be written`)

@@ -1,7 +1,6 @@
-import { Effect, Queue } from "effect"
-import type { Scope } from "effect"
-import type { KubeApi, KubeError, ResourceRef } from "../../../src/ports/kube-api.ts"
+import { Effect, Queue, type Scope } from "effect"
 import { logError } from "../../../src/app/kernel/log.ts"
+import type { KubeApi, KubeError, ResourceRef } from "../../../src/ports/kube-api.ts"
 
 /** What is still to be written of one object. */
 interface Write {
@@ -19,7 +18,8 @@ interface Write {
 const pause = "500 millis"
 
 /** Whether a server may do later what it did not do now. */
-export const isWorthAnotherTry = ({ reason }: KubeError): boolean => reason === "Unreachable" || reason === "TooManyRequests" || reason === "Other"
+export const isWorthAnotherTry = ({ reason }: KubeError): boolean =>
+  reason === "Unreachable" || reason === "TooManyRequests" || reason === "Other"
 
 export interface StatusWriter {
   readonly setStatus: (object: Omit<Write, "status" | "release">, status: Readonly<Record<string, unknown>>) => void
@@ -27,12 +27,15 @@ export interface StatusWriter {
 }
 
 /**
- * Writes the states of a node's pods, one after the other: of several changes of an object only what they come to together, and
- * nothing after its release. A server that is not there is asked again until the scope closes.
+ * Writes the states of a node's pods, one after the other: of several changes of an object only what they come to
+ * together, and nothing after its release. A server that is not there is asked again until the scope closes.
  *
  * @param isCurrent whether the object of this `uid` is still known; another one of its name must not get its status
  */
-export const makeStatusWriter = (api: KubeApi, isCurrent: (ref: ResourceRef, uid: string) => boolean): Effect.Effect<StatusWriter, never, Scope.Scope> =>
+export const makeStatusWriter = (
+  api: KubeApi,
+  isCurrent: (ref: ResourceRef, uid: string) => boolean
+): Effect.Effect<StatusWriter, never, Scope.Scope> =>
   Effect.gen(function* () {
     const waiting = new Map<string, Write>()
     const turns = yield* Queue.unbounded<string>()
@@ -40,7 +43,8 @@ export const makeStatusWriter = (api: KubeApi, isCurrent: (ref: ResourceRef, uid
     /** Older changes lose against newer ones. */
     const add = (older: Write | undefined, newer: Write): void => {
       if (older === undefined) Queue.offerUnsafe(turns, newer.uid)
-      const status = older?.status === undefined && newer.status === undefined ? undefined : { ...older?.status, ...newer.status }
+      const status =
+        older?.status === undefined && newer.status === undefined ? undefined : { ...older?.status, ...newer.status }
       waiting.set(newer.uid, { ...newer, status, release: newer.release || older?.release === true })
     }
 
@@ -52,7 +56,8 @@ export const makeStatusWriter = (api: KubeApi, isCurrent: (ref: ResourceRef, uid
         }
         // In conflict: another object has the name, so this one has gone.
         const unlessAnother = (error: KubeError) => (error.reason === "Conflict" ? Effect.void : Effect.fail(error))
-        if (release) yield* api.delete(ref, name, { ...place, uid, gracePeriodSeconds: 0 }).pipe(Effect.catch(unlessAnother))
+        if (release)
+          yield* api.delete(ref, name, { ...place, uid, gracePeriodSeconds: 0 }).pipe(Effect.catch(unlessAnother))
       })
 
     const turn = Effect.gen(function* () {
@@ -64,12 +69,18 @@ export const makeStatusWriter = (api: KubeApi, isCurrent: (ref: ResourceRef, uid
         Effect.catch((error) => {
           if (error.reason === "NotFound") return Effect.void
           // Many writers of one object may be in conflict without any of them naming a version.
-          if (!isWorthAnotherTry(error) && error.reason !== "Conflict") return logError("a status was refused", { problem: error.message })
+          if (!isWorthAnotherTry(error) && error.reason !== "Conflict")
+            return logError("a status was refused", { problem: error.message })
           return Effect.andThen(
             Effect.sync(() => {
               const newer = waiting.get(uid)
               if (newer === undefined) add(undefined, write)
-              else waiting.set(uid, { ...newer, status: { ...write.status, ...newer.status }, release: newer.release || write.release })
+              else
+                waiting.set(uid, {
+                  ...newer,
+                  status: { ...write.status, ...newer.status },
+                  release: newer.release || write.release
+                })
             }),
             Effect.sleep(pause)
           )

@@ -36,25 +36,47 @@ const run = (story: Story, sweepRun: string | undefined, events: boolean): Story
   const result = runStory(story, { events, ...(faults === undefined ? {} : { faults }) })
   // A sweep's own fault is no act of the story, which counts only those.
   const kind = `call ${/: ([^:]*)$/.exec(sweepRun ?? "")?.[1] ?? ""}`
-  return sweepRun === undefined ? result : { ...result, faults: { ...result.faults, [kind]: (result.faults[kind] ?? 0) + 1 } }
+  return sweepRun === undefined
+    ? result
+    : { ...result, faults: { ...result.faults, [kind]: (result.faults[kind] ?? 0) + 1 } }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** What is told of a story that could not even be begun: it counts as one that failed. */
 const unreadable = (story: Story, error: unknown): StoryResult => {
-  const violation: Violation = { id: "story", sentence: "The story can be read.", detail: messageOf(error), at: 0, line: 0 }
-  return { violations: [violation], transcript: [...story.lines], faults: {}, virtualMs: 0, steps: 0, digest: "", events: [], calls: {} }
+  const violation: Violation = {
+    id: "story",
+    sentence: "The story can be read.",
+    detail: messageOf(error),
+    at: 0,
+    line: 0
+  }
+  return {
+    violations: [violation],
+    transcript: [...story.lines],
+    faults: {},
+    virtualMs: 0,
+    steps: 0,
+    digest: "",
+    events: [],
+    calls: {}
+  }
 }
 
-const storyOf = (choice: StoryChoice): Story => (choice._tag === "Written" ? choice.story : randomStory(choice.seed, choice.size))
+const storyOf = (choice: StoryChoice): Story =>
+  choice._tag === "Written" ? choice.story : randomStory(choice.seed, choice.size)
 
 const writeTrace = (file: string, heading: object, { events }: StoryResult): void => {
   const text = [`${JSON.stringify(heading)}\n`, ...events.map(eventText)].join("")
   writeFileSync(file, file.endsWith(".gz") ? gzipSync(text) : text)
 }
 
-const outcome = (story: Story, { faults, transcript, violations: [violation], virtualMs }: StoryResult, wanted: boolean): Outcome => ({
+const outcome = (
+  story: Story,
+  { faults, transcript, violations: [violation], virtualMs }: StoryResult,
+  wanted: boolean
+): Outcome => ({
   story,
   violation,
   transcript: wanted || violation !== undefined ? transcript : [],
@@ -72,18 +94,25 @@ const runOne = (work: Extract<Work, { readonly _tag: "Run" }>): Answer => {
   } catch (error) {
     result = unreadable(story, error)
   }
-  if (trace !== undefined) writeTrace(trace, { _tag: "Story", number, title, seed: story.seed, lines: story.lines }, result)
-  if (report !== undefined && result.events.length > 0) writeFileSync(report, reportPage(makeReport(title, story, result)))
+  if (trace !== undefined)
+    writeTrace(trace, { _tag: "Story", number, title, seed: story.seed, lines: story.lines }, result)
+  if (report !== undefined && result.events.length > 0)
+    writeFileSync(report, reportPage(makeReport(title, story, result)))
   return { _tag: "Ran", outcome: outcome(story, result, transcript) }
 }
 
 /** Sentences so general that only what they say of the story tells two failures apart. */
 const generalSentences: ReadonlySet<string> = new Set(["expect", "defect"])
 
-/** Whether two violations are of the same kind: the same sentence, and for a general one the same detail but for its numbers. */
+/**
+ * Whether two violations are of the same kind: the same sentence, and for a general one the same detail but for its
+ * numbers.
+ */
 const isSame = (one: Violation, other: Violation | undefined): boolean => {
   const outline = ({ detail }: Violation): string | undefined => detail.split("\n")[0]?.replaceAll(/\d+/g, "0")
-  return other !== undefined && one.id === other.id && (!generalSentences.has(one.id) || outline(one) === outline(other))
+  return (
+    other !== undefined && one.id === other.id && (!generalSentences.has(one.id) || outline(one) === outline(other))
+  )
 }
 
 const shrink = ({ breaks, story, sweepRun }: Extract<Work, { readonly _tag: "Shrink" }>): Answer => {

@@ -29,27 +29,42 @@ export const writeFailure = (failure: Omit<Failure, "file" | "replay">): Failure
   const { found, shortest, sweepRun, title } = failure
   const file = `${failuresFolder}/${fileName(`${found.violation?.id ?? "none"}-${title}`)}.txt`
   const replay = `npm run simulate -- --scenario ${file}`
-  const remarks = [sentenceOf(shortest), ...(shortest.violation === undefined ? [] : [shortest.violation.detail]), `found by ${title}`, replay]
+  const remarks = [
+    sentenceOf(shortest),
+    ...(shortest.violation === undefined ? [] : [shortest.violation.detail]),
+    `found by ${title}`,
+    replay
+  ]
   mkdirSync(failuresFolder, { recursive: true })
   writeFileSync(file, scenarioText(shortest.story, remarks, sweepRun))
   return { ...failure, file, replay }
 }
 
-const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.flatMap((line) => line.split("\n")).map((line) => `    ${line}`)
+const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.flatMap((line) => line.split("\n")).map((line) => `    ${line}`)
 
 const setupVerbs: ReadonlySet<string> = new Set(verbs.flatMap(({ kind, name }) => (kind === "setup" ? [name] : [])))
 
 /** The lines that describe the world; a transcript begins with the first act. */
-const setupOf = ({ story }: Outcome): ReadonlyArray<string> => story.lines.filter((line) => setupVerbs.has(line.trim().split(/\s+/)[0] ?? ""))
+const setupOf = ({ story }: Outcome): ReadonlyArray<string> =>
+  story.lines.filter((line) => setupVerbs.has(line.trim().split(/\s+/)[0] ?? ""))
 
 /** A failure for people; `brief` without the transcript, for the hundredth of its kind. */
-export const failureText = ({ file, found, replay, shortest, title }: Failure, brief: boolean): ReadonlyArray<string> => {
+export const failureText = (
+  { file, found, replay, shortest, title }: Failure,
+  brief: boolean
+): ReadonlyArray<string> => {
   const { violation } = shortest
   const broke = [`✗ ${title}: ${sentenceOf(shortest)}`, ...indented(violation === undefined ? [] : [violation.detail])]
   if (brief) return [...broke, `  replay: ${replay}`]
   const count = (outcome: Outcome): number => outcome.story.lines.length
   const shrunk = count(shortest) < count(found) ? `, shrunk from ${count(found)} lines to ${count(shortest)}` : ""
-  return [...broke, `  the story (seed ${shortest.story.seed}${shrunk}), also in ${file}:`, ...indented([...setupOf(shortest), ...shortest.transcript]), `  replay: ${replay}`]
+  return [
+    ...broke,
+    `  the story (seed ${shortest.story.seed}${shrunk}), also in ${file}:`,
+    ...indented([...setupOf(shortest), ...shortest.transcript]),
+    `  replay: ${replay}`
+  ]
 }
 
 /** A failure for programs. */

@@ -1,5 +1,4 @@
-import type { Failure } from "./failure.ts"
-import { failureJson, failureText } from "./failure.ts"
+import { type Failure, failureJson, failureText } from "./failure.ts"
 import { faultsText, type Tally, virtualHours } from "./tally.ts"
 import type { Outcome } from "./work.ts"
 
@@ -37,15 +36,27 @@ const progressText = (tally: Tally, elapsed: number, total: number | undefined):
   const done = tally.passed + tally.failed
   const rate = elapsed > 0 ? (done * 1000) / elapsed : 0
   const stories = total === undefined ? `${done} stories` : `${done}/${total} stories`
-  return `${stories}, ${virtualHours(tally)} virtual hours, ${rate.toFixed(1)} stories/s, ${tally.failed} failed, faults: ${faultsText(tally, kindsInLine)}`
+  return (
+    `${stories}, ${virtualHours(tally)} virtual hours, ${rate.toFixed(1)} stories/s, ${tally.failed} failed, ` +
+    `faults: ${faultsText(tally, kindsInLine)}`
+  )
 }
 
 const jsonOutput = ({ out }: Streams, { transcripts }: OutputOptions): Output => {
   const write = (value: object): void => out(`${JSON.stringify(value)}\n`)
   return {
     passed: (number, name, { faults, story, transcript, virtualMs }) =>
-      write({ story: number, name, ok: true, seed: story.seed, virtualMs, faults, ...(transcripts ? { transcript } : {}) }),
-    failed: (failure) => write({ ...failureJson(failure), ...(transcripts ? { wholeTranscript: failure.found.transcript } : {}) }),
+      write({
+        story: number,
+        name,
+        ok: true,
+        seed: story.seed,
+        virtualMs,
+        faults,
+        ...(transcripts ? { transcript } : {})
+      }),
+    failed: (failure) =>
+      write({ ...failureJson(failure), ...(transcripts ? { wholeTranscript: failure.found.transcript } : {}) }),
     say: () => undefined,
     progress: () => undefined,
     summary: ({ failed, faults, passed, virtualMs }) => write({ passed, failed, virtualMs, faults })
@@ -65,7 +76,8 @@ const textOutput = ({ columns, err, out }: Streams, { transcripts }: OutputOptio
   }
   return {
     passed: (_number, _title, { transcript }) => (transcripts ? write(transcript) : undefined),
-    failed: (failure, brief) => write([...(transcripts ? failure.found.transcript : []), ...failureText(failure, brief)]),
+    failed: (failure, brief) =>
+      write([...(transcripts ? failure.found.transcript : []), ...failureText(failure, brief)]),
     say: (line) => write([line]),
     progress: (tally, elapsed, total) => {
       const text = progressText(tally, elapsed, total)
@@ -81,7 +93,10 @@ const textOutput = ({ columns, err, out }: Streams, { transcripts }: OutputOptio
     summary: (tally, elapsed) => {
       clear()
       err(`${progressText(tally, elapsed, undefined)}\n`)
-      write([`${virtualHours(tally)} virtual hours; faults: ${faultsText(tally)}`, `${tally.passed} passed, ${tally.failed} failed`])
+      write([
+        `${virtualHours(tally)} virtual hours; faults: ${faultsText(tally)}`,
+        `${tally.passed} passed, ${tally.failed} failed`
+      ])
     }
   }
 }

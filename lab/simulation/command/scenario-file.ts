@@ -1,6 +1,6 @@
-import { Result } from "effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { Result } from "effect"
 import { parseStory } from "../story/parse-story.ts"
 import type { Story } from "../story/story.ts"
 import { nearest } from "../story/words.ts"
@@ -50,15 +50,21 @@ const find = (nameOrFile: string): Result.Result<string, string> => {
 }
 
 /**
- * Finds a scenario by its name, else as a file, and reads it. A comment `# seed: …` gives its seed (else `1`), unless `seed` overrides it.
- * Mistakes are sentences with the file, the line and what would be right.
+ * Finds a scenario by its name, else as a file, and reads it. A comment `# seed: …` gives its seed (else `1`), unless
+ * `seed` overrides it. Mistakes are sentences with the file, the line and what would be right.
  */
-export const readScenario = (nameOrFile: string, seed: string | undefined): Result.Result<Scenario, ReadonlyArray<string>> => {
+export const readScenario = (
+  nameOrFile: string,
+  seed: string | undefined
+): Result.Result<Scenario, ReadonlyArray<string>> => {
   const found = find(nameOrFile)
   const text = Result.flatMap(found, read)
   if (Result.isFailure(found)) return Result.fail([found.failure])
   if (Result.isFailure(text)) return Result.fail([text.failure])
-  const lines = text.success.replace(/\n$/, "").split("\n").map((line) => line.replace(/\r$/, ""))
+  const lines = text.success
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line) => line.replace(/\r$/, ""))
   const story: Story = { seed: seed ?? heading("seed", lines) ?? "1", lines }
   const parsed = parseStory(story.seed, story.lines)
   return Result.isFailure(parsed)

@@ -1,8 +1,8 @@
-import { Clock, Effect, Exit, Result, type Scope, Stream } from "effect"
 import { randomInt } from "node:crypto"
 import { accessSync, constants, existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { dirname } from "node:path"
+import { Clock, Effect, Exit, Result, type Scope, Stream } from "effect"
 import type { Violation } from "../invariants/invariant.ts"
 import { writeFailure } from "./failure.ts"
 import { makeOutput, type Output, type Streams } from "./output.ts"
@@ -37,12 +37,21 @@ const cannotStart = (...mistakes: ReadonlyArray<string>): Effect.Effect<never, C
 const seedAfter = (seed: string, rounds: number): string =>
   rounds === 0 ? seed : /^\d+$/.test(seed) ? `${BigInt(seed) + BigInt(rounds)}` : `${seed}+${rounds}`
 
-function* randomJobs({ forever, seed, size, stories }: Extract<SimulateOptions["subject"], { readonly _tag: "Random" }>): Generator<Job> {
+function* randomJobs({
+  forever,
+  seed,
+  size,
+  stories
+}: Extract<SimulateOptions["subject"], { readonly _tag: "Random" }>): Generator<Job> {
   const first = seed ?? (forever ? `${randomInt(2 ** 31)}` : "1")
   for (let round = 0; round === 0 || forever; round++) {
     for (let i = 1; i <= stories; i++) {
       const storySeed = `${seedAfter(first, round)}/${i}`
-      yield { number: round * stories + i, title: `story ${storySeed}`, choice: { _tag: "Random", seed: storySeed, size } }
+      yield {
+        number: round * stories + i,
+        title: `story ${storySeed}`,
+        choice: { _tag: "Random", seed: storySeed, size }
+      }
     }
   }
 }
@@ -60,9 +69,11 @@ const planOf = (subject: SimulateOptions["subject"], pool: WorkerPool): Effect.E
     }
     const scenario = readScenario(subject.scenario, subject.seed)
     if (Result.isFailure(scenario)) return yield* cannotStart(...scenario.failure)
-    if (subject._tag === "Scenario") return { jobs: [written(1, scenario.success, scenario.success.sweepRun)], total: 1 }
+    if (subject._tag === "Scenario")
+      return { jobs: [written(1, scenario.success, scenario.success.sweepRun)], total: 1 }
     const answer = yield* pool.run({ _tag: "PlanSweep", story: scenario.success.story })
-    if (answer._tag !== "SweepPlanned") return yield* cannotStart(answer._tag === "Failed" ? answer.message : "the sweep could not be planned")
+    if (answer._tag !== "SweepPlanned")
+      return yield* cannotStart(answer._tag === "Failed" ? answer.message : "the sweep could not be planned")
     return { jobs: answer.runs.map((run, i) => written(i + 1, scenario.success, run)), total: answer.runs.length }
   })
 
@@ -70,7 +81,13 @@ const lostId = "worker"
 
 /** A story whose worker could not finish it, as one that failed. */
 const lost = (choice: StoryChoice, message: string): Outcome => {
-  const violation: Violation = { id: lostId, sentence: "A story ends, and does not end its process.", detail: message, at: 0, line: 0 }
+  const violation: Violation = {
+    id: lostId,
+    sentence: "A story ends, and does not end its process.",
+    detail: message,
+    at: 0,
+    line: 0
+  }
   const story = choice._tag === "Written" ? choice.story : { seed: choice.seed, lines: [] }
   return { story, violation, transcript: [], faults: {}, virtualMs: 0 }
 }
@@ -99,14 +116,24 @@ class Simulation {
   run({ jobs }: Plan): Effect.Effect<void> {
     return Stream.fromIterable(jobs, { chunkSize: 1 }).pipe(
       // More than there are workers, so that none waits while an early story is slow.
-      Stream.mapEffect((job) => Effect.map(this.#run(job), (outcome) => ({ job, outcome })), { concurrency: this.#options.workers * 8 }),
+      Stream.mapEffect((job) => Effect.map(this.#run(job), (outcome) => ({ job, outcome })), {
+        concurrency: this.#options.workers * 8
+      }),
       Stream.runForEach(({ job, outcome }) => this.#tell(job, outcome))
     )
   }
 
   #run({ choice, number, title }: Job): Effect.Effect<Outcome> {
     const { report, subject } = this.#options
-    const work = { _tag: "Run", choice, number, title, trace: this.#trace?.part(number), report, transcript: subject._tag === "Scenario" } as const
+    const work = {
+      _tag: "Run",
+      choice,
+      number,
+      title,
+      trace: this.#trace?.part(number),
+      report,
+      transcript: subject._tag === "Scenario"
+    } as const
     return Effect.map(this.#pool.run(work), (answer) => outcomeOf(choice, answer))
   }
 
@@ -121,7 +148,8 @@ class Simulation {
     const tell = (shortest: Outcome, brief: boolean): void =>
       this.#output.failed(writeFailure({ number, title, found, shortest, sweepRun }), brief)
     // What ended or stopped one worker is not given to others.
-    if (shown > shownPerSentence || violation.id === lostId) return Effect.sync(() => tell(found, shown > shownPerSentence))
+    if (shown > shownPerSentence || violation.id === lostId)
+      return Effect.sync(() => tell(found, shown > shownPerSentence))
     return this.#pool.run({ _tag: "Shrink", story: found.story, sweepRun, breaks: violation }).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
@@ -145,7 +173,9 @@ const simulate = (options: SimulateOptions, output: Output): Effect.Effect<numbe
     const pool = yield* makeWorkerPool(options.workers)
     const plan = yield* planOf(subject, pool)
     const traceFile =
-      trace === undefined ? undefined : yield* openTrace(trace).pipe(Effect.catch(({ message }) => cannotStart(message)))
+      trace === undefined
+        ? undefined
+        : yield* openTrace(trace).pipe(Effect.catch(({ message }) => cannotStart(message)))
     const simulation = new Simulation(options, output, pool, traceFile)
     const start = yield* Clock.currentTimeMillis
     const elapsed = Effect.map(Clock.currentTimeMillis, (now) => now - start)
@@ -170,7 +200,9 @@ const simulate = (options: SimulateOptions, output: Output): Effect.Effect<numbe
 const writable = (flag: string, file: string): Effect.Effect<void, CannotStart> =>
   Effect.try({
     try: () => accessSync(existsSync(file) ? file : dirname(file), constants.W_OK),
-    catch: (error): CannotStart => ({ mistakes: [`${flag}: ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`] })
+    catch: (error): CannotStart => ({
+      mistakes: [`${flag}: ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`]
+    })
   })
 
 const standardStreams: Streams = {

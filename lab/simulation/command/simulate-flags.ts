@@ -4,20 +4,42 @@ import { Flag } from "effect/cli"
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
 
-/** The flags of `simulate`. Their values are read by {@link readOptions}, which says what is wrong better than a parser of numbers. */
+/**
+ * The flags of `simulate`. Their values are read by {@link readOptions}, which says what is wrong better than a parser
+ * of numbers.
+ */
 export const simulateFlags = {
-  seed: text("seed", "N", "What chance is drawn from: a number or a text (default 1; with --forever a new one; with --scenario the file's own)"),
+  seed: text(
+    "seed",
+    "N",
+    "What chance is drawn from: a number or a text (default 1; with --forever a new one; with --scenario the " +
+      "file's own)"
+  ),
   stories: text("stories", "K", "So many random stories (default 100), numbered from 1"),
-  scenario: text("scenario", "NAME|FILE", "One written story: a name of lab/simulation/scenarios or a file; prints its transcript"),
-  sweep: text("sweep", "NAME|FILE", "A written story once for every call of an operator and every way in which that call can fail"),
-  forever: Flag.Boolean("forever").pipe(Flag.withDefault(false), Flag.withDescription("Random stories of new seeds until Ctrl-C, then the summary")),
+  scenario: text(
+    "scenario",
+    "NAME|FILE",
+    "One written story: a name of lab/simulation/scenarios or a file; prints its transcript"
+  ),
+  sweep: text(
+    "sweep",
+    "NAME|FILE",
+    "A written story once for every call of an operator and every way in which that call can fail"
+  ),
+  forever: Flag.Boolean("forever").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Random stories of new seeds until Ctrl-C, then the summary")
+  ),
   clusters: text("clusters", "N", "Workload clusters of a random story (default 3)"),
   sessions: text("sessions", "N", "Sessions of a random story (default 3)"),
   hours: text("hours", "H", "Virtual hours of a random story's acts, such as 0.5 (default: 5 minutes)"),
   workers: text("workers", "N", "Processes that work at the same time (default: one per core)"),
   trace: text("trace", "FILE", "Every event of every story as JSON lines; compressed if the name ends in .gz"),
   report: text("report", "FILE.html", "One page that shows the story; with --scenario or --stories 1"),
-  json: Flag.Boolean("json").pipe(Flag.withDefault(false), Flag.withDescription("JSON lines only; the last one has passed and failed"))
+  json: Flag.Boolean("json").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("JSON lines only; the last one has passed and failed")
+  )
 }
 
 /** The flags as the command line has them. */
@@ -46,7 +68,13 @@ export interface StorySize {
 
 /** What is simulated. */
 export type Subject =
-  | { readonly _tag: "Random"; readonly seed: string | undefined; readonly stories: number; readonly forever: boolean; readonly size: StorySize }
+  | {
+      readonly _tag: "Random"
+      readonly seed: string | undefined
+      readonly stories: number
+      readonly forever: boolean
+      readonly size: StorySize
+    }
   /** `seed` overrides that of the file. */
   | { readonly _tag: "Scenario" | "Sweep"; readonly scenario: string; readonly seed: string | undefined }
 
@@ -66,7 +94,10 @@ const quoted = (value: string): string => JSON.stringify(value)
  * Reads the flags, or says in one sentence per mistake which flag is wrong, what was found and what would be right.
  * `cores` is the number of workers unless the flags name another.
  */
-export const readOptions = (flags: SimulateFlags, cores: number): Result.Result<SimulateOptions, ReadonlyArray<string>> => {
+export const readOptions = (
+  flags: SimulateFlags,
+  cores: number
+): Result.Result<SimulateOptions, ReadonlyArray<string>> => {
   const mistakes: Array<string> = []
   const counted = (name: "stories" | "clusters" | "sessions" | "workers", otherwise: number, most: number): number =>
     Option.match(flags[name], {
@@ -94,26 +125,34 @@ export const readOptions = (flags: SimulateFlags, cores: number): Result.Result<
     }
   })
   const workers = counted("workers", cores, 1024)
-  const size: StorySize = { clusters: counted("clusters", usual.clusters, 26), sessions: counted("sessions", usual.sessions, 1000), minutes }
+  const size: StorySize = {
+    clusters: counted("clusters", usual.clusters, 26),
+    sessions: counted("sessions", usual.sessions, 1000),
+    minutes
+  }
   const stories = counted("stories", usual.stories, 1_000_000_000)
   const seed = notEmpty("seed", "a number or a text")
-  if (seed !== undefined && /\s/.test(seed)) mistakes.push(`--seed: ${quoted(seed)} has white space, which a story's file cannot hold: leave it out`)
+  if (seed !== undefined && /\s/.test(seed))
+    mistakes.push(`--seed: ${quoted(seed)} has white space, which a story's file cannot hold: leave it out`)
   const trace = notEmpty("trace", "a file's name")
   const report = notEmpty("report", "a file's name, such as story.html")
   const scenario = notEmpty("scenario", "a scenario's name or a file")
   const sweep = notEmpty("sweep", "a scenario's name or a file")
 
   const written = scenario === undefined ? (sweep === undefined ? undefined : "sweep") : "scenario"
-  if (scenario !== undefined && sweep !== undefined) mistakes.push("--sweep runs a scenario many times: give --scenario or --sweep, not both")
+  if (scenario !== undefined && sweep !== undefined)
+    mistakes.push("--sweep runs a scenario many times: give --scenario or --sweep, not both")
   if (written !== undefined) {
     for (const name of ["stories", "clusters", "sessions", "hours"] as const) {
-      if (Option.isSome(flags[name])) mistakes.push(`--${name} is for random stories: leave it out with --${written}, whose file says all`)
+      if (Option.isSome(flags[name]))
+        mistakes.push(`--${name} is for random stories: leave it out with --${written}, whose file says all`)
     }
     if (flags.forever) mistakes.push(`--forever is for random stories: leave it out with --${written}`)
   }
   const isOne = scenario !== undefined || (sweep === undefined && !flags.forever && stories === 1)
   if (report !== undefined && !isOne) mistakes.push("--report shows one story: add --scenario NAME or --stories 1")
-  if (report !== undefined && !/\.html?$/.test(report)) mistakes.push(`--report: ${quoted(report)} is no page: end the name in .html`)
+  if (report !== undefined && !/\.html?$/.test(report))
+    mistakes.push(`--report: ${quoted(report)} is no page: end the name in .html`)
   if (mistakes.length > 0) return Result.fail(mistakes)
 
   const subject: Subject =

@@ -24,7 +24,9 @@ export const counted = (tally: Tally, { faults, violation, virtualMs }: Outcome)
 
 export const virtualHours = ({ virtualMs }: Tally): string => (virtualMs / 3_600_000).toFixed(1)
 
-/** Such as `cut 12, crash 3`: the most frequent kinds first, the rest of them in one sum if there are more than `most`. */
+/**
+ * Such as `cut 12, crash 3`: the most frequent kinds first, the rest of them in one sum if there are more than `most`.
+ */
 export const faultsText = ({ faults }: Tally, most = Infinity): string => {
   const kinds = Object.entries(faults).toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
   const rest = kinds.slice(most).reduce((sum, [, count]) => sum + count, 0)

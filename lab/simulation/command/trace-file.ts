@@ -1,5 +1,5 @@
-import { Effect, type Scope } from "effect"
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
+import { Effect, type Scope } from "effect"
 
 /** A trace that grows story by story. */
 export interface TraceFile {
@@ -15,7 +15,9 @@ export const openTrace = (file: string): Effect.Effect<TraceFile, { readonly mes
     const { descriptor, folder } = yield* Effect.try({
       // Beside the trace, since parts of a long run may not fit where temporary files are.
       try: () => ({ descriptor: openSync(file, "w"), folder: mkdtempSync(`${file}.parts-`) }),
-      catch: (error) => ({ message: `--trace: ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}` })
+      catch: (error) => ({
+        message: `--trace: ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`
+      })
     })
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -29,7 +31,7 @@ export const openTrace = (file: string): Effect.Effect<TraceFile, { readonly mes
       append: (number) => {
         // A story whose worker died has written nothing.
         const bytes = readPart(part(number))
-        for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+        for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
         rmSync(part(number), { force: true })
       }
     }

@@ -24,7 +24,12 @@ export type Work =
       readonly transcript: boolean
     }
   /** The shortest story that breaks the same sentence. */
-  | { readonly _tag: "Shrink"; readonly story: Story; readonly sweepRun: string | undefined; readonly breaks: Violation }
+  | {
+      readonly _tag: "Shrink"
+      readonly story: Story
+      readonly sweepRun: string | undefined
+      readonly breaks: Violation
+    }
   /** Names of the runs of a story's sweep. */
   | { readonly _tag: "PlanSweep"; readonly story: Story }
 

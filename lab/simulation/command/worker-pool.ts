@@ -1,11 +1,14 @@
-import { Effect, Queue, type Scope } from "effect"
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { Effect, Queue, type Scope } from "effect"
 import type { Answer, Work } from "./work.ts"
 
 /** Worker processes. Each piece of work is done by one that is free. */
 export interface WorkerPool {
-  /** Waits for a free worker and lets it work. A worker that dies or that is silent for too long gives `Failed`, and is replaced. */
+  /**
+   * Waits for a free worker and lets it work. A worker that dies or that is silent for too long gives `Failed`, and is
+   * replaced.
+   */
   readonly run: (work: Work) => Effect.Effect<Answer>
 }
 
@@ -42,7 +45,8 @@ class Worker {
       const told = (answer: unknown): void => over(answer as Answer)
       const exited = (code: number | null, signal: string | null): void =>
         over({ _tag: "Failed", message: `its process ended with ${signal ?? `exit code ${code}`}` })
-      const broken = ({ message }: Error): void => over({ _tag: "Failed", message: `its process cannot be used: ${message}` })
+      const broken = ({ message }: Error): void =>
+        over({ _tag: "Failed", message: `its process cannot be used: ${message}` })
       const timer = setTimeout(() => {
         this.end()
         over({ _tag: "Failed", message: `it did not end within ${patience / 1000} s of real time` })
@@ -65,6 +69,7 @@ export const makeWorkerPool = (count: number): Effect.Effect<WorkerPool, never, 
     yield* Effect.addFinalizer(() => Effect.sync(() => workers.forEach(({ end }) => end())))
     yield* Queue.offerAll(free, workers)
     return {
-      run: (work) => Effect.flatMap(Queue.take(free), (worker) => Effect.ensuring(worker.run(work), Queue.offer(free, worker)))
+      run: (work) =>
+        Effect.flatMap(Queue.take(free), (worker) => Effect.ensuring(worker.run(work), Queue.offer(free, worker)))
     }
   })

@@ -1,13 +1,13 @@
-import type { World } from "../world/world.ts"
 import type { TimedEvent } from "../world/world-event.ts"
+import type { World } from "../world/world.ts"
 
 /** Watches one story. What it gives is a sentence about what broke, with names and numbers. */
 export interface Checker {
   /** Looks at each event, right after it happened: for what must never happen. */
   readonly on?: (event: TimedEvent) => string | undefined
   /**
-   * Looks at the world at a moment of rest: `healed`: all faults have ended and time was given to recover, clients that still try are
-   * there; `left`: moreover all clients have gone and what is theirs had time to go.
+   * Looks at the world at a moment of rest: `healed`: all faults have ended and time was given to recover, clients that
+   * still try are there; `left`: moreover all clients have gone and what is theirs had time to go.
    */
   readonly atRest?: (moment: "healed" | "left") => ReadonlyArray<string>
 }
@@ -18,7 +18,10 @@ export interface Invariant {
   readonly id: string
   /** What it demands, as a sentence. */
   readonly sentence: string
-  /** A checker for one story; called before anything happens in the world, so ask the world only from within the checker. */
+  /**
+   * A checker for one story; called before anything happens in the world, so ask the world only from within the
+   * checker.
+   */
   readonly begin: (world: () => World) => Checker
 }
 

@@ -29,7 +29,12 @@ type Rivals = ReadonlyMap<number, ReadonlySet<string>>
 const wasTold = ({ logs }: SimClient, port: number): boolean =>
   logs.some((log) => log.includes(`takes no part in the subscription of port ${port}: its agent speaks protocol`))
 
-const trafficProblems = (client: SimClient, cluster: SimCluster, alias: string, rivals: Rivals): ReadonlyArray<string> =>
+const trafficProblems = (
+  client: SimClient,
+  cluster: SimCluster,
+  alias: string,
+  rivals: Rivals
+): ReadonlyArray<string> =>
   confirmedPorts(client).flatMap((port) =>
     podsOf(cluster, alias).flatMap((pod) => {
       // Agents give a port to whoever asks last, and take it away from everybody when that one leaves.
@@ -37,11 +42,21 @@ const trafficProblems = (client: SimClient, cluster: SimCluster, alias: string, 
       const { name } = cluster
       const agent = cluster.kubelet.agents.find(({ containerId }) => containerId === pod.containerId)
       const has = agent !== undefined && agent.process.state === "running" && agent.agent.subscribedPorts.has(port)
-      return has ? [] : [`${client.name} has port ${port}, but ${agent === undefined ? "no agent" : "no subscription"} brings it the traffic of ${pod.name} in ${name}.`]
+      return has
+        ? []
+        : [
+            `${client.name} has port ${port}, but ${agent === undefined ? "no agent" : "no subscription"} brings ` +
+              `it the traffic of ${pod.name} in ${name}.`
+          ]
     })
   )
 
-const sessionProblems = (world: World, client: SimClient, parent: KubeObject, rivals: Rivals): ReadonlyArray<string> => {
+const sessionProblems = (
+  world: World,
+  client: SimClient,
+  parent: KubeObject,
+  rivals: Rivals
+): ReadonlyArray<string> => {
   const { name } = parent.metadata
   const { phase } = parentStatus(parent)
   const { targetAlias: alias } = parent["spec"] as { readonly targetAlias: string }
@@ -52,20 +67,27 @@ const sessionProblems = (world: World, client: SimClient, parent: KubeObject, ri
   return able.flatMap((cluster) => {
     const entry = entries.get(cluster.name)
     if (entry === undefined) return [`${name} has no child recorded for ${cluster.name}.`]
-    if (!entry.ready) return [`${name} is not ready in ${cluster.name}, although that cluster is well: ${entry.error ?? "no reason is given"}.`]
-    if (entry.error !== undefined) return [`${name} is ready in ${cluster.name} and has an error there: ${entry.error}.`]
+    if (!entry.ready)
+      return [
+        `${name} is not ready in ${cluster.name}, although that cluster is well: ` +
+          `${entry.error ?? "no reason is given"}.`
+      ]
+    if (entry.error !== undefined)
+      return [`${name} is ready in ${cluster.name} and has an error there: ${entry.error}.`]
     const child = cluster.server.objects.peek(mirrordClusterSessions, entry.sessionName)
-    if (child === undefined) return [`${name} is ready in ${cluster.name}, but its child ${entry.sessionName} does not exist.`]
+    if (child === undefined)
+      return [`${name} is ready in ${cluster.name}, but its child ${entry.sessionName} does not exist.`]
     const ready = conditionsOf(child).find(({ type }) => type === "Ready")
-    if (ready?.status !== "True") return [`${name} is ready in ${cluster.name}, but its child there is not: ${ready?.message ?? "no condition"}.`]
+    if (ready?.status !== "True")
+      return [`${name} is ready in ${cluster.name}, but its child there is not: ${ready?.message ?? "no condition"}.`]
     return client.isServing ? trafficProblems(client, cluster, alias, rivals) : []
   })
 }
 
 /**
- * Failures.md L1. What a user wants is each well cluster's part of the session, and the traffic that the client was promised from every
- * pod of it. A port that several sessions
- * ask for is left out: in each cluster the first has it, and the others are told.
+ * Failures.md L1. What a user wants is each well cluster's part of the session, and the traffic that the client was
+ * promised from every pod of it. A port that several sessions ask for is left out: in each cluster the first has it,
+ * and the others are told.
  */
 export const desiredIsActual: Invariant = {
   id: "L1",
@@ -80,15 +102,20 @@ export const desiredIsActual: Invariant = {
         return undefined
       },
       atRest: (moment) => {
-      const it = world()
-      // Without a primary nobody says how the session stands, and the members end their parts.
-      if (moment === "left" || it.primary.host.isGone) return []
-      return [...it.clients.values()].flatMap((client) => {
-        if (client.ended !== undefined) return []
-        const parent = it.primary.server.objects.peek(mirrordMultiClusterSessions, parentName(client.sessionId as SessionId))
-        // A client without a session is told so, which L5 watches.
-        return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed" ? [] : sessionProblems(it, client, parent, rivals)
-      })
+        const it = world()
+        // Without a primary nobody says how the session stands, and the members end their parts.
+        if (moment === "left" || it.primary.host.isGone) return []
+        return [...it.clients.values()].flatMap((client) => {
+          if (client.ended !== undefined) return []
+          const parent = it.primary.server.objects.peek(
+            mirrordMultiClusterSessions,
+            parentName(client.sessionId as SessionId)
+          )
+          // A client without a session is told so, which L5 watches.
+          return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
+            ? []
+            : sessionProblems(it, client, parent, rivals)
+        })
       }
     }
   }

@@ -1,14 +1,17 @@
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
-import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { conditionsOf, isLeaving, parentNameOf, parentStatus, recordedChildren } from "./session-objects.ts"
 
-/** Ms that a session may outlive its client in a world that is well: a watch that is silent, a leader's grace, TTL, retries. */
+/**
+ * Ms that a session may outlive its client in a world that is well: a watch that is silent, a leader's grace, TTL,
+ * retries.
+ */
 const latest = 390_000
 /** As long again, in ms, as an operator needs to delete a failed parent once its time has come. */
 const slack = 30_000
@@ -30,12 +33,17 @@ const deadParents = (world: World, living: ReadonlySet<string>): ReadonlyArray<s
     if (living.has(name)) return []
     const failed = conditionsOf(parent).find(({ status, type }) => type === "Failed" && status === "True")
     const stays = parentStatus(parent).phase === "Failed" && !isLeaving(parent)
-    // A cluster that a person wrote into it does not exist: what is there is owed after a while, and then the parent goes.
+    // A cluster that a person wrote into it does not exist: what is there is owed after a while, and then the parent
+    // goes.
     if (isLeaving(parent) && recordedChildren(parent).some(([cluster]) => !world.clusters.has(cluster))) return []
     // A hand-written status may say Failed without a time.
     const failedAt = timeOf(failed?.lastTransitionTime) ?? timeOf(parent.metadata.creationTimestamp) ?? 0
     if (stays && world.now < failedAt + failedRetention + slack) return []
-    return [`${name} is still there (${parentStatus(parent).phase ?? "no phase"}${isLeaving(parent) ? ", being deleted" : ""}), ${latest / 1000} s after its client has gone.`]
+    return [
+      `${name} is still there ` +
+        `(${parentStatus(parent).phase ?? "no phase"}${isLeaving(parent) ? ", being deleted" : ""}), ` +
+        `${latest / 1000} s after its client has gone.`
+    ]
   })
 }
 
@@ -44,9 +52,15 @@ const orphans = (world: World, living: ReadonlySet<string>): ReadonlyArray<strin
     if (host.isGone) return []
     return server.objects.peekAll(mirrordClusterSessions).flatMap((child) => {
       const parent = parentNameOf(child)
-      if (parent !== undefined && (living.has(parent) || world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined)) return []
+      if (
+        parent !== undefined &&
+        (living.has(parent) || world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined)
+      )
+        return []
       const createdAt = timeOf(child.metadata.creationTimestamp) ?? 0
-      return world.now - createdAt < latest ? [] : [`The child ${child.metadata.name} in ${cluster} has neither a parent nor a client any more.`]
+      return world.now - createdAt < latest
+        ? []
+        : [`The child ${child.metadata.name} in ${cluster} has neither a parent nor a client any more.`]
     })
   })
 

@@ -1,6 +1,6 @@
+import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { parentFinalizer } from "../../../src/domain/session/names.ts"
 import { debtsOf, isAway, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -21,12 +21,15 @@ export const leftoversAreOwed: Invariant = {
     const pending = new Set<string>()
     return {
       on: (event) => {
-        if (event._tag === "Answered" && event.call.verb === "create" && event.outcome !== "Unreachable") pending.delete(`${event.call.to} ${event.call.name}`)
+        if (event._tag === "Answered" && event.call.verb === "create" && event.outcome !== "Unreachable")
+          pending.delete(`${event.call.to} ${event.call.name}`)
         if (event._tag === "Called") {
           const { body, name, resource, to, verb } = event.call
           if (verb === "create" && resource === mirrordClusterSessions.plural) pending.add(`${to} ${name}`)
           if (verb !== "patch" || resource !== mirrordMultiClusterSessions.plural) return undefined
-          const { metadata } = body as { readonly metadata?: { readonly uid?: string; readonly finalizers?: ReadonlyArray<string> } }
+          const { metadata } = body as {
+            readonly metadata?: { readonly uid?: string; readonly finalizers?: ReadonlyArray<string> }
+          }
           if (metadata?.finalizers?.includes(parentFinalizer) === false) released.add(metadata.uid ?? name)
           return undefined
         }
@@ -38,7 +41,13 @@ export const leftoversAreOwed: Invariant = {
           for (const child of owed.keys()) if (!owedSince.has(child)) owedSince.set(child, event.at)
           return undefined
         }
-        if (!isParent(event.commit) || after !== undefined || before === undefined || !released.has(before.metadata.uid ?? "")) return undefined
+        if (
+          !isParent(event.commit) ||
+          after !== undefined ||
+          before === undefined ||
+          !released.has(before.metadata.uid ?? "")
+        )
+          return undefined
         const debts = debtsOf(world())
         for (const [cluster, { sessionName }] of recordedChildren(before)) {
           const child = world().clusters.get(cluster)?.server.objects.peek(mirrordClusterSessions, sessionName)
@@ -56,7 +65,9 @@ export const leftoversAreOwed: Invariant = {
           ? []
           : [...debtsOf(world())].flatMap(([child, cluster]) => {
               const since = owedSince.get(child) ?? 0
-              return isAway(world(), cluster) || world().now - since < payment ? [] : [`${child} is still owed in ${cluster}, which is there.`]
+              return isAway(world(), cluster) || world().now - since < payment
+                ? []
+                : [`${child} is still owed in ${cluster}, which is there.`]
             })
     }
   }

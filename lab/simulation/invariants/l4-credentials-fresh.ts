@@ -4,8 +4,8 @@ import type { Invariant } from "./invariant.ts"
 const tolerated = 60_000
 
 /**
- * Failures.md L4, class 44. Credentials of a simulated world never expire and are never refreshed yet: what there is are 401 answers
- * that a story injects, and they must not outlast it.
+ * Failures.md L4, class 44. Credentials of a simulated world never expire and are never refreshed yet: what there is
+ * are 401 answers that a story injects, and they must not outlast it.
  */
 export const credentialsFresh: Invariant = {
   id: "L4",
@@ -18,7 +18,8 @@ export const credentialsFresh: Invariant = {
         if (event._tag === "Step" && event.text === "(settle)") refusedSince.clear()
         // While it stands still, nothing is refused.
         if (event._tag === "Operator" && event.change === "resumed") {
-          for (const key of refusedSince.keys()) if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)
+          for (const key of refusedSince.keys())
+            if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)
         }
         if (event._tag !== "Answered") return undefined
         const { call, outcome } = event
@@ -32,7 +33,9 @@ export const credentialsFresh: Invariant = {
           refusedSince.set(key, event.at)
           return undefined
         }
-        return event.at - since > tolerated ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.` : undefined
+        return event.at - since > tolerated
+          ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.`
+          : undefined
       },
       atRest: () =>
         [...refusedSince.keys()]

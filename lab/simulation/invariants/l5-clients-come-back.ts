@@ -12,17 +12,24 @@ const isMaimed = (world: World): boolean => {
   const { clusters, defaultCluster, primary, sessionStart } = world.plan
   const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
   const isGone = needed.some((name) => world.cluster(name).host.isGone)
-  return isGone || needed.some((name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0)
+  return (
+    isGone ||
+    needed.some(
+      (name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0
+    )
+  )
 }
 
 /**
- * Failures.md L5. Who is connected loses its session only after a fault: whatever the story did to the world, until it is settled.
- * Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not refused for good, whatever was wrong before; who
- * joins a session that was asked for in worse times shares its fate.
+ * Failures.md L5. Who is connected loses its session only after a fault: whatever the story did to the world, until it
+ * is settled. Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not refused
+ * for good, whatever was wrong before; who joins a session that was asked for in worse times shares its fate.
  */
 export const clientsComeBack: Invariant = {
   id: "L5",
-  sentence: "A client that keeps trying is connected again, or is told that its session is over; who asks while nothing is wrong is not refused.",
+  sentence:
+    "A client that keeps trying is connected again, or is told that its session is over; who asks while nothing " +
+    "is wrong is not refused.",
   begin: (world) => {
     let isFaulty = false
     /** Connections died without a word. */
@@ -69,7 +76,9 @@ export const clientsComeBack: Invariant = {
             }
             if (rule !== "operator-api §1.8.6" || !hopeful.has(client)) return undefined
             const code = refusals.get(client)
-            return code !== undefined && answersOfSubstance.has(code) ? undefined : `${client} was refused although nothing was wrong: ${message}.`
+            return code !== undefined && answersOfSubstance.has(code)
+              ? undefined
+              : `${client} was refused although nothing was wrong: ${message}.`
           }
           default:
             return undefined

@@ -10,8 +10,9 @@ import { isLeftOut, isParent, parentStatus } from "./session-objects.ts"
 const rest = 60_000
 
 /**
- * Failures.md L6. A queue that does not drain tries something again and again: whatever is made, deleted or fails in a world that has
- * been well for long is such work. Asking clusters how they are is no work, and fails for ever where an operator is gone.
+ * Failures.md L6. A queue that does not drain tries something again and again: whatever is made, deleted or fails in a
+ * world that has been well for long is such work. Asking clusters how they are is no work, and fails for ever where an
+ * operator is gone.
  */
 export const queuesDrain: Invariant = {
   id: "L6",
@@ -24,8 +25,11 @@ export const queuesDrain: Invariant = {
     return {
       on: (event) => {
         if (event._tag === "Committed") {
-          const { commit: { after } } = event
-          if (after !== undefined && isParent(event.commit) && parentStatus(after).phase === "Failed") failed.add(after.metadata.name)
+          const {
+            commit: { after }
+          } = event
+          if (after !== undefined && isParent(event.commit) && parentStatus(after).phase === "Failed")
+            failed.add(after.metadata.name)
           return undefined
         }
         if (event._tag !== "Answered") return undefined
@@ -33,13 +37,29 @@ export const queuesDrain: Invariant = {
         const { operator, resource, to, verb } = call
         if (resource === mirrordOperators.plural) return undefined
         // A failed session goes at its own time, and so does one whose client was away for its TTL.
-        if (verb === "delete" && (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))) return undefined
+        if (
+          verb === "delete" &&
+          (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))
+        )
+          return undefined
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
-        if (resource === mirrordClusterSessions.plural && (verb === "create" || verb === "delete") && isLeftOut(world(), call.name)) return undefined
-        // A watch whose version is too old starts again from a list: that is how it goes on.
-        // An Event tells of what happened, which is counted itself; that none is told at rest is asked by N4.
-        // What is not there may stay away, and is looked for now and then; a ledger is made when there is something to note.
-        const isWork = verb === "create" || verb === "delete" ? resource !== "subjectaccessreviews" && resource !== "configmaps" && !(resource === events.plural && outcome === "ok") : outcome !== "ok" && outcome !== "Gone" && !((verb === "get" || verb === "patch") && outcome === "NotFound")
+        if (
+          resource === mirrordClusterSessions.plural &&
+          (verb === "create" || verb === "delete") &&
+          isLeftOut(world(), call.name)
+        )
+          return undefined
+        // A watch whose version is too old starts again from a list: that is how it goes on. An Event tells of what
+        // happened, which is counted itself; that none is told at rest is asked by N4. What is not there may stay away,
+        // and is looked for now and then; a ledger is made when there is something to note.
+        const isWork =
+          verb === "create" || verb === "delete"
+            ? resource !== "subjectaccessreviews" &&
+              resource !== "configmaps" &&
+              !(resource === events.plural && outcome === "ok")
+            : outcome !== "ok" &&
+              outcome !== "Gone" &&
+              !((verb === "get" || verb === "patch") && outcome === "NotFound")
         if (isWork) last.set(`${operator}: ${verb} ${resource} in ${to}: ${outcome}`, { at: event.at, to })
         return undefined
       },

@@ -11,29 +11,43 @@ import { parentNameOf } from "./session-objects.ts"
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
 /**
- * Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so. `isMeddled`: a person
- * changed a parent, or a list showed an old one, and so a child may be left that nobody but its member can end.
+ * Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so.
+ * `isMeddled`: a person changed a parent, or a list showed an old one, and so a child may be left that nobody but its
+ * member can end.
  */
 const children = (world: World, { host, server }: SimCluster, isMeddled: boolean): ReadonlyArray<KubeObject> => {
   const debts = debtsOf(world)
   return server.objects.peekAll(mirrordClusterSessions).filter((child) => {
     if (debts.has(child.metadata.name)) return false
-    // Nobody is left to delete it: not the member, which is gone, nor the primary, which is gone or keeps the parent as its debt.
+    // Nobody is left to delete it: not the member, which is gone, nor the primary, which is gone or keeps the parent as
+    // its debt.
     const parent = parentNameOf(child)
-    const isKept = parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
+    const isKept =
+      parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
     return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled))
   })
 }
 
-const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<string>, isMeddled: boolean): ReadonlyArray<string> => {
+const ofCluster = (
+  world: World,
+  cluster: SimCluster,
+  watches: ReadonlySet<string>,
+  isMeddled: boolean
+): ReadonlyArray<string> => {
   const { host, kubelet, name, server } = cluster
   const { objects } = server
   const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
   const left = children(world, cluster, isMeddled)
   const made = objects.peekAll(jobs)
-  const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.namespace === operatorNamespace && metadata.labels?.["app"] !== "mirrord-operator")
+  const agentPods = objects
+    .peekAll(pods)
+    .filter(
+      ({ metadata }) => metadata.namespace === operatorNamespace && metadata.labels?.["app"] !== "mirrord-operator"
+    )
   const { agents } = kubelet
-  const subscribed = agents.flatMap(({ agent, name: agentName }) => [...agent.subscribedPorts].map((port) => `${agentName}:${port}`))
+  const subscribed = agents.flatMap(({ agent, name: agentName }) =>
+    [...agent.subscribedPorts].map((port) => `${agentName}:${port}`)
+  )
   const traffic = agents.reduce((sum, { agent }) => sum + agent.openTraffic, 0)
   return [
     ...(parents.length > 0 ? [`parents in ${name}: ${names(parents)}`] : []),
@@ -43,33 +57,46 @@ const ofCluster = (world: World, cluster: SimCluster, watches: ReadonlySet<strin
     ...(agents.length > 0 ? [`running agents in ${name}: ${agents.map((agent) => agent.name).join(", ")}`] : []),
     ...(subscribed.length > 0 ? [`subscriptions in ${name}: ${subscribed.join(", ")}`] : []),
     ...(traffic > 0 ? [`stolen requests in ${name}: ${traffic}`] : []),
-    ...(objects.openWatches > watches.size ? [`watches in ${name}: ${objects.openWatches}, of which operators need ${watches.size}`] : [])
+    ...(objects.openWatches > watches.size
+      ? [`watches in ${name}: ${objects.openWatches}, of which operators need ${watches.size}`]
+      : [])
   ].map((text) => `Left over: ${text}.`)
 }
 
 /**
- * What living operators hold in memory although there is no session in their cluster any more. `sleepers`: the fewest fibers of each process
- * that slept at a time, as some sleep for a moment only.
+ * What living operators hold in memory although there is no session in their cluster any more. `sleepers`: the fewest
+ * fibers of each process that slept at a time, as some sleep for a moment only.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
-  [...world.clusters.values()].flatMap(({ host, name, server }) => host.replicas.flatMap(({ holdings, holdsLease, process }) => {
-    const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions].some((kind) => server.objects.peekAll(kind).length > 0)
-    if (process === undefined || hasSessions) return []
-    const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
-    // What never ends: the primary pays debts, and looks after each cluster, of which one that is away is moreover listed again and again.
-    const asPrimary = name === world.primary.name ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length : 0
-    // Who leads renews its Lease and looks after its label, who stands by looks at the Lease and does nothing else.
-    const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
-    const sleeping = sleepers.get(process.name) ?? 0
-    return [
-      ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
-      ...(sleeping > usual ? [`timers of ${process.name}: ${sleeping}, of which it needs ${usual}`] : [])
-    ]
-  })).map((text) => `Left over: ${text}.`)
+  [...world.clusters.values()]
+    .flatMap(({ host, name, server }) =>
+      host.replicas.flatMap(({ holdings, holdsLease, process }) => {
+        const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions].some(
+          (kind) => server.objects.peekAll(kind).length > 0
+        )
+        if (process === undefined || hasSessions) return []
+        const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
+        // What never ends: the primary pays debts, and looks after each cluster, of which one that is away is moreover
+        // listed again and again.
+        const asPrimary =
+          name === world.primary.name
+            ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length
+            : 0
+        // Who leads renews its Lease and looks after its label, who stands by looks at the Lease and does nothing else.
+        const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
+        const sleeping = sleepers.get(process.name) ?? 0
+        return [
+          ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
+          ...(sleeping > usual ? [`timers of ${process.name}: ${sleeping}, of which it needs ${usual}`] : [])
+        ]
+      })
+    )
+    .map((text) => `Left over: ${text}.`)
 
 /**
- * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections, watches, debts. What may
- * stay is what is owed by a cluster whose operator is gone for ever, and that the primary's ledger, or a parent that waits for it, says so.
+ * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections,
+ * watches, debts. What may stay is what is owed by a cluster whose operator is gone for ever, and that the primary's
+ * ledger, or a parent that waits for it, says so.
  */
 export const ledger: Invariant = {
   id: "ledger",
@@ -81,8 +108,11 @@ export const ledger: Invariant = {
     /** Of each operator process since the world was well; undefined before. */
     let fewestSleepers: Map<string, number> | undefined
     const countSleepers = (): void => {
-      for (const { host: { processes } } of world().clusters.values()) {
-        for (const process of processes) fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
+      for (const {
+        host: { processes }
+      } of world().clusters.values()) {
+        for (const process of processes)
+          fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
       }
     }
     const forget = (process: string): void => {
@@ -90,7 +120,10 @@ export const ledger: Invariant = {
     }
     return {
       on: (event) => {
-        if (event._tag === "Fault") isMeddled ||= event.kind === "stale lists" || /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
+        if (event._tag === "Fault")
+          isMeddled ||=
+            event.kind === "stale lists" ||
+            /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
         if (fewestSleepers !== undefined) countSleepers()
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
@@ -112,11 +145,15 @@ export const ledger: Invariant = {
         const it = world()
         const connections = it.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
         return [
-          ...[...it.clusters.values()].flatMap((cluster) => ofCluster(it, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)),
+          ...[...it.clusters.values()].flatMap((cluster) =>
+            ofCluster(it, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)
+          ),
           ...inMemory(it, fewestSleepers ?? new Map()),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
           ...[...debtsOf(it)].flatMap(([child, cluster]) =>
-            isAway(it, cluster) || it.primary.host.isGone ? [] : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
+            isAway(it, cluster) || it.primary.host.isGone
+              ? []
+              : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
           )
         ]
       }

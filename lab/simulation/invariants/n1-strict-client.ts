@@ -1,12 +1,15 @@
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
-import type { World } from "../world/world.ts"
 import type { TimedEvent } from "../world/world-event.ts"
+import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentStatus } from "./session-objects.ts"
 
-/** Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what was heard. */
+/**
+ * Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what
+ * was heard.
+ */
 const legitimateEnds: ReadonlySet<string> = new Set([
   // The first connect was refused.
   "operator-api §1.8.6",
@@ -19,7 +22,9 @@ const legitimateEnds: ReadonlySet<string> = new Set([
   "§5.3"
 ])
 
-/** What the real client survives, but that no message of its own on the other way explains, as one does a stray close. */
+/**
+ * What the real client survives, but that no message of its own on the other way explains, as one does a stray close.
+ */
 const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
 
 /** What a client says when it drops the connection because of a frame. */

@@ -10,14 +10,17 @@ export const oneAgentPerPod: Invariant = {
     return {
       on: (event) => {
         if (event._tag === "AgentEnded") {
-          for (const [key, agent] of running) if (agent === event.agent && key.startsWith(`${event.cluster} `)) running.delete(key)
+          for (const [key, agent] of running)
+            if (agent === event.agent && key.startsWith(`${event.cluster} `)) running.delete(key)
           return undefined
         }
         if (event._tag !== "AgentStarted" || event.pod === "") return undefined
         const key = `${event.cluster} ${event.pod}`
         const before = running.get(key)
         running.set(key, event.agent)
-        return before === undefined ? undefined : `${event.agent} starts for ${event.pod} in ${event.cluster}, where ${before} still runs.`
+        return before === undefined
+          ? undefined
+          : `${event.agent} starts for ${event.pod} in ${event.cluster}, where ${before} still runs.`
       }
     }
   }

@@ -12,8 +12,9 @@ const isStepDown = ({ body, resource, verb }: PortCall): boolean => {
 }
 
 /**
- * Failures.md no. 47. Whose epoch it is says the Lease of the operator's cluster at that very moment: a replica that acts while another holds it
- * carries an older one. Between two replicas nothing else is asked: the Lease itself is everybody's to read and to try.
+ * Failures.md no. 47. Whose epoch it is says the Lease of the operator's cluster at that very moment: a replica that
+ * acts while another holds it carries an older one. Between two replicas nothing else is asked: the Lease itself is
+ * everybody's to read and to try.
  */
 export const onlyLeadersAct: Invariant = {
   id: "N13",
@@ -27,7 +28,10 @@ export const onlyLeadersAct: Invariant = {
       const replica = host?.replicas.find((one) => one.process?.name === process)
       if (host?.isElected !== true || replica === undefined || replica.holdsLease || isStepDown(call)) return undefined
       const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
-      return `${process} calls ${what} in ${call.to}, but the Lease of ${call.operator} is held by ${host.leader?.pod?.name ?? "somebody else"}.`
+      return (
+        `${process} calls ${what} in ${call.to}, but the Lease of ${call.operator} is held by ` +
+        `${host.leader?.pod?.name ?? "somebody else"}.`
+      )
     }
   })
 }

@@ -10,10 +10,14 @@ export const oneLabelledLeader: Invariant = {
     atRest: () =>
       [...world().clusters.values()].flatMap(({ host, name, server }) => {
         if (!host.isElected || host.isGone) return []
-        const labelled = server.objects.peekAll(pods).flatMap(({ metadata }) => (metadata.labels?.[leaderLabel] === "true" ? [metadata.name] : []))
+        const labelled = server.objects
+          .peekAll(pods)
+          .flatMap(({ metadata }) => (metadata.labels?.[leaderLabel] === "true" ? [metadata.name] : []))
         const leader = host.leader?.pod?.name
         if (leader === undefined) return [`Nobody leads the operator of ${name}.`]
-        return labelled.length === 1 && labelled[0] === leader ? [] : [`${leader} leads in ${name}, but the label is on ${labelled.join(" and ") || "no pod"}.`]
+        return labelled.length === 1 && labelled[0] === leader
+          ? []
+          : [`${leader} leads in ${name}, but the label is on ${labelled.join(" and ") || "no pod"}.`]
       })
   })
 }

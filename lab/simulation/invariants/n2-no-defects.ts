@@ -1,6 +1,8 @@
 import type { Invariant } from "./invariant.ts"
 
-/** An operator logs Error where it caught a defect; everything that can happen in a sound program is a warning at most. */
+/**
+ * An operator logs Error where it caught a defect; everything that can happen in a sound program is a warning at most.
+ */
 export const noDefects: Invariant = {
   id: "N2",
   sentence: "No operator logs an error, and none ends by itself.",

@@ -1,7 +1,7 @@
+import { events } from "../../../src/domain/events/event-object.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { events } from "../../../src/domain/events/event-object.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -14,17 +14,21 @@ import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
 const rest = 60_000
 
 /** The session that a call is about; of an Event the one that it tells of. */
-const aboutOf = ({ name, resource }: PortCall): string => (resource === events.plural ? (name.split(".")[0] ?? name) : name)
+const aboutOf = ({ name, resource }: PortCall): string =>
+  resource === events.plural ? (name.split(".")[0] ?? name) : name
 
 /**
- * Failures.md classes 10 and 11: a controller that wakes itself by its own status write, lists whose order changes. A parent that failed
- * may still be removed at its own time.
+ * Failures.md classes 10 and 11: a controller that wakes itself by its own status write, lists whose order changes. A
+ * parent that failed may still be removed at its own time.
  */
 export const restIsQuiet: Invariant = {
   id: "N4",
   sentence: "At rest nothing is written but heartbeats of connected sessions.",
   begin: (world) => {
-    const writes = new Map<string, { readonly at: number; readonly name: string; readonly to: string; readonly heartbeat: boolean }>()
+    const writes = new Map<
+      string,
+      { readonly at: number; readonly name: string; readonly to: string; readonly heartbeat: boolean }
+    >()
     return {
       on: (event) => {
         if (event._tag !== "Called") return undefined
@@ -35,15 +39,23 @@ export const restIsQuiet: Invariant = {
         // Whoever leads renews its lease for as long as it does.
         if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
         // A member ends a child that never served, and a session that goes without it tries again with the next one.
-        if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name)) return undefined
+        if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name))
+          return undefined
         const heartbeat = isHeartbeat(call)
-        writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, { at: event.at, name, to, heartbeat })
+        writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, {
+          at: event.at,
+          name,
+          to,
+          heartbeat
+        })
         return undefined
       },
       atRest: (moment) => {
         const { clients, clusters, now, primary } = world()
         const connected = new Set(
-          [...clients.values()].flatMap((client) => (moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []))
+          [...clients.values()].flatMap((client) =>
+            moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []
+          )
         )
         const isEnding = (name: string): boolean => {
           const parent = primary.server.objects.peek(mirrordMultiClusterSessions, name)
@@ -51,7 +63,9 @@ export const restIsQuiet: Invariant = {
         }
         const isThere = (to: string, name: string): boolean => {
           const objects = clusters.get(to)?.server.objects
-          return [mirrordMultiClusterSessions, mirrordClusterSessions].some((ref) => objects?.peek(ref, name) !== undefined)
+          return [mirrordMultiClusterSessions, mirrordClusterSessions].some(
+            (ref) => objects?.peek(ref, name) !== undefined
+          )
         }
         return [...writes].flatMap(([what, { at, heartbeat, name, to }]) => {
           if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []

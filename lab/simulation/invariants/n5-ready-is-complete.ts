@@ -4,7 +4,9 @@ import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
 /** Failures.md class 17: looked at when a session becomes Ready; later it may lose clusters and stays Ready. */
 export const readyIsComplete: Invariant = {
   id: "N5",
-  sentence: "A session becomes Ready only with its default cluster ready, and with each other one ready or left out with a reason.",
+  sentence:
+    "A session becomes Ready only with its default cluster ready, and with each other one ready or left out with " +
+    "a reason.",
   begin: (world) => ({
     on: (event) => {
       if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
@@ -12,7 +14,10 @@ export const readyIsComplete: Invariant = {
       if (after === undefined || parentStatus(after).phase !== "Ready") return undefined
       if (before !== undefined && parentStatus(before).phase === "Ready") return undefined
       const { name } = after.metadata
-      const { clusters = [], defaultCluster } = (after["spec"] ?? {}) as { readonly clusters?: ReadonlyArray<string>; readonly defaultCluster?: string }
+      const { clusters = [], defaultCluster } = (after["spec"] ?? {}) as {
+        readonly clusters?: ReadonlyArray<string>
+        readonly defaultCluster?: string
+      }
       const entries = new Map(recordedChildren(after))
       if (defaultCluster === undefined || entries.get(defaultCluster)?.ready !== true) {
         return `${name} becomes Ready, but its default cluster ${defaultCluster ?? "(none)"} is not ready.`
@@ -20,7 +25,8 @@ export const readyIsComplete: Invariant = {
       for (const cluster of clusters) {
         const entry = entries.get(cluster)
         if (entry?.ready === true) continue
-        if (world().plan.sessionStart === "all") return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
+        if (world().plan.sessionStart === "all")
+          return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
         if (entry?.error === undefined) return `${name} becomes Ready without ${cluster}, and does not say why.`
       }
       return undefined

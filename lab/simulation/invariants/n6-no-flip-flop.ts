@@ -7,9 +7,16 @@ import { isChild, isParent, parentStatus } from "./session-objects.ts"
 const mostReturns = 12
 const within = 30_000
 
-const order: Readonly<Record<SessionPhase, number>> = { Initializing: 0, Pending: 1, Ready: 2, Failed: 3, Terminating: 4 }
+const order: Readonly<Record<SessionPhase, number>> = {
+  Initializing: 0,
+  Pending: 1,
+  Ready: 2,
+  Failed: 3,
+  Terminating: 4
+}
 
-const fieldsOf = (object: KubeObject): Readonly<Record<string, unknown>> => (object["status"] ?? {}) as Readonly<Record<string, unknown>>
+const fieldsOf = (object: KubeObject): Readonly<Record<string, unknown>> =>
+  (object["status"] ?? {}) as Readonly<Record<string, unknown>>
 
 /** The names of status fields that differ; the parts of an object that a write does not change stay the very same. */
 const changedFields = (before: KubeObject, after: KubeObject): ReadonlyArray<string> => {
@@ -26,7 +33,9 @@ interface History {
 }
 
 const timeless = (_key: string, value: unknown): unknown =>
-  typeof value === "object" && value !== null && "lastTransitionTime" in value ? { ...value, lastTransitionTime: undefined } : value
+  typeof value === "object" && value !== null && "lastTransitionTime" in value
+    ? { ...value, lastTransitionTime: undefined }
+    : value
 
 /** Failures.md classes 10, 11. A person's hand may set a phase back; what an operator writes never does. */
 export const noFlipFlop: Invariant = {
@@ -42,7 +51,10 @@ export const noFlipFlop: Invariant = {
         if (event._tag === "Operator") histories.clear()
         if (event._tag === "Called") {
           const { body, name, subresource } = event.call
-          const phase = subresource === "status" ? (body as { readonly status?: { readonly phase?: string } }).status?.phase : undefined
+          const phase =
+            subresource === "status"
+              ? (body as { readonly status?: { readonly phase?: string } }).status?.phase
+              : undefined
           if (phase !== undefined) meant.set(name, phase)
           return undefined
         }
@@ -68,7 +80,10 @@ export const noFlipFlop: Invariant = {
           history.returns.push(event.at)
           while ((history.returns[0] ?? event.at) < event.at - within) history.returns.shift()
           if (history.returns.length > mostReturns) {
-            return `${field} of ${name} in ${event.cluster} returned to an earlier value ${history.returns.length} times within ${within / 1000} s.`
+            return (
+              `${field} of ${name} in ${event.cluster} returned to an earlier value ${history.returns.length} ` +
+              `times within ${within / 1000} s.`
+            )
           }
         }
         return undefined

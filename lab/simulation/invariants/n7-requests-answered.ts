@@ -10,9 +10,10 @@ const calm = 1_000
 const lookEvery = 1_000
 
 /**
- * An answer of the wrong cluster, of the wrong request, or none: what a user of the workload would see. A client's program answers
- * `from <client>: <path>`, a workload `hello from <cluster>: GET <path>`. An agent's 502 in the place of a client, or a connection that
- * is closed without a word, is an answer only if something was wrong, or somebody left.
+ * An answer of the wrong cluster, of the wrong request, or none: what a user of the workload would see. A client's
+ * program answers `from <client>: <path>`, a workload `hello from <cluster>: GET <path>`. An agent's 502 in the place
+ * of a client, or a connection that is closed without a word, is an answer only if something was wrong, or somebody
+ * left.
  */
 export const requestsAnswered: Invariant = {
   id: "N7",
@@ -33,7 +34,11 @@ export const requestsAnswered: Invariant = {
       if (!world().isWell) wellSince = undefined
       else wellSince ??= now
       for (const [id, since] of hopeful) {
-        if (now - since > usualPatience) return `Request ${id} to ${entered.get(id)} has waited for ${Math.round((now - since) / 1000)} s although nothing was wrong.`
+        if (now - since > usualPatience)
+          return (
+            `Request ${id} to ${entered.get(id)} has waited for ${Math.round((now - since) / 1000)} s although ` +
+            "nothing was wrong."
+          )
       }
       return undefined
     }
@@ -65,15 +70,23 @@ export const requestsAnswered: Invariant = {
             if (path === undefined) return `Request ${id} at ${cluster} is answered twice.`
             entered.delete(id)
             const isHopeful = hopeful.delete(id)
-            if (by === "workload") return body === `hello from ${cluster}: GET ${path}` ? undefined : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)}.`
+            if (by === "workload")
+              return body === `hello from ${cluster}: GET ${path}`
+                ? undefined
+                : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)}.`
             // 502 is the agent's own word in the place of a client that has gone.
             if (by === "nobody" || status === 502) {
               const isExplained = !isHopeful || world().cluster(cluster).kubelet.podsOf("myapp").length === 0
-              return isExplained ? undefined : `Request ${id} to ${path} at ${cluster} is answered by ${by === "nobody" ? "nobody" : status} although nothing was wrong.`
+              return isExplained
+                ? undefined
+                : `Request ${id} to ${path} at ${cluster} is answered by ${by === "nobody" ? "nobody" : status} ` +
+                    "although nothing was wrong."
             }
             const who = /^from (\S+): (.*)$/.exec(body)
             const client = who?.[1] === undefined ? undefined : world().clients.get(who[1])
-            return client !== undefined && who?.[2] === path ? undefined : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)} from a client.`
+            return client !== undefined && who?.[2] === path
+              ? undefined
+              : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)} from a client.`
           }
           default:
             lookAt ??= event.at + lookEvery
@@ -83,7 +96,9 @@ export const requestsAnswered: Invariant = {
       atRest: () => {
         const { now, requests } = world()
         return requests.flatMap(({ answer, cluster, enteredAt, id, path }) =>
-          answer === undefined && now - enteredAt > patience ? [`Request ${id} to ${path} at ${cluster} has waited for ${Math.round((now - enteredAt) / 1000)} s.`] : []
+          answer === undefined && now - enteredAt > patience
+            ? [`Request ${id} to ${path} at ${cluster} has waited for ${Math.round((now - enteredAt) / 1000)} s.`]
+            : []
         )
       }
     }

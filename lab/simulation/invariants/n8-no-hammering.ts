@@ -3,7 +3,10 @@ import type { Invariant } from "./invariant.ts"
 
 /** Ms over which calls are counted. */
 const within = 10_000
-/** Calls of one process about one thing within that time; waiting for an agent's pod is the most eager that is meant to be. */
+/**
+ * Calls of one process about one thing within that time; waiting for an agent's pod is the most eager that is meant to
+ * be.
+ */
 const mostCalls = 60
 const mostPodLists = 400
 const callsPerSession = 6
@@ -20,7 +23,9 @@ class Window {
   }
 }
 
-/** Failures.md classes 5, 7, 10, 44: lists over and over, conflicts without a pause, refusals that are repeated at once. */
+/**
+ * Failures.md classes 5, 7, 10, 44: lists over and over, conflicts without a pause, refusals that are repeated at once.
+ */
 export const noHammering: Invariant = {
   id: "N8",
   sentence: "No operator makes the same call over and over without a pause.",
@@ -40,12 +45,17 @@ export const noHammering: Invariant = {
           const isPods = verb === "list" && resource === pods.plural
           const times = count(calls, `${event.process} ${what}`, event.at)
           // Sessions share agents: each dials, and asks for, the same one.
-          return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size ? `${event.process} called ${what} ${times} times within ${within / 1000} s.` : undefined
+          return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size
+            ? `${event.process} called ${what} ${times} times within ${within / 1000} s.`
+            : undefined
         }
         if (event._tag !== "Answered" || event.outcome !== "Conflict") return undefined
         const { name, operator, resource, to } = event.call
         const times = count(conflicts, `${operator} ${to} ${resource} ${name}`, event.at)
-        return times > mostConflicts ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ${within / 1000} s.` : undefined
+        return times > mostConflicts
+          ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ` +
+              `${within / 1000} s.`
+          : undefined
       }
     }
   }

@@ -23,28 +23,38 @@ const problem = (patch: Patch, isStatus: boolean): string | undefined => {
   if (patch.status !== undefined) return "changes the status past its subresource"
   for (const field of ["labels", "annotations"]) if (field in metadata) return `changes ${field}, which others may own`
   // A list is replaced as a whole: without a version another's entry may be lost.
-  return "finalizers" in metadata && resourceVersion === undefined ? "replaces the finalizers without a resourceVersion" : undefined
+  return "finalizers" in metadata && resourceVersion === undefined
+    ? "replaces the finalizers without a resourceVersion"
+    : undefined
 }
 
 /** Failures.md classes 3, 7, 8, 16 and 25, as seen in what operators send. */
 export const ownFieldsOnly: Invariant = {
   id: "N9",
-  sentence: "An operator changes only its own fields, of exactly the object that it has seen, and owns nothing across clusters.",
+  sentence:
+    "An operator changes only its own fields, of exactly the object that it has seen, and owns nothing across " +
+    "clusters.",
   begin: () => ({
     on: (event) => {
       if (event._tag === "Called") {
         const { body, name, resource, subresource, to, verb } = event.call
         if (verb !== "patch" || body === undefined || !sessions.has(resource)) return undefined
         const found = problem(body, subresource === "status")
-        return found === undefined ? undefined : `The patch of ${resource} ${name} in ${to} by ${event.process} ${found}.`
+        return found === undefined
+          ? undefined
+          : `The patch of ${resource} ${name} in ${to} by ${event.process} ${found}.`
       }
-      if (event._tag !== "Committed" || event.commit.before !== undefined || event.commit.after === undefined) return undefined
+      if (event._tag !== "Committed" || event.commit.before !== undefined || event.commit.after === undefined)
+        return undefined
       const { metadata } = event.commit.after
       // UIDs of a simulated cluster begin with its name.
       const foreign = metadata.ownerReferences?.find(({ uid }) => !uid.startsWith(`${event.cluster}-uid-`))
-      if (foreign !== undefined) return `${metadata.name} in ${event.cluster} is owned by ${foreign.kind} ${foreign.name} of another cluster.`
+      if (foreign !== undefined)
+        return `${metadata.name} in ${event.cluster} is owned by ${foreign.kind} ${foreign.name} of another cluster.`
       const [[label = "", value = ""] = []] = Object.entries(ownerLabel)
-      return sessions.has(event.commit.ref.plural) && metadata.labels?.[label] !== value ? `${metadata.name} in ${event.cluster} has no label ${label}.` : undefined
+      return sessions.has(event.commit.ref.plural) && metadata.labels?.[label] !== value
+        ? `${metadata.name} in ${event.cluster} has no label ${label}.`
+        : undefined
     }
   })
 }

@@ -5,8 +5,8 @@ import { statefulTraffic } from "./stateful-traffic.ts"
 const onTheWay = 5_000
 
 /**
- * Failures.md S1. An epoch is one client connection and the router that serves it; a client has one at a time. Which epoch a frame
- * at an agent is of is known where the session's stateful traffic differs from all other.
+ * Failures.md S1. An epoch is one client connection and the router that serves it; a client has one at a time. Which
+ * epoch a frame at an agent is of is known where the session's stateful traffic differs from all other.
  */
 export const oneRouterEpoch: Invariant = {
   id: "S1",
@@ -26,7 +26,10 @@ export const oneRouterEpoch: Invariant = {
         if (known === undefined || known.epoch < epoch) newest.set(sessionId, { epoch, since: event.at })
         if (known === undefined || known.epoch <= epoch || event.at - known.since <= onTheWay) return undefined
         const late = ((event.at - known.since) / 1000).toFixed(1)
-        return `Connection ${connection} of ${client} still passes bytes to ${passed.agent.agent} in ${passed.agent.cluster}, ${late} s after a later one did.`
+        return (
+          `Connection ${connection} of ${client} still passes bytes to ${passed.agent.agent} in ` +
+          `${passed.agent.cluster}, ${late} s after a later one did.`
+        )
       }
     }
   }

@@ -1,8 +1,8 @@
 import type { Invariant } from "./invariant.ts"
 
 /**
- * Failures.md S10. A process's time ends when it crashes, ends, is paused or is replaced; a call that it made before may still arrive. What a
- * replica may do that is not the leader is another invariant's.
+ * Failures.md S10. A process's time ends when it crashes, ends, is paused or is replaced; a call that it made before
+ * may still arrive. What a replica may do that is not the leader is another invariant's.
  */
 export const noCallFromTheDead: Invariant = {
   id: "S10",
@@ -33,7 +33,11 @@ export const noCallFromTheDead: Invariant = {
         const { call, process } = event
         const alive = current.get(replicas.get(process) ?? call.operator)
         const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
-        if (alive !== process) return `${process} calls ${what} in ${call.to}, but ${alive ?? "nobody"} is the operator of ${call.operator} now.`
+        if (alive !== process)
+          return (
+            `${process} calls ${what} in ${call.to}, but ${alive ?? "nobody"} is the operator of ${call.operator} ` +
+            "now."
+          )
         return paused.has(process) ? `${process} calls ${what} in ${call.to} while it is paused.` : undefined
       }
     }

@@ -1,6 +1,6 @@
 import type { Invariant } from "./invariant.ts"
-import { waitsForEver } from "./waits-for-ever.ts"
 import { type AgentConnection, type ClientConnection, statefulTraffic } from "./stateful-traffic.ts"
+import { waitsForEver } from "./waits-for-ever.ts"
 
 /** Ms after which a frame has arrived where nothing is broken. */
 const arrival = 30_000
@@ -21,8 +21,8 @@ const isMatched = (agents: ReadonlyArray<AgentConnection>): AgentConnection | un
 }
 
 /**
- * Failures.md S2. Byte for byte: no stateful message is rewritten on its way. Each agent connection's stateful frames must be the
- * beginning of what one client connection said, of one that no other agent connection serves.
+ * Failures.md S2. Byte for byte: no stateful message is rewritten on its way. Each agent connection's stateful frames
+ * must be the beginning of what one client connection said, of one that no other agent connection serves.
  */
 export const statefulToDefaultOnce: Invariant = {
   id: "S2",
@@ -35,30 +35,41 @@ export const statefulToDefaultOnce: Invariant = {
         if (passed?._tag !== "AgentHeard") return undefined
         const { agent, before } = passed
         const where = `agent ${agent.agent} in ${agent.cluster}`
-        if (agent.cluster !== world().plan.defaultCluster) return `The ${where} heard a stateful frame; that cluster is not the default one.`
+        if (agent.cluster !== world().plan.defaultCluster)
+          return `The ${where} heard a stateful frame; that cluster is not the default one.`
         if (agent.candidates.length === 0) {
           const who = [...new Set(before.map(({ client }) => client))].join(" or ")
-          return `Frame ${agent.heard.length} at the ${where} is not what ${who === "" ? "any client" : who} said as its number ${agent.heard.length}.`
+          return (
+            `Frame ${agent.heard.length} at the ${where} is not what ${who === "" ? "any client" : who} said as ` +
+            `its number ${agent.heard.length}.`
+          )
         }
         const served = traffic.servedBy(agent)
         const rivals = served === undefined ? [] : [...(traffic.servers.get(served.connection) ?? [])]
         const rival = rivals.find((other) => other !== agent && other.candidates.length === 1)
         return served === undefined || rival === undefined
           ? undefined
-          : `What ${served.client} said on connection ${served.connection} reached both the ${where} and agent ${rival.agent}.`
+          : `What ${served.client} said on connection ${served.connection} reached both the ${where} and agent ` +
+              `${rival.agent}.`
       },
       atRest: (moment) => {
         const heard = [...traffic.agents.values()].filter((agent) => agent.heard.length > 0)
         const double = isMatched(heard)
-        if (double !== undefined) return [`The frames at agent ${double.agent} in ${double.cluster} reached another agent connection too.`]
+        if (double !== undefined)
+          return [`The frames at agent ${double.agent} in ${double.cluster} reached another agent connection too.`]
         if (moment === "left") return []
         const due = world().now - arrival
         return [...traffic.clients.values()].flatMap((client) => {
           if (!client.open || client.said.length === 0 || client.said.last > due) return []
           const user = world().clients.get(client.client)
           if (user !== undefined && waitsForEver(user)) return []
-          const most = Math.max(0, ...[...(traffic.servers.get(client.connection) ?? [])].map(({ heard: { length } }) => length))
-          return most === client.said.length ? [] : [`Of ${client.said.length} stateful frames of ${client.client} only ${most} reached the default agent.`]
+          const most = Math.max(
+            0,
+            ...[...(traffic.servers.get(client.connection) ?? [])].map(({ heard: { length } }) => length)
+          )
+          return most === client.said.length
+            ? []
+            : [`Of ${client.said.length} stateful frames of ${client.client} only ${most} reached the default agent.`]
         })
       }
     }

@@ -29,7 +29,9 @@ const readDaemon = (bytes: Uint8Array): Incoming | undefined => {
   if (message._tag !== "Tcp" && message._tag !== "TcpSteal") return undefined
   const addressed = addressedByMember(message.value)
   if (addressed === undefined) return undefined
-  const content = opens(message.value) ? hex(daemonMessage.encode({ _tag: message._tag, value: addressed.withId(0n) })) : undefined
+  const content = opens(message.value)
+    ? hex(daemonMessage.encode({ _tag: message._tag, value: addressed.withId(0n) }))
+    : undefined
   return { channel: message._tag, id: addressed.id, content }
 }
 
@@ -49,8 +51,8 @@ interface Origin {
 }
 
 /**
- * Failures.md S3, classes 30 and 34. A request that a client hears is recognised at the agents by its content; where several agents
- * said the same one at a time, all of them may be its origin, and only what holds for all is demanded.
+ * Failures.md S3, classes 30 and 34. A request that a client hears is recognised at the agents by its content; where
+ * several agents said the same one at a time, all of them may be its origin, and only what holds for all is demanded.
  */
 export const oneOwnerPerId: Invariant = {
   id: "S3",
@@ -62,7 +64,10 @@ export const oneOwnerPerId: Invariant = {
     /** By client connection, channel and id. */
     const owners = new Map<string, ReadonlyArray<Origin>>()
     const closed = new Set<string>()
-    /** Client ids that were said in a message towards the agents; kept, for what was said last may arrive after the connection's end. */
+    /**
+     * Client ids that were said in a message towards the agents; kept, for what was said last may arrive after the
+     * connection's end.
+     */
     const used = new Set<string>()
     return {
       on: (event) => {
@@ -86,10 +91,14 @@ export const oneOwnerPerId: Invariant = {
               if (event.bytes[1] === 2) closed.add(key)
               return undefined
             }
-            if (closed.has(key)) return `${event.client} is told of a new connection ${incoming.id}, an id that was used and closed before.`
+            if (closed.has(key))
+              return `${event.client} is told of a new connection ${incoming.id}, an id that was used and closed before.`
             const same = opened.get(incoming.content) ?? []
             const known = owners.get(key)
-            const possible = known === undefined ? same.filter((origin) => origin.known === undefined || origin.known === key) : same.filter((origin) => known.some((one) => one.key === origin.key))
+            const possible =
+              known === undefined
+                ? same.filter((origin) => origin.known === undefined || origin.known === key)
+                : same.filter((origin) => known.some((one) => one.key === origin.key))
             const [first] = possible
             if (first === undefined) {
               return known === undefined
@@ -116,7 +125,9 @@ export const oneOwnerPerId: Invariant = {
             const where = `agent ${event.agent} in ${event.cluster}`
             if (origin === undefined) return `The ${where} hears of connection ${addressed.id}, which it never opened.`
             if (origin.known === undefined || addressed.channel !== "TcpSteal" || event.bytes[1] === 1) return undefined
-            return used.has(origin.known) ? undefined : `The ${where} hears an answer on connection ${addressed.id} that its client did not give.`
+            return used.has(origin.known)
+              ? undefined
+              : `The ${where} hears an answer on connection ${addressed.id} that its client did not give.`
           }
           case "ClientLost": {
             const prefix = `${event.connection} `

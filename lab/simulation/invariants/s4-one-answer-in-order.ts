@@ -1,15 +1,21 @@
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { answerOf } from "../../client/file-requests.ts"
+import type { SimClient } from "../world/sim-client.ts"
 import type { Invariant } from "./invariant.ts"
 import { statefulTraffic } from "./stateful-traffic.ts"
-import type { SimClient } from "../world/sim-client.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
 
 /** Kinds of requests whose answers are matched by their order alone. */
 type Kind = "ping" | "version switch" | "file request" | "environment" | "lookup" | "port subscription"
 
 /** By first byte. */
-const answers: Readonly<Partial<Record<number, Kind>>> = { 6: "file request", 7: "ping", 8: "environment", 9: "lookup", 11: "version switch" }
+const answers: Readonly<Partial<Record<number, Kind>>> = {
+  6: "file request",
+  7: "ping",
+  8: "environment",
+  9: "lookup",
+  11: "version switch"
+}
 
 const requestKind = (bytes: Uint8Array): Kind | undefined => {
   switch (bytes[0]) {
@@ -20,7 +26,10 @@ const requestKind = (bytes: Uint8Array): Kind | undefined => {
       return bytes[1] === 0 ? "port subscription" : undefined
     case 5: {
       const decoded = clientMessage.decode(bytes)
-      const isAnswered = decoded._tag === "Decoded" && decoded.value._tag === "FileRequest" && answerOf(decoded.value.value) !== undefined
+      const isAnswered =
+        decoded._tag === "Decoded" &&
+        decoded.value._tag === "FileRequest" &&
+        answerOf(decoded.value.value) !== undefined
       return isAnswered ? "file request" : undefined
     }
     case 6:
@@ -53,8 +62,8 @@ interface Count {
 const isStuck = (client: SimClient | undefined): boolean => client !== undefined && waitsForEver(client)
 
 /**
- * Failures.md S4, class 31. The order is checked at its source: the stateful answers that a client hears are, byte for byte, the
- * beginning of what the default agent said.
+ * Failures.md S4, class 31. The order is checked at its source: the stateful answers that a client hears are, byte for
+ * byte, the beginning of what the default agent said.
  */
 export const oneAnswerInOrder: Invariant = {
   id: "S4",
@@ -94,7 +103,10 @@ export const oneAnswerInOrder: Invariant = {
               const { client } = passed
               const servers = [...(traffic.servers.get(client.connection) ?? [])]
               if (!servers.some(({ said }) => client.heard.isStartOf(said))) {
-                return `Answer ${client.heard.length} that ${client.client} hears is not what the default agent said as its number ${client.heard.length}.`
+                return (
+                  `Answer ${client.heard.length} that ${client.client} hears is not what the default agent said as ` +
+                  `its number ${client.heard.length}.`
+                )
               }
             }
             const kind = answerKind(event.bytes)
@@ -114,7 +126,9 @@ export const oneAnswerInOrder: Invariant = {
         const due = world().now - patience
         return [...counts.values()].flatMap(({ client, open, owed }) =>
           open && !isStuck(world().clients.get(client))
-            ? [...owed].flatMap(([kind, { count, since }]) => (count > 0 && since < due ? [`${client} still waits for ${count} answers to a ${kind}.`] : []))
+            ? [...owed].flatMap(([kind, { count, since }]) =>
+                count > 0 && since < due ? [`${client} still waits for ${count} answers to a ${kind}.`] : []
+              )
             : []
         )
       }

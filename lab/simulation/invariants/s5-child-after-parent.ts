@@ -1,10 +1,12 @@
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { childName } from "../../../src/domain/session/names.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
 
-/** Failures.md S5: so that no crash can orphan a child (class 2) and no neighbour's is taken for one's own (class 15). */
+/**
+ * Failures.md S5: so that no crash can orphan a child (class 2) and no neighbour's is taken for one's own (class 15).
+ */
 export const childAfterParent: Invariant = {
   id: "S5",
   sentence: "A child is created only after its parent's status names it, and its name follows from parent and cluster.",
@@ -18,7 +20,8 @@ export const childAfterParent: Invariant = {
         const { after } = commit
         if (after === undefined) return undefined
         if (isParent(commit)) {
-          for (const [cluster, { sessionName }] of recordedChildren(after)) recorded.add(`${after.metadata.uid} ${cluster} ${sessionName}`)
+          for (const [cluster, { sessionName }] of recordedChildren(after))
+            recorded.add(`${after.metadata.uid} ${cluster} ${sessionName}`)
           return undefined
         }
         if (!isChild(commit) || commit.before !== undefined) return undefined

@@ -1,7 +1,7 @@
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import type { World } from "../world/world.ts"
 import type { PortCall } from "../world/world-event.ts"
+import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentNameOf, parentStatus, parentUidOf } from "./session-objects.ts"
 
@@ -27,8 +27,9 @@ const isEnding = (world: World, { name, to }: PortCall): boolean =>
   })
 
 /**
- * Failures.md S6, classes 1 and 24. What a process knows of a collection begins with a list of it, or of one object with a get. A
- * member's own decision that its child has had no socket for too long needs no parent, so only the primary's are held against parents.
+ * Failures.md S6, classes 1 and 24. What a process knows of a collection begins with a list of it, or of one object
+ * with a get. A member's own decision that its child has had no socket for too long needs no parent, so only the
+ * primary's are held against parents.
  */
 export const noDeleteWithoutAList: Invariant = {
   id: "S6",
@@ -42,7 +43,8 @@ export const noDeleteWithoutAList: Invariant = {
     return {
       on: (event) => {
         // What a person wrote into a status while its watch was silent is not what the operator knows.
-        if (event._tag === "Fault" && event.text.startsWith("somebody does kubectl garbage-status to parent")) isMeddled = true
+        if (event._tag === "Fault" && event.text.startsWith("somebody does kubectl garbage-status to parent"))
+          isMeddled = true
         if (event._tag === "Answered") {
           const { call, outcome } = event
           if (call.verb !== "list" && call.verb !== "get") return undefined
@@ -69,7 +71,9 @@ export const noDeleteWithoutAList: Invariant = {
         }
         if (!isPrimarys || call.resource !== mirrordClusterSessions.plural) return undefined
         const parent = isMeddled ? undefined : wanted(world(), call)
-        return parent === undefined ? undefined : `${process} deletes ${call.name} in ${call.to}, which its parent ${parent} still wants.`
+        return parent === undefined
+          ? undefined
+          : `${process} deletes ${call.name} in ${call.to}, which its parent ${parent} still wants.`
       }
     }
   }

@@ -15,8 +15,8 @@ interface Use {
 }
 
 /**
- * Failures.md S7 speaks of branches and their sync. There are none yet; what an operator may delete while it is in use is a session.
- * A session is in use while its client hears its operator: then no time-out can have passed.
+ * Failures.md S7 speaks of branches and their sync. There are none yet; what an operator may delete while it is in use
+ * is a session. A session is in use while its client hears its operator: then no time-out can have passed.
  */
 export const noDeleteInUse: Invariant = {
   id: "S7",
@@ -51,7 +51,8 @@ export const noDeleteInUse: Invariant = {
             const use = byClient.get(event.client)
             if (use !== undefined) {
               use.connected = false
-              // Its operator closed it, or it leaves: the session was ended for it. What it was told may be lost with its connection.
+              // Its operator closed it, or it leaves: the session was ended for it. What it was told may be lost with
+              // its connection.
               if (event._tag === "ClientEnded" || event.reason === "connection reset") suspicions.delete(use)
             }
             return undefined
@@ -72,17 +73,21 @@ export const noDeleteInUse: Invariant = {
             if (call.verb !== "delete" || call.resource !== mirrordMultiClusterSessions.plural) return undefined
             const use = uses.get(call.name)
             const parent = world().primary.server.objects.peek(mirrordMultiClusterSessions, call.name)
-            if (use === undefined || !use.connected || unwanted.has(use.client) || parent === undefined) return undefined
+            if (use === undefined || !use.connected || unwanted.has(use.client) || parent === undefined)
+              return undefined
             if (isLeaving(parent) || parentStatus(parent).phase === "Failed") return undefined
             // The server refuses what is meant for its predecessor.
-            const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
+            const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions
+              ?.uid
             if (uid !== undefined && uid !== parent.metadata.uid) return undefined
             // The TTL runs from a heartbeat, which is older than the last word by up to its interval.
             if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 800) return undefined
             // What its operator says cannot reach it now, or not soon.
             const { clients, network, plan } = world()
             if (!network.isPrompt(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
-            const text = `${process} deletes ${call.name} while ${use.client} is connected and heard it ${event.at - use.heardAt} ms ago.`
+            const text =
+              `${process} deletes ${call.name} while ${use.client} is connected and heard it ` +
+              `${event.at - use.heardAt} ms ago.`
             suspicions.set(use, { text, due: event.at + farewell })
             return undefined
           }

@@ -1,9 +1,10 @@
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
-import { canary } from "../world/world.ts"
 import type { TimedEvent } from "../world/world-event.ts"
+import { canary } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 
-const json = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? part.toString() : part)) ?? ""
+const json = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? part.toString() : part)) ?? ""
 
 /** Base64 of the canary at each of the three alignments, without the characters that depend on its neighbours. */
 const encoded = [0, 1, 2].map((shift) => {
@@ -45,8 +46,8 @@ const sink = (event: TimedEvent): readonly [where: string, text: string] | undef
 }
 
 /**
- * Failures.md S8. Every credential of a world contains the canary; its base64, as Secrets hold it, counts too. Metrics and crash
- * dumps are not part of a world.
+ * Failures.md S8. Every credential of a world contains the canary; its base64, as Secrets hold it, counts too. Metrics
+ * and crash dumps are not part of a world.
  */
 export const noSecretsTold: Invariant = {
   id: "S8",

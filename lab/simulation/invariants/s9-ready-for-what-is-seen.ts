@@ -13,10 +13,12 @@ const claim = (object: KubeObject, before: KubeObject | undefined, where: string
   const old = before === undefined ? undefined : readyOf(before)
   const { phase } = parentStatus(object)
   const becameReady = phase === "Ready" && before !== undefined && parentStatus(before).phase !== "Ready"
-  if (becameReady && ready?.status !== "True") return `${name} in ${where} has phase Ready, but its condition Ready is ${ready?.status ?? "missing"}.`
+  if (becameReady && ready?.status !== "True")
+    return `${name} in ${where} has phase Ready, but its condition Ready is ${ready?.status ?? "missing"}.`
   if (ready?.status !== "True") return undefined
   if (ready.observedGeneration === undefined) return `${name} in ${where} is Ready without an observedGeneration.`
-  if (ready.observedGeneration > generation) return `${name} in ${where} claims Ready for generation ${ready.observedGeneration}; it has ${generation}.`
+  if (ready.observedGeneration > generation)
+    return `${name} in ${where} claims Ready for generation ${ready.observedGeneration}; it has ${generation}.`
   const isNewClaim = old?.status !== "True" || old.observedGeneration !== ready.observedGeneration
   if (!isNewClaim || ready.observedGeneration === generation) return undefined
   return `${name} in ${where} is said to be Ready for generation ${ready.observedGeneration}; it has ${generation}.`
@@ -42,7 +44,10 @@ export const readyForWhatIsSeen: Invariant = {
             const isOld = ready?.status === "True" && (ready.observedGeneration ?? 0) < generation
             // Nobody observes anything where the operator is gone.
             if (!isOld || isLeaving(object) || host.isGone) return []
-            return [`${name} in ${cluster} is Ready for generation ${ready.observedGeneration}, although ${generation} had time to be seen.`]
+            return [
+              `${name} in ${cluster} is Ready for generation ${ready.observedGeneration}, although ${generation} ` +
+                "had time to be seen."
+            ]
           })
         )
       )

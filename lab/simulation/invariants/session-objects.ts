@@ -1,4 +1,3 @@
-import type { Commit } from "../../memory/memory-objects.ts"
 import type { Condition } from "../../../src/domain/resources/condition.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import {
@@ -9,6 +8,7 @@ import {
 import { isBeingDeleted } from "../../../src/domain/resources/object-meta.ts"
 import { childAnnotations } from "../../../src/domain/session/names.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
 import type { World } from "../world/world.ts"
 
 /** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
@@ -36,15 +36,21 @@ export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.
 
 /** Name of the parent that a child belongs to; nothing for a session of its own. */
 export const parentNameOf = (child: KubeObject): string | undefined =>
-  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ?? undefined
+  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ??
+  undefined
 
-export const parentUidOf = (child: KubeObject): string | undefined => child.metadata.annotations?.[childAnnotations.parentUid]
+export const parentUidOf = (child: KubeObject): string | undefined =>
+  child.metadata.annotations?.[childAnnotations.parentUid]
 
 /** Whether a session goes on without the child for now, and says why. */
 export const isLeftOut = ({ primary }: World, child: string): boolean =>
   primary.server.objects
     .peekAll(mirrordMultiClusterSessions)
-    .some((parent) => recordedChildren(parent).some(([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"))
+    .some((parent) =>
+      recordedChildren(parent).some(
+        ([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"
+      )
+    )
 
 /** An object without what changes with each write and each heartbeat. */
 export const withoutHeartbeat = (object: KubeObject): string => {

@@ -2,11 +2,14 @@ import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
 /**
- * Stateful traffic, that which only the default cluster's first agent serves (wire-protocol §8.1, §8.2), followed end to end by
- * what passes, not by how: which agent connection serves which client connection is concluded from the frames alone.
+ * Stateful traffic, that which only the default cluster's first agent serves (wire-protocol §8.1, §8.2), followed end
+ * to end by what passes, not by how: which agent connection serves which client connection is concluded from the frames
+ * alone.
  */
 
-/** Tags of client messages that go to the default agent as they are: outgoing, files, environment, lookups, seqpacket. */
+/**
+ * Tags of client messages that go to the default agent as they are: outgoing, files, environment, lookups, seqpacket.
+ */
 const statefulRequests: ReadonlySet<number> = new Set([3, 4, 5, 6, 8, 13, 16])
 /** Tags of their answers. */
 const statefulAnswers: ReadonlySet<number> = new Set([3, 4, 6, 8, 9, 15])
@@ -123,7 +126,15 @@ export class StatefulTraffic {
       case "ClientConnected": {
         const { client, connection, sessionId } = event
         const epoch = ++this.#epochs
-        this.clients.set(connection, { client, connection, sessionId, epoch, said: new Sequence(), heard: new Sequence(), open: true })
+        this.clients.set(connection, {
+          client,
+          connection,
+          sessionId,
+          epoch,
+          said: new Sequence(),
+          heard: new Sequence(),
+          open: true
+        })
         return undefined
       }
       case "ClientLost": {
@@ -140,10 +151,25 @@ export class StatefulTraffic {
     }
   }
 
-  #agent({ agent, cluster, connection }: { readonly cluster: string; readonly agent: string; readonly connection: number }): AgentConnection {
+  #agent({
+    agent,
+    cluster,
+    connection
+  }: {
+    readonly cluster: string
+    readonly agent: string
+    readonly connection: number
+  }): AgentConnection {
     const known = this.agents.get(connection)
     if (known !== undefined) return known
-    const made: AgentConnection = { cluster, agent, connection, heard: new Sequence(), said: new Sequence(), candidates: [] }
+    const made: AgentConnection = {
+      cluster,
+      agent,
+      connection,
+      heard: new Sequence(),
+      said: new Sequence(),
+      candidates: []
+    }
     this.agents.set(connection, made)
     return made
   }

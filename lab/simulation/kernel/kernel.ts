@@ -19,8 +19,8 @@ export type Cancel = () => void
 const mostStepsAtOnce = 1_000_000
 
 /**
- * Virtual time and everything that happens in it: one heap of events, one queue of tasks that are due now, one thread, no promises.
- * The same seed and the same calls give the same run.
+ * Virtual time and everything that happens in it: one heap of events, one queue of tasks that are due now, one thread,
+ * no promises. The same seed and the same calls give the same run.
  */
 export class Kernel {
   readonly random: RandomStream
@@ -88,7 +88,8 @@ export class Kernel {
       this.#ready = []
       for (const { owner, run } of batch) dispatch(owner, run)
       steps += batch.length
-      if (steps > mostStepsAtOnce) throw new Error("the simulation does not come to rest: tasks bring about tasks without time passing")
+      if (steps > mostStepsAtOnce)
+        throw new Error("the simulation does not come to rest: tasks bring about tasks without time passing")
     }
   }
 }

@@ -9,8 +9,8 @@ const hash = (text: string): number => {
 }
 
 /**
- * One named stream of random numbers. Streams of other names are independent of it, so a draw that is added in one place shifts
- * nothing elsewhere.
+ * One named stream of random numbers. Streams of other names are independent of it, so a draw that is added in one
+ * place shifts nothing elsewhere.
  */
 export class RandomStream {
   readonly #generator

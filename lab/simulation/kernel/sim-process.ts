@@ -10,8 +10,8 @@ export interface LogLine {
 }
 
 /**
- * One operating-system process in the simulation: fibers, timers and callbacks of its own, a clock that may be wrong. It can be
- * paused as by SIGSTOP and killed as by SIGKILL: then nothing of it runs any more, finalizers neither.
+ * One operating-system process in the simulation: fibers, timers and callbacks of its own, a clock that may be wrong.
+ * It can be paused as by SIGSTOP and killed as by SIGKILL: then nothing of it runs any more, finalizers neither.
  */
 export class SimProcess implements Owner {
   readonly name: string
@@ -102,7 +102,10 @@ export class SimProcess implements Owner {
   }
 
   /** Runs an effect as this process; `ended` is told how it ended, unless the process died. */
-  run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>, ended: (exit: Exit.Exit<A, E>) => void = () => {}): Fiber.Fiber<A, E> {
+  run<A, E>(
+    effect: Effect.Effect<A, E, Scope.Scope>,
+    ended: (exit: Exit.Exit<A, E>) => void = () => {}
+  ): Fiber.Fiber<A, E> {
     const fiber = Effect.runForkWith(this.context)(Effect.scoped(effect))
     fiber.addObserver(ended)
     return fiber

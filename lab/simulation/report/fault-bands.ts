@@ -13,7 +13,11 @@ interface OpenBand extends Omit<ReportBand, "to"> {
   readonly key: string
 }
 
-const wordsOf = (step: string): ReadonlyArray<string> => step.replace(/#.*$/, "").split(/\s+/).filter((word) => word !== "")
+const wordsOf = (step: string): ReadonlyArray<string> =>
+  step
+    .replace(/#.*$/, "")
+    .split(/\s+/)
+    .filter((word) => word !== "")
 
 const linkKey = (places: ReadonlyArray<string>): string => `link ${places.toSorted().join(" ")}`
 

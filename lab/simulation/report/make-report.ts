@@ -76,11 +76,20 @@ class ReportBuilder {
   add(event: TimedEvent): void {
     const at = secondsOf(event.at)
     this.#draw(event, at)
-    const text = event._tag === "Step" ? event.text : event._tag === "RequestEntered" ? `request ${event.id} enters ${event.cluster}` : describeEvent(event)
+    const text =
+      event._tag === "Step"
+        ? event.text
+        : event._tag === "RequestEntered"
+          ? `request ${event.id} enters ${event.cluster}`
+          : describeEvent(event)
     if (text !== undefined) this.#events.push({ at, lane: this.#laneOf(event), kind: kindOf(event), text })
   }
 
-  finish(actsEnd: number, end: number, broken: string | undefined): Pick<ReportModel, "bars" | "bands" | "marks" | "requests" | "messages" | "events"> {
+  finish(
+    actsEnd: number,
+    end: number,
+    broken: string | undefined
+  ): Pick<ReportModel, "bars" | "bands" | "marks" | "requests" | "messages" | "events"> {
     if (broken !== undefined) this.#events.push({ at: end, lane: "", kind: "broken", text: broken })
     const messages: ReadonlyArray<ReportCount> = [...this.#messages.values()]
     return {
@@ -107,7 +116,13 @@ class ReportBuilder {
       case "Committed":
         return this.#committed(event, at)
       case "AgentStarted":
-        return this.#bars.set(event.agent, `${event.cluster} agents`, at, "running", `${event.agent}${event.pod === "" ? "" : ` for ${event.pod}`}`)
+        return this.#bars.set(
+          event.agent,
+          `${event.cluster} agents`,
+          at,
+          "running",
+          `${event.agent}${event.pod === "" ? "" : ` for ${event.pod}`}`
+        )
       case "AgentEnded":
         return this.#bars.end(event.agent, at)
       case "AgentHeard":
@@ -121,10 +136,21 @@ class ReportBuilder {
       case "ClientLost":
         return this.#bars.set(`client ${event.client}`, event.client, at, "waiting", `connects again: ${event.reason}`)
       case "ClientRefused":
-        return this.#bars.set(`client ${event.client}`, event.client, at, "waiting", `refused: ${event.code ?? ""} ${event.message}`)
+        return this.#bars.set(
+          `client ${event.client}`,
+          event.client,
+          at,
+          "waiting",
+          `refused: ${event.code ?? ""} ${event.message}`
+        )
       case "ClientEnded":
         this.#bars.end(`client ${event.client}`, at)
-        return this.#mark(event.client, at, "end", event.rule === undefined ? event.message : `${event.rule}: ${event.message}`)
+        return this.#mark(
+          event.client,
+          at,
+          "end",
+          event.rule === undefined ? event.message : `${event.rule}: ${event.message}`
+        )
       case "RequestEntered":
         this.#requests.set(event.id, {
           id: event.id,
@@ -145,7 +171,8 @@ class ReportBuilder {
 
   #operator({ change, cluster, detail }: Extract<TimedEvent, { readonly _tag: "Operator" }>, at: number): void {
     const row = `${cluster} operator`
-    if (change === "started" || change === "resumed") this.#bars.set(row, row, at, "running", `operator of ${cluster} runs`)
+    if (change === "started" || change === "resumed")
+      this.#bars.set(row, row, at, "running", `operator of ${cluster} runs`)
     else if (change === "paused") this.#bars.set(row, row, at, "paused", `operator of ${cluster} is paused`)
     else this.#bars.end(row, at)
     const text = `operator of ${cluster} ${change}${detail === undefined ? "" : `: ${detail}`}`
@@ -156,17 +183,30 @@ class ReportBuilder {
   #committed({ cluster, commit }: Extract<TimedEvent, { readonly _tag: "Committed" }>, at: number): void {
     const { after, before, ref } = commit
     const look =
-      ref.plural === mirrordMultiClusterSessions.plural ? parentLook : ref.plural === mirrordClusterSessions.plural ? childLook : undefined
+      ref.plural === mirrordMultiClusterSessions.plural
+        ? parentLook
+        : ref.plural === mirrordClusterSessions.plural
+          ? childLook
+          : undefined
     const object = after ?? before
     if (look === undefined || object === undefined) return
     const key = `${cluster} ${ref.plural} ${object.metadata.name}`
     if (after === undefined) return this.#bars.end(key, at)
     const { look: appearance, text } = look(after)
     const what = look === parentLook ? "parent" : "child"
-    this.#bars.set(key, `${cluster} ${what} of ${clientOf(after)}`, at, appearance, `${what} of ${clientOf(after)}: ${text}`)
+    this.#bars.set(
+      key,
+      `${cluster} ${what} of ${clientOf(after)}`,
+      at,
+      appearance,
+      `${what} of ${clientOf(after)}: ${text}`
+    )
   }
 
-  #answered({ body, by, cluster, id, status }: Extract<TimedEvent, { readonly _tag: "RequestAnswered" }>, at: number): void {
+  #answered(
+    { body, by, cluster, id, status }: Extract<TimedEvent, { readonly _tag: "RequestAnswered" }>,
+    at: number
+  ): void {
     const request = this.#requests.get(id)
     const client = by === "client" ? /^from (\S+):/.exec(body)?.[1] : undefined
     this.#requests.set(id, {
@@ -227,7 +267,11 @@ const kindOf = ({ _tag }: TimedEvent): ReportEvent["kind"] => {
 }
 
 /** Clients on top, then the primary, then the members in the story's order. */
-const rowsOf = (primary: string, clusters: ReadonlyArray<string>, events: ReadonlyArray<TimedEvent>): ReadonlyArray<ReportRow> => {
+const rowsOf = (
+  primary: string,
+  clusters: ReadonlyArray<string>,
+  events: ReadonlyArray<TimedEvent>
+): ReadonlyArray<ReportRow> => {
   const clients = new Set(events.flatMap((event) => ("client" in event ? [event.client] : [])))
   const sessions = new Map<string, Set<string>>()
   for (const event of events) {
@@ -245,16 +289,28 @@ const rowsOf = (primary: string, clusters: ReadonlyArray<string>, events: Readon
     ...lanes.flatMap((lane) => [
       { id: `${lane} operator`, lane },
       ...[...(sessions.get(lane) ?? [])].toSorted().map((id) => ({ id, lane })),
-      ...(clusters.includes(lane) ? [{ id: `${lane} agents`, lane }, { id: `${lane} requests`, lane }] : [])
+      ...(clusters.includes(lane)
+        ? [
+            { id: `${lane} agents`, lane },
+            { id: `${lane} requests`, lane }
+          ]
+        : [])
     ])
   ]
 }
 
 /** What the page shows of a story that was run with its events collected. Throws if the story cannot be read. */
 export const makeReport = (title: string, story: Story, result: StoryResult): ReportModel => {
-  const parsed = Result.getOrThrowWith(parseStory(story.seed, story.lines), (mistakes) => new Error(mistakes.map(({ message }) => message).join("; ")))
+  const parsed = Result.getOrThrowWith(
+    parseStory(story.seed, story.lines),
+    (mistakes) => new Error(mistakes.map(({ message }) => message).join("; "))
+  )
   const { clusters, primary } = parsed.plan
-  const rows = rowsOf(primary, clusters.map(({ name }) => name), result.events)
+  const rows = rowsOf(
+    primary,
+    clusters.map(({ name }) => name),
+    result.events
+  )
   const builder = new ReportBuilder(rows, primary)
   for (const event of result.events) builder.add(event)
   const [violation] = result.violations

@@ -1,7 +1,10 @@
 import type * as PlotLibrary from "@observablehq/plot"
 import type { ReportMark, ReportModel } from "./report-model.ts"
 
-/** The few things of a browser's document that the page's script uses; the project is compiled without the browser's types. */
+/**
+ * The few things of a browser's document that the page's script uses; the project is compiled without the browser's
+ * types.
+ */
 interface PageElement {
   textContent: string | null
   className: string
@@ -38,10 +41,15 @@ interface PageWindow {
 }
 
 /**
- * The script of the page: draws the time line with Observable Plot and fills the table. It is inlined as the text of this function, so
- * nothing outside of it can be used, but for types.
+ * The script of the page: draws the time line with Observable Plot and fills the table. It is inlined as the text of
+ * this function, so nothing outside of it can be used, but for types.
  */
-export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, document: PageDocument, window: PageWindow): void => {
+export const drawReport = (
+  model: ReportModel,
+  Plot: typeof PlotLibrary,
+  document: PageDocument,
+  window: PageWindow
+): void => {
   const element = (id: string): PageElement => {
     const found = document.getElementById(id)
     if (found === null) throw new Error(`the page has no ${id}`)
@@ -51,7 +59,8 @@ export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, documen
   const details = element("details")
   const rowNames = model.rows.map(({ id }) => id)
   const lanes = [...new Set(model.rows.map(({ lane }) => lane))]
-  const rowsOf = (lane: string): ReadonlyArray<string> => model.rows.filter((row) => row.lane === lane).map(({ id }) => id)
+  const rowsOf = (lane: string): ReadonlyArray<string> =>
+    model.rows.filter((row) => row.lane === lane).map(({ id }) => id)
   const whole: readonly [number, number] = [0, Math.max(1, model.end)]
   const acts: readonly [number, number] = [0, Math.min(whole[1], Math.max(1, model.actsEnd * 1.05, model.actsEnd + 5))]
   let shown: readonly [number, number] = acts
@@ -62,7 +71,12 @@ export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, documen
   const bandPieces = () =>
     model.bands.flatMap((band) =>
       during(band.from, band.to)
-        ? rowsOf(band.lane).map((row, i) => ({ ...band, row, text: `${band.kind}: ${band.text}, ${seconds(band.from)} to ${seconds(band.to)}`, first: i === 0 }))
+        ? rowsOf(band.lane).map((row, i) => ({
+            ...band,
+            row,
+            text: `${band.kind}: ${band.text}, ${seconds(band.from)} to ${seconds(band.to)}`,
+            first: i === 0
+          }))
         : []
     )
   const left = 150
@@ -73,14 +87,24 @@ export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, documen
     const bars = model.bars.filter(({ from, to }) => during(from, to))
     const requests = model.requests.filter(({ at }) => during(at, at))
     const answered = requests.flatMap((request) =>
-      request.client !== undefined && request.answeredAt !== undefined ? [{ ...request, client: request.client, answeredAt: request.answeredAt }] : []
+      request.client !== undefined && request.answeredAt !== undefined
+        ? [{ ...request, client: request.client, answeredAt: request.answeredAt }]
+        : []
     )
     const marks = model.marks.filter(({ at }) => during(at, at))
     // A bar that is wide enough says what it is; several agents share a row, where names would cover each other.
     const named = bars
       .filter(({ row }) => !row.endsWith(" agents"))
-      .map((bar) => ({ ...bar, name: bar.text.replace(/^(parent of|child of|operator of) \S+ /, "").replace(/[:(].*$/, "").trim() }))
-      .filter(({ from, to, name }) => ((cut(to) - cut(from)) / (shown[1] - shown[0])) * (width - left) > name.length * 6 + 12)
+      .map((bar) => ({
+        ...bar,
+        name: bar.text
+          .replace(/^(parent of|child of|operator of) \S+ /, "")
+          .replace(/[:(].*$/, "")
+          .trim()
+      }))
+      .filter(
+        ({ from, to, name }) => ((cut(to) - cut(from)) / (shown[1] - shown[0])) * (width - left) > name.length * 6 + 12
+      )
     const firstRows = lanes.map((lane) => rowsOf(lane)[0] ?? lane)
     const over = model.actsEnd < model.end ? [model.actsEnd].filter((at) => during(at, at)) : []
     return Plot.plot({
@@ -95,36 +119,96 @@ export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, documen
       ariaLabel: `Time line of ${model.title}`,
       marks: [
         Plot.barX(bands, {
-          className: "band", y: "row", x1: ({ from }) => cut(from), x2: ({ to }) => cut(to), fill: color("fault"), fillOpacity: 0.22, ariaLabel: "text"
+          className: "band",
+          y: "row",
+          x1: ({ from }) => cut(from),
+          x2: ({ to }) => cut(to),
+          fill: color("fault"),
+          fillOpacity: 0.22,
+          ariaLabel: "text"
         }),
         Plot.ruleY(firstRows, { y: (row: string) => row, dy: -12, stroke: "currentColor", strokeOpacity: 0.35 }),
         Plot.barX(bars, {
-          className: "bar", y: "row", x1: ({ from }) => cut(from), x2: ({ to }) => cut(to), insetTop: 5, insetBottom: 5, rx: 3,
-          fill: ({ look }) => color(look), fillOpacity: 0.85, ariaLabel: ({ row, text, from, to }) => `${row}: ${text}, ${seconds(from)} to ${seconds(to)}`
+          className: "bar",
+          y: "row",
+          x1: ({ from }) => cut(from),
+          x2: ({ to }) => cut(to),
+          insetTop: 5,
+          insetBottom: 5,
+          rx: 3,
+          fill: ({ look }) => color(look),
+          fillOpacity: 0.85,
+          ariaLabel: ({ row, text, from, to }) => `${row}: ${text}, ${seconds(from)} to ${seconds(to)}`
         }),
         Plot.text(named, {
-          y: "row", x: ({ from }) => cut(from), text: "name", textAnchor: "start", dx: 6, fontSize: 10, fill: color("on-bar"), pointerEvents: "none"
+          y: "row",
+          x: ({ from }) => cut(from),
+          text: "name",
+          textAnchor: "start",
+          dx: 6,
+          fontSize: 10,
+          fill: color("on-bar"),
+          pointerEvents: "none"
         }),
-        Plot.text(bands.filter(({ first }) => first), {
-          y: "row", x: ({ from }) => cut(from), text: "kind", textAnchor: "start", dx: 4, dy: -12, fontSize: 10, fontWeight: "bold",
-          fill: color("fault-text"), stroke: color("page"), strokeWidth: 4, pointerEvents: "none"
-        }),
+        Plot.text(
+          bands.filter(({ first }) => first),
+          {
+            y: "row",
+            x: ({ from }) => cut(from),
+            text: "kind",
+            textAnchor: "start",
+            dx: 4,
+            dy: -12,
+            fontSize: 10,
+            fontWeight: "bold",
+            fill: color("fault-text"),
+            stroke: color("page"),
+            strokeWidth: 4,
+            pointerEvents: "none"
+          }
+        ),
         Plot.arrow(answered, {
-          className: "answer", x1: "at", y1: "row", x2: ({ answeredAt }) => cut(answeredAt), y2: "client", stroke: color("by-client"), strokeOpacity: 0.6,
-          strokeWidth: 1, headLength: 5, bend: 8, pointerEvents: "none"
+          className: "answer",
+          x1: "at",
+          y1: "row",
+          x2: ({ answeredAt }) => cut(answeredAt),
+          y2: "client",
+          stroke: color("by-client"),
+          strokeOpacity: 0.6,
+          strokeWidth: 1,
+          headLength: 5,
+          bend: 8,
+          pointerEvents: "none"
         }),
         Plot.dot(requests, {
-          className: "request", x: "at", y: "row", r: 4.5, fill: ({ by }) => color(`by-${by}`), stroke: color("page"), strokeWidth: 1,
+          className: "request",
+          x: "at",
+          y: "row",
+          r: 4.5,
+          fill: ({ by }) => color(`by-${by}`),
+          stroke: color("page"),
+          strokeWidth: 1,
           ariaLabel: ({ text, at }) => `${text}, at ${seconds(at)}`
         }),
         Plot.dot(marks, {
-          className: "mark", x: "at", y: "row", r: 5, symbol: ({ look }: ReportMark) => (look === "fault" ? "triangle" : look === "start" ? "circle" : "times"),
-          fill: ({ look }: ReportMark) => (look === "fault" ? color("fault-text") : "none"), stroke: color("fault-text"), strokeWidth: 1.8,
+          className: "mark",
+          x: "at",
+          y: "row",
+          r: 5,
+          symbol: ({ look }: ReportMark) => (look === "fault" ? "triangle" : look === "start" ? "circle" : "times"),
+          fill: ({ look }: ReportMark) => (look === "fault" ? color("fault-text") : "none"),
+          stroke: color("fault-text"),
+          strokeWidth: 1.8,
           ariaLabel: ({ text, at }: ReportMark) => `${text}, at ${seconds(at)}`
         }),
         Plot.ruleX(over, { stroke: "currentColor", strokeDasharray: "4,3" }),
         Plot.text(over, { x: (at: number) => at, frameAnchor: "top", dy: -14, text: () => "faults end", fontSize: 10 }),
-        Plot.ruleX(model.passed ? [] : [model.end].filter((at) => during(at, at)), { className: "broken", stroke: color("failed"), strokeWidth: 2.5, ariaLabel: () => model.verdict })
+        Plot.ruleX(model.passed ? [] : [model.end].filter((at) => during(at, at)), {
+          className: "broken",
+          stroke: color("failed"),
+          strokeWidth: 2.5,
+          ariaLabel: () => model.verdict
+        })
       ]
     })
   }
@@ -220,10 +304,15 @@ export const drawReport = (model: ReportModel, Plot: typeof PlotLibrary, documen
   for (const [id, view] of Object.entries(views)) element(`view-${id}`).addEventListener("click", view)
 
   const list = (): void => {
-    const words = element("filter").value.toLowerCase().split(/\s+/).filter((word) => word !== "")
+    const words = element("filter")
+      .value.toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "")
     const kind = element("kind").value
     const found = model.events.filter(
-      (event) => (kind === "" || event.kind === kind) && words.every((word) => `${event.lane} ${event.kind} ${event.text}`.toLowerCase().includes(word))
+      (event) =>
+        (kind === "" || event.kind === kind) &&
+        words.every((word) => `${event.lane} ${event.kind} ${event.text}`.toLowerCase().includes(word))
     )
     const rows = found.map((event) => {
       const row = document.createElement("tr")

@@ -10,7 +10,10 @@ const require = createRequire(import.meta.url)
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
-/** A library as the text of a script; nothing in it may end the element that holds it. What packages export is the folder beside. */
+/**
+ * A library as the text of a script; nothing in it may end the element that holds it. What packages export is the
+ * folder beside.
+ */
 const library = (name: string, file: string): string =>
   readFileSync(join(dirname(require.resolve(name)), "..", file), "utf8").replaceAll("</script", "<\\/script")
 
@@ -26,14 +29,18 @@ const answers: Readonly<Record<string, string>> = {
 }
 
 const legend = [...Object.entries(looks), ...Object.entries(answers)]
-  .map(([name, text]) => `<li><span class="swatch${name.startsWith("by-") ? " dot" : ""}" style="background:var(--${name})"></span>${escaped(text)}</li>`)
+  .map(
+    ([name, text]) =>
+      `<li><span class="swatch${name.startsWith("by-") ? " dot" : ""}" ` +
+      `style="background:var(--${name})"></span>${escaped(text)}</li>`
+  )
   .join("")
 
 const button = (view: string, text: string): string => `<button type="button" id="view-${view}">${text}</button>`
 
 /**
- * The page: one HTML text that needs nothing else, from no network. The chart library (Observable Plot, with d3) is read from
- * node_modules and inlined.
+ * The page: one HTML text that needs nothing else, from no network. The chart library (Observable Plot, with d3) is
+ * read from node_modules and inlined.
  */
 export const reportPage = (model: ReportModel): string => `<!doctype html>
 <html lang="en">

@@ -1,13 +1,20 @@
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Look } from "./report-model.ts"
 
-/** The parts of parents' and children's objects that the page speaks of; both may be garbage, since people edit them. */
+/**
+ * The parts of parents' and children's objects that the page speaks of; both may be garbage, since people edit them.
+ */
 interface SessionObject {
   readonly spec?: { readonly owner?: { readonly hostname?: string } }
   readonly status?: {
     readonly phase?: string
     readonly clusterSessions?: Readonly<Record<string, { readonly ready?: boolean; readonly error?: string | null }>>
-    readonly conditions?: ReadonlyArray<{ readonly type?: string; readonly status?: string; readonly reason?: string; readonly message?: string }>
+    readonly conditions?: ReadonlyArray<{
+      readonly type?: string
+      readonly status?: string
+      readonly reason?: string
+      readonly message?: string
+    }>
   }
 }
 
@@ -19,7 +26,8 @@ interface Appearance {
 const partsOf = (object: KubeObject): SessionObject => ({ spec: object["spec"] ?? {}, status: object["status"] ?? {} })
 
 /** The client that a parent or child belongs to: its machine is named after it (sim-client.ts). */
-export const clientOf = (object: KubeObject): string => partsOf(object).spec?.owner?.hostname?.replace(/^laptop-/, "") ?? object.metadata.name
+export const clientOf = (object: KubeObject): string =>
+  partsOf(object).spec?.owner?.hostname?.replace(/^laptop-/, "") ?? object.metadata.name
 
 const readyCondition = (object: KubeObject) => {
   const conditions = partsOf(object).status?.conditions
@@ -31,8 +39,13 @@ export const parentLook = (object: KubeObject): Appearance => {
   const { clusterSessions, phase = "new" } = partsOf(object).status ?? {}
   if (object.metadata.deletionTimestamp !== undefined) return { look: "ending", text: `${phase}, being deleted` }
   const missing = Object.entries(clusterSessions ?? {}).filter(([, member]) => member.ready !== true)
-  const lacks = missing.map(([name, { error }]) => (error === undefined || error === null ? name : `${name} (${error})`)).join(", ")
-  if (phase === "Ready") return missing.length === 0 ? { look: "ready", text: phase } : { look: "degraded", text: `${phase} without ${lacks}` }
+  const lacks = missing
+    .map(([name, { error }]) => (error === undefined || error === null ? name : `${name} (${error})`))
+    .join(", ")
+  if (phase === "Ready")
+    return missing.length === 0
+      ? { look: "ready", text: phase }
+      : { look: "degraded", text: `${phase} without ${lacks}` }
   if (phase === "Failed") return { look: "failed", text: phase }
   if (phase === "Terminating") return { look: "ending", text: phase }
   return { look: "waiting", text: lacks === "" ? phase : `${phase}, waits for ${lacks}` }

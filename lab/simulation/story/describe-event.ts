@@ -1,6 +1,6 @@
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
-import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { programAnswer } from "../world/program-answer.ts"
 import type { WorldEvent } from "../world/world-event.ts"
@@ -14,14 +14,19 @@ const statusOf = (object: KubeObject): ParentStatus => (object["status"] ?? {}) 
 /** How a parent stands, such as `Ready a:ready b:not enough pods`. */
 const parentText = (object: KubeObject): string => {
   const { clusterSessions = {}, phase = "new" } = statusOf(object)
-  const clusters = Object.entries(clusterSessions).map(([name, { error, ready }]) => `${name}:${ready === true ? "ready" : (error ?? "waits")}`)
+  const clusters = Object.entries(clusterSessions).map(
+    ([name, { error, ready }]) => `${name}:${ready === true ? "ready" : (error ?? "waits")}`
+  )
   const isLeaving = object.metadata.deletionTimestamp !== undefined
   return [isLeaving ? `${phase} (being deleted)` : phase, ...clusters].join(" ")
 }
 
 /** The pod that holds a Lease, and the epoch. */
 const holderOf = (lease: KubeObject | undefined): string => {
-  const { holderIdentity = "", leaseTransitions } = (lease?.["spec"] ?? {}) as { readonly holderIdentity?: string; readonly leaseTransitions?: number }
+  const { holderIdentity = "", leaseTransitions } = (lease?.["spec"] ?? {}) as {
+    readonly holderIdentity?: string
+    readonly leaseTransitions?: number
+  }
   return holderIdentity === "" ? "" : `${holderIdentity.split("_")[0]} of epoch ${leaseTransitions}`
 }
 
@@ -61,7 +66,8 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
     case "ClientEvent": {
       const { event: what } = event
       if (what._tag === "Log") return `${event.client} reads: ${what.message}`
-      if (what._tag === "Subscribed") return `${event.client} port ${what.port}: ${what.result._tag === "Ok" ? "subscribed" : "refused"}`
+      if (what._tag === "Subscribed")
+        return `${event.client} port ${what.port}: ${what.result._tag === "Ok" ? "subscribed" : "refused"}`
       if (what._tag === "NotDone") return `${event.client} not done: ${what.request._tag}: ${what.reason}`
       if (what._tag === "Resumed") return `${event.client} resumed`
       const answer = programAnswer(what)

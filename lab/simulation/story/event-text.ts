@@ -1,6 +1,8 @@
 import type { TimedEvent } from "../world/world-event.ts"
 
-/** Whatever is made from keys that differ between two runs of the program must not decide whether traces are the same. */
+/**
+ * Whatever is made from keys that differ between two runs of the program must not decide whether traces are the same.
+ */
 const hiddenKeys = new Set(["tls.crt", "tls.key"])
 
 const plain = (key: string, value: unknown): unknown => {

@@ -91,8 +91,18 @@ export const forms: Readonly<Record<string, Form>> = {
         return (world) => {
           if (!world.clients.has(session) || !world.clusters.has(cluster)) return undefined
           const entry = statusOf(world, session)?.clusterSessions?.[cluster]
-          const state = entry === undefined ? "gone" : entry.ready === true ? "ready" : (entry.error ?? undefined) === undefined ? "waits" : "left-out"
-          return { holds: state === wanted, found: `it is ${state}${entry?.error === undefined ? "" : `: ${entry.error}`}` }
+          const state =
+            entry === undefined
+              ? "gone"
+              : entry.ready === true
+                ? "ready"
+                : (entry.error ?? undefined) === undefined
+                  ? "waits"
+                  : "left-out"
+          return {
+            holds: state === wanted,
+            found: `it is ${state}${entry?.error === undefined ? "" : `: ${entry.error}`}`
+          }
         }
       })
   },
@@ -107,7 +117,10 @@ export const forms: Readonly<Record<string, Form>> = {
         return (world) => {
           const client = world.clients.get(session)
           if (client === undefined) return undefined
-          return { holds: client.logs.some((line) => line.includes(words)), found: `its log says ${client.logs.join(" / ") || "nothing"}` }
+          return {
+            holds: client.logs.some((line) => line.includes(words)),
+            found: `its log says ${client.logs.join(" / ") || "nothing"}`
+          }
         }
       })
   },
@@ -119,7 +132,9 @@ export const forms: Readonly<Record<string, Form>> = {
         yield* nothingMore(rest)
         return (world) => {
           const left = [...world.clusters.values()].flatMap((cluster) => [
-            ...(["parent", "child"] as const).flatMap((kind) => allOf(cluster, kind).map(({ metadata }) => `${kind} ${metadata.name} in ${cluster.name}`)),
+            ...(["parent", "child"] as const).flatMap((kind) =>
+              allOf(cluster, kind).map(({ metadata }) => `${kind} ${metadata.name} in ${cluster.name}`)
+            ),
             ...cluster.server.objects.peekAll(jobs).map(({ metadata }) => `job ${metadata.name} in ${cluster.name}`),
             ...cluster.kubelet.agents.map(({ name }) => `agent ${name} in ${cluster.name}`)
           ])

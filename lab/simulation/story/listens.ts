@@ -18,5 +18,7 @@ export const listens =
     })
 
 /** A random line of such a verb. */
-export const listening = (verb: string) => (draw: Draw): string | undefined =>
-  ofASession(draw, (session) => `${verb} ${session} 80${draw.random.chance(0.3) ? " filter x-user: ann" : ""}`)
+export const listening =
+  (verb: string) =>
+  (draw: Draw): string | undefined =>
+    ofASession(draw, (session) => `${verb} ${session} 80${draw.random.chance(0.3) ? " filter x-user: ann" : ""}`)

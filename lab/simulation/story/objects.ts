@@ -1,12 +1,11 @@
-import type { ResourceRef } from "../../../src/ports/kube-api.ts"
-import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { childName, parentName } from "../../../src/domain/session/names.ts"
 import { sessionId } from "../../../src/domain/session/session-id.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import type { ResourceRef, KubeObject } from "../../../src/ports/kube-api.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster } from "../world/world.ts"
@@ -28,7 +27,10 @@ export const parentOf = (primary: SimCluster, client: SimClient): KubeObject | u
 
 /** The child of a session in a cluster, if there is one. */
 export const childOf = (cluster: SimCluster, client: SimClient): KubeObject | undefined =>
-  cluster.server.objects.peek(mirrordClusterSessions, childName(parentName(sessionId(client.sessionId)), clusterName(cluster.name), sha256Hex))
+  cluster.server.objects.peek(
+    mirrordClusterSessions,
+    childName(parentName(sessionId(client.sessionId)), clusterName(cluster.name), sha256Hex)
+  )
 
 /** All objects of a kind in a cluster; of pods and Jobs those of agents. */
 export const allOf = (cluster: SimCluster, kind: ObjectKind): ReadonlyArray<KubeObject> =>

@@ -17,7 +17,9 @@ export const onLink =
     })
 
 /** A random line of such a verb. */
-export const someLink = (verb: string) => (draw: Draw): string | undefined => {
-  const link = aLink(draw)
-  return link === undefined ? undefined : `${verb} ${link}`
-}
+export const someLink =
+  (verb: string) =>
+  (draw: Draw): string | undefined => {
+    const link = aLink(draw)
+    return link === undefined ? undefined : `${verb} ${link}`
+  }

@@ -26,10 +26,17 @@ export const onProcesses =
         withCluster(run, cluster, ({ host, kubelet }) => {
           const agents = kubelet.agents.map(({ process }) => process)
           const operator = host.processes
-          act(what === "agent" ? { what, cluster, all: agents, each: agents } : { what, cluster, all: operator, each: [host] }, run)
+          act(
+            what === "agent"
+              ? { what, cluster, all: agents, each: agents }
+              : { what, cluster, all: operator, each: [host] },
+            run
+          )
         })
     })
 
 /** A random line of such a verb. */
-export const someProcesses = (verb: string) => ({ clusters, places, random }: Draw): string =>
-  random.chance(0.6) ? `${verb} operator ${random.pick(places)}` : `${verb} agent ${random.pick(clusters)}`
+export const someProcesses =
+  (verb: string) =>
+  ({ clusters, places, random }: Draw): string =>
+    random.chance(0.6) ? `${verb} operator ${random.pick(places)}` : `${verb} agent ${random.pick(clusters)}`

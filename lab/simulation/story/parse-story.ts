@@ -24,10 +24,17 @@ export interface ParsedStory {
 
 const byName: ReadonlyMap<string, Verb> = new Map(verbs.map((verb) => [verb.name, verb]))
 
-const wordsOf = (line: string): ReadonlyArray<string> => line.replace(/#.*$/, "").split(/\s+/).filter((word) => word !== "")
+const wordsOf = (line: string): ReadonlyArray<string> =>
+  line
+    .replace(/#.*$/, "")
+    .split(/\s+/)
+    .filter((word) => word !== "")
 
 /** Reads a whole story; all its mistakes at once. Empty lines and what follows a `#` are left out. */
-export const parseStory = (seed: string, lines: ReadonlyArray<string>): Result.Result<ParsedStory, ReadonlyArray<StoryMistake>> => {
+export const parseStory = (
+  seed: string,
+  lines: ReadonlyArray<string>
+): Result.Result<ParsedStory, ReadonlyArray<StoryMistake>> => {
   const plan: PlanDraft = { ...usualPlan, seed, clusters: [], defaultCluster: "" }
   const mistakes: Array<StoryMistake> = []
   const acts: Array<Act> = []
@@ -37,13 +44,18 @@ export const parseStory = (seed: string, lines: ReadonlyArray<string>): Result.R
     const line = index + 1
     const verb = byName.get(name)
     if (verb === undefined) {
-      mistakes.push({ line, message: `there is no verb ${JSON.stringify(name)}; the nearest is ${nearest(name, [...byName.keys()])}` })
+      mistakes.push({
+        line,
+        message: `there is no verb ${JSON.stringify(name)}; the nearest is ${nearest(name, [...byName.keys()])}`
+      })
       continue
     }
-    const wrong = (message: string): void => void mistakes.push({ line, message: `${name}: ${message}; its form is \`${verb.usage}\`` })
+    const wrong = (message: string): void =>
+      void mistakes.push({ line, message: `${name}: ${message}; its form is \`${verb.usage}\`` })
     if (verb.kind === "setup") {
       const read = verb.read(words)
-      if (acts.length > 0) mistakes.push({ line, message: `${name} describes the world: it must come before the first act` })
+      if (acts.length > 0)
+        mistakes.push({ line, message: `${name} describes the world: it must come before the first act` })
       else if (Result.isFailure(read)) wrong(read.failure)
       else read.success(plan)
     } else {
@@ -52,7 +64,12 @@ export const parseStory = (seed: string, lines: ReadonlyArray<string>): Result.R
       else acts.push({ line, text: text.trim(), run: read.success })
     }
   }
-  if (plan.clusters.length === 0) mistakes.push({ line: 1, message: "there is no cluster: write `cluster a default` and at least one act" })
-  else if (plan.defaultCluster === "") mistakes.push({ line: 1, message: "no cluster is the default: write `default` after one, as in `cluster a default`" })
+  if (plan.clusters.length === 0)
+    mistakes.push({ line: 1, message: "there is no cluster: write `cluster a default` and at least one act" })
+  else if (plan.defaultCluster === "")
+    mistakes.push({
+      line: 1,
+      message: "no cluster is the default: write `default` after one, as in `cluster a default`"
+    })
   return mistakes.length > 0 ? Result.fail(mistakes) : Result.succeed({ plan, acts })
 }

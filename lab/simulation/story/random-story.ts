@@ -16,11 +16,17 @@ export interface RandomStoryOptions {
   readonly minutes: number
 }
 
-/** Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is not. */
+/**
+ * Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is
+ * not.
+ */
 export const usualRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
 
 const leastActs = 10
-/** As many as fill the time; stories of the usual length may be shorter, so that rare things are not drowned by what comes after. */
+/**
+ * As many as fill the time; stories of the usual length may be shorter, so that rare things are not drowned by what
+ * comes after.
+ */
 const mostActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 12))
 const primary = "primary"
 
@@ -33,7 +39,10 @@ const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
 /** Those of every story come first: a story without elections is the same as if there were none. */
 const acts = allActs.filter(({ random }) => random.ofElected !== true)
 const electedActs = allActs.filter(({ random }) => random.ofElected === true)
-/** How much more often than usual each verb comes: time passes between acts in every story, sessions start in every story. */
+/**
+ * How much more often than usual each verb comes: time passes between acts in every story, sessions start in every
+ * story.
+ */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
@@ -47,7 +56,17 @@ interface Setup {
 }
 
 /** Which operators have two replicas. */
-const electedArbitrary = fc.constantFrom<ReadonlyArray<"primary" | "member">>([], [], ["primary"], ["member"], ["primary", "member"], [], [], [], [])
+const electedArbitrary = fc.constantFrom<ReadonlyArray<"primary" | "member">>(
+  [],
+  [],
+  ["primary"],
+  ["member"],
+  ["primary", "member"],
+  [],
+  [],
+  [],
+  []
+)
 
 const withReplicas = (setup: Setup, which: ReadonlyArray<"primary" | "member">): Setup => {
   // The same cluster may be both.
@@ -59,7 +78,10 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
   fc
     .record({
       // More clusters than one are what this program is for: the most is the most common.
-      clusters: fc.oneof({ weight: 1, arbitrary: fc.integer({ min: 1, max: most }) }, { weight: 2, arbitrary: fc.constant(most) }),
+      clusters: fc.oneof(
+        { weight: 1, arbitrary: fc.integer({ min: 1, max: most }) },
+        { weight: 2, arbitrary: fc.constant(most) }
+      ),
       defaultCluster: fc.nat(),
       pods: fc.array(fc.constantFrom(1, 1, 1, 1, 2, 2, 0), { minLength: most, maxLength: most }),
       primaryIsDefault: fc.constantFrom(false, false, true),
@@ -153,8 +175,9 @@ class Teller {
 const named = (name: string): RandomAct | undefined => acts.find((verb) => verb.name === name)
 
 /**
- * Random stories, made from the verbs' own lines. In each story some verbs are missing and some are four times as common as usual
- * (swarm testing): what needs many of one kind and none of another then happens as well. They shrink to stories with fewer acts.
+ * Random stories, made from the verbs' own lines. In each story some verbs are missing and some are four times as
+ * common as usual (swarm testing): what needs many of one kind and none of another then happens as well. They shrink to
+ * stories with fewer acts.
  */
 export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story> =>
   fc
@@ -164,7 +187,8 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? usualMultiples)))),
       // Nearly always somebody works when things begin to go wrong.
       begin: fc.constantFrom("session steal", "session steal", "session", ""),
-      // What an act says depends on those before it; each has randomness of its own, so that one more or less changes few others.
+      // What an act says depends on those before it; each has randomness of its own, so that one more or less changes
+      // few others.
       acts: fc.array(seed, {
         minLength: options.minutes > usualRandomStory.minutes ? mostActs(options.minutes) : leastActs,
         maxLength: mostActs(options.minutes),
@@ -191,7 +215,10 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
 
 /** The random story of a seed: the same one every time. Its own seed, that of its world, is the same text. */
 export const randomStory = (seed: string, options: RandomStoryOptions): Story => {
-  const [story] = fc.sample(fc.noBias(storyArbitrary(options)), { seed: new RandomStream(seed).int(0, 0x7fffffff), numRuns: 1 })
+  const [story] = fc.sample(fc.noBias(storyArbitrary(options)), {
+    seed: new RandomStream(seed).int(0, 0x7fffffff),
+    numRuns: 1
+  })
   if (story === undefined) throw new Error("fast-check gave no story")
   return { ...story, seed }
 }

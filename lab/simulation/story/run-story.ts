@@ -1,11 +1,11 @@
 import { createHash, type Hash } from "node:crypto"
 import { Result } from "effect"
-import { invariants } from "../invariants/invariants.ts"
 import type { Checker, Invariant, Violation } from "../invariants/invariant.ts"
+import { invariants } from "../invariants/invariants.ts"
 import { worldStart } from "../world/credentials.ts"
 import type { FaultPlan } from "../world/port-calls.ts"
-import { World } from "../world/world.ts"
 import type { TimedEvent } from "../world/world-event.ts"
+import { World } from "../world/world.ts"
 import { describeEvent } from "./describe-event.ts"
 import { eventText } from "./event-text.ts"
 import { parseStory } from "./parse-story.ts"
@@ -14,7 +14,10 @@ import type { StoryRun } from "./verb.ts"
 
 /** Virtual ms after the end of all faults within which everything recovers: a silent watch is noticed after 300 s. */
 const recoveryTime = 400_000
-/** Virtual ms after the last client has left within which everything is gone: a failed parent stays for 300 s, a leader's grace is 150 s. */
+/**
+ * Virtual ms after the last client has left within which everything is gone: a failed parent stays for 300 s, a
+ * leader's grace is 150 s.
+ */
 const departureTime = 600_000
 
 export interface RunOptions {
@@ -23,8 +26,8 @@ export interface RunOptions {
   /** Collects {@link StoryResult.events}. */
   readonly events?: boolean
   /**
-   * What goes wrong with calls from the first moment on, beside what the story itself says. What the story expects of a world without
-   * that need not hold then; the invariants must.
+   * What goes wrong with calls from the first moment on, beside what the story itself says. What the story expects of a
+   * world without that need not hold then; the invariants must.
    */
   readonly faults?: FaultPlan
 }
@@ -36,8 +39,9 @@ const crash: Pick<Violation, "id" | "sentence"> = { id: "defect", sentence: "Not
 class StoryOver extends Error {}
 
 /**
- * Runs a story to its end: its acts, then a time without faults in which the world must recover, then the departure of all clients,
- * after which nothing may be left. Ends at the first violation. Throws `StoryMistakes` if the story cannot be read.
+ * Runs a story to its end: its acts, then a time without faults in which the world must recover, then the departure of
+ * all clients, after which nothing may be left. Ends at the first violation. Throws `StoryMistakes` if the story cannot
+ * be read.
  */
 export const runStory = (story: Story, options: RunOptions = {}): StoryResult => {
   const parsed = parseStory(story.seed, story.lines)
@@ -64,7 +68,10 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     violations.push({ id: invariant.id, sentence: invariant.sentence, detail, at: at - worldStart, line })
     transcript.push(`  ${seconds(at)} BROKEN ${invariant.id}: ${invariant.sentence} ${detail}`)
   }
-  const checkers: ReadonlyArray<readonly [Invariant, Checker]> = invariants.map((invariant) => [invariant, invariant.begin(theWorld)])
+  const checkers: ReadonlyArray<readonly [Invariant, Checker]> = invariants.map((invariant) => [
+    invariant,
+    invariant.begin(theWorld)
+  ])
   const observing = checkers.flatMap(([invariant, { on }]) => (on === undefined ? [] : [{ invariant, on }]))
   const observe = (event: TimedEvent): void => {
     if (options.events === true) events.push(event)
@@ -82,7 +89,8 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     if (isBroken()) throw new StoryOver()
   }
   const atRest = (moment: "healed" | "left"): void => {
-    for (const [invariant, checker] of checkers) for (const detail of checker.atRest?.(moment) ?? []) broken(invariant, detail)
+    for (const [invariant, checker] of checkers)
+      for (const detail of checker.atRest?.(moment) ?? []) broken(invariant, detail)
     if (isBroken()) throw new StoryOver()
   }
   const settle = (): void => {
@@ -124,7 +132,8 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     pass(departureTime)
     atRest("left")
   } catch (error) {
-    if (!(error instanceof StoryOver)) broken(crash, error instanceof Error ? (error.stack ?? error.message) : String(error))
+    if (!(error instanceof StoryOver))
+      broken(crash, error instanceof Error ? (error.stack ?? error.message) : String(error))
   }
   return {
     violations,

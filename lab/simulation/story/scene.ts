@@ -4,8 +4,9 @@ import type { SimCluster } from "../world/world.ts"
 import type { StoryRun } from "./verb.ts"
 
 /**
- * What the words of a line mean in the world as it is now. Where a name is not there, or what it means is not there at the moment, the
- * line does nothing and says so: random stories hit such moments, and shrinking takes lines away that others lean on.
+ * What the words of a line mean in the world as it is now. Where a name is not there, or what it means is not there at
+ * the moment, the line does nothing and says so: random stories hit such moments, and shrinking takes lines away that
+ * others lean on.
  */
 
 const absent = (run: StoryRun, what: string): void => run.note(`there is no ${what}: nothing happens`)
@@ -26,8 +27,14 @@ export const withSession = (run: StoryRun, name: string, act: (client: SimClient
 }
 
 /** A place is a cluster, or a session: the machine of its user. */
-export const withPlaces = (run: StoryRun, one: string, other: string, act: (one: Place, other: Place) => void): void => {
-  const placeOf = (word: string): Place | undefined => (run.world.clusters.has(word) ? word : run.world.clients.get(word)?.place)
+export const withPlaces = (
+  run: StoryRun,
+  one: string,
+  other: string,
+  act: (one: Place, other: Place) => void
+): void => {
+  const placeOf = (word: string): Place | undefined =>
+    run.world.clusters.has(word) ? word : run.world.clients.get(word)?.place
   const [from, to] = [placeOf(one), placeOf(other)]
   if (from === undefined) absent(run, `place ${one}`)
   else if (to === undefined) absent(run, `place ${other}`)
@@ -36,7 +43,12 @@ export const withPlaces = (run: StoryRun, one: string, other: string, act: (one:
 }
 
 /** Connections between two places, once there is one. */
-export const withLink = (run: StoryRun, one: string, other: string, act: (connections: ReturnType<StoryRun["world"]["network"]["between"]>) => void): void =>
+export const withLink = (
+  run: StoryRun,
+  one: string,
+  other: string,
+  act: (connections: ReturnType<StoryRun["world"]["network"]["between"]>) => void
+): void =>
   withPlaces(run, one, other, (from, to) => {
     const connections = run.world.network.between(from, to)
     if (connections.length === 0) nothingHappens(run, `there is no connection between ${one} and ${other}`)

@@ -46,13 +46,13 @@ const formsOf = (line: string): readonly [string, ...ReadonlyArray<string>] => {
 }
 
 /**
- * Makes a story that breaks something as short as it gets: with fewer clusters and sessions, fewer lines, shorter times, fewer words.
- * `breaks` tells whether a candidate still breaks the same; it is asked at most `budget` times, and only about stories that can be
- * read. The same story and answers give the same result.
+ * Makes a story that breaks something as short as it gets: with fewer clusters and sessions, fewer lines, shorter
+ * times, fewer words. `breaks` tells whether a candidate still breaks the same; it is asked at most `budget` times, and
+ * only about stories that can be read. The same story and answers give the same result.
  *
- * Names and words are shrunk by fast-check. Lines are not: its subarrays try every size of gap at the first line before they look at
- * the second, which is n·log n runs for a story that needs its first line (and all do: it is a cluster). Delta debugging tries the
- * large gaps everywhere first.
+ * Names and words are shrunk by fast-check. Lines are not: its subarrays try every size of gap at the first line before
+ * they look at the second, which is n·log n runs for a story that needs its first line (and all do: it is a cluster).
+ * Delta debugging tries the large gaps everywhere first.
  */
 export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean, budget: number): Story => {
   let left = budget
@@ -109,7 +109,7 @@ export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean,
     )
   }
 
-  for (let before = Infinity; left > 0 && best.join("\n").length < before; ) {
+  for (let before = Infinity; left > 0 && best.join("\n").length < before;) {
     before = best.join("\n").length
     fewerNames()
     fewerLines()

@@ -18,13 +18,17 @@ const crashes: Readonly<Record<string, CallFault>> = {
 }
 
 /** A stale answer is a thing of reads. */
-const applies = (fault: CallFault, call: PortCall): boolean => fault._tag !== "Stale" || call.verb === "get" || call.verb === "list"
+const applies = (fault: CallFault, call: PortCall): boolean =>
+  fault._tag !== "Stale" || call.verb === "get" || call.verb === "list"
 
 /** What is asked for, without what differs from run to run. */
 const describe = ({ resource, subresource, to, verb }: PortCall): string =>
   [verb, resource, subresource, `to ${to}`].filter((word) => word !== undefined && word !== "").join(" ")
 
-/** Every call that operators make during the acts of a story that nothing is done to; what is after the acts heals all faults. */
+/**
+ * Every call that operators make during the acts of a story that nothing is done to; what is after the acts heals all
+ * faults.
+ */
 const recordedCalls = (story: Story): ReadonlyArray<PortCall> => {
   const calls: Array<PortCall> = []
   runStory(story, { faults: (call) => void calls.push(call) })
@@ -32,13 +36,15 @@ const recordedCalls = (story: Story): ReadonlyArray<PortCall> => {
 }
 
 /**
- * Everything that can go wrong with exactly one call of a story: for each call of each operator, a crash right before and right
- * after it, and each error kind of {@link errorKinds}. An index counts the calls of that operator in the run with the fault,
- * which does up to there what the story does without faults. Throws if the story breaks something without any fault.
+ * Everything that can go wrong with exactly one call of a story: for each call of each operator, a crash right before
+ * and right after it, and each error kind of {@link errorKinds}. An index counts the calls of that operator in the run
+ * with the fault, which does up to there what the story does without faults. Throws if the story breaks something
+ * without any fault.
  */
 export const sweepRuns = (story: Story): ReadonlyArray<SweepRun> => {
   const [broken] = runStory(story).violations
-  if (broken !== undefined) throw new Error(`the story breaks ${broken.id} without any fault: ${broken.sentence} ${broken.detail}`)
+  if (broken !== undefined)
+    throw new Error(`the story breaks ${broken.id} without any fault: ${broken.sentence} ${broken.detail}`)
   const kinds = Object.entries({ ...crashes, ...errorKinds })
   return recordedCalls(story).flatMap((call) =>
     kinds.flatMap(([kind, fault]): ReadonlyArray<SweepRun> =>
@@ -46,7 +52,10 @@ export const sweepRuns = (story: Story): ReadonlyArray<SweepRun> => {
         ? [
             {
               name: `${call.operator} call ${call.index} (${describe(call)}): ${kind}`,
-              faults: () => ({ index, operator }) => (operator === call.operator && index === call.index ? fault : undefined)
+              faults:
+                () =>
+                ({ index, operator }) =>
+                  operator === call.operator && index === call.index ? fault : undefined
             }
           ]
         : []

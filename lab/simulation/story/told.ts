@@ -6,7 +6,12 @@ import type { StoryRun } from "./verb.ts"
 const patience = 10_000
 
 /** A session's program asks for something; `wanted` must be in what it is told within 10 s, if given. */
-export const ask = (run: StoryRun, session: string, question: (client: SimClient) => void, wanted: string | undefined): void =>
+export const ask = (
+  run: StoryRun,
+  session: string,
+  question: (client: SimClient) => void,
+  wanted: string | undefined
+): void =>
   withSession(run, session, (client) => {
     const before = client.answers.length
     question(client)
@@ -14,5 +19,6 @@ export const ask = (run: StoryRun, session: string, question: (client: SimClient
     const news = (): ReadonlyArray<string> => client.answers.slice(before)
     const isThere = run.world.passUntil(() => news().some((answer) => answer.includes(wanted)), patience)
     run.pass(0)
-    if (!isThere) run.fail(`${session} should be told ${JSON.stringify(wanted)}, but it is told ${news().join(", ") || "nothing"}.`)
+    if (!isThere)
+      run.fail(`${session} should be told ${JSON.stringify(wanted)}, but it is told ${news().join(", ") || "nothing"}.`)
   })

@@ -53,7 +53,10 @@ export type Verb = {
       readonly kind: "act"
       /** Reads the words after the verb's name, or says which is wrong and what would be right. */
       readonly read: (words: ReadonlyArray<string>) => Result.Result<(run: StoryRun) => void, string>
-      /** How random stories use it: how often, compared to the others, and with which words; nothing where it makes no sense now. */
+      /**
+       * How random stories use it: how often, compared to the others, and with which words; nothing where it makes no
+       * sense now.
+       */
       readonly random?: {
         readonly weight: number
         readonly line: (draw: Draw) => string | undefined

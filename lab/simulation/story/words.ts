@@ -13,13 +13,20 @@ export const duration = (word: string | undefined): Result.Result<number, string
 }
 
 export const wholeNumber = (word: string | undefined, what: string): Result.Result<number, string> =>
-  /^\d+$/.test(word ?? "") ? Result.succeed(Number(word)) : Result.fail(`${JSON.stringify(word ?? "")} is not ${what}: write a whole number`)
+  /^\d+$/.test(word ?? "")
+    ? Result.succeed(Number(word))
+    : Result.fail(`${JSON.stringify(word ?? "")} is not ${what}: write a whole number`)
 
 /** A name that must be there; letters, digits and dashes. */
 export const nameWord = (word: string | undefined, what: string): Result.Result<string, string> =>
-  /^[A-Za-z0-9][A-Za-z0-9-]*$/.test(word ?? "") ? Result.succeed(word ?? "") : Result.fail(`${JSON.stringify(word ?? "")} is not ${what}: letters, digits and dashes`)
+  /^[A-Za-z0-9][A-Za-z0-9-]*$/.test(word ?? "")
+    ? Result.succeed(word ?? "")
+    : Result.fail(`${JSON.stringify(word ?? "")} is not ${what}: letters, digits and dashes`)
 
-export const oneOf = <const Words extends ReadonlyArray<string>>(word: string | undefined, words: Words): Result.Result<Words[number], string> =>
+export const oneOf = <const Words extends ReadonlyArray<string>>(
+  word: string | undefined,
+  words: Words
+): Result.Result<Words[number], string> =>
   word !== undefined && words.includes(word)
     ? Result.succeed(word)
     : Result.fail(`${JSON.stringify(word ?? "")} is none of ${words.join(", ")}`)
@@ -39,15 +46,22 @@ export const wholeSeconds = (word: string | undefined): Result.Result<number, st
   )
 
 /** Two durations, the shorter one first. */
-export const span = (least: string | undefined, most: string | undefined): Result.Result<readonly [number, number], string> =>
+export const span = (
+  least: string | undefined,
+  most: string | undefined
+): Result.Result<readonly [number, number], string> =>
   Result.gen(function* () {
     const from = yield* duration(least)
     const to = yield* duration(most)
-    return from <= to ? ([from, to] as const) : yield* Result.fail(`${least} is longer than ${most}: write the shorter one first`)
+    return from <= to
+      ? ([from, to] as const)
+      : yield* Result.fail(`${least} is longer than ${most}: write the shorter one first`)
   })
 
 export const versionWord = (word: string | undefined): Result.Result<string, string> =>
-  /^1\.\d+\.\d+$/.test(word ?? "") ? Result.succeed(word ?? "") : Result.fail(`${JSON.stringify(word ?? "")} is not a protocol version: write 1.29.0`)
+  /^1\.\d+\.\d+$/.test(word ?? "")
+    ? Result.succeed(word ?? "")
+    : Result.fail(`${JSON.stringify(word ?? "")} is not a protocol version: write 1.29.0`)
 
 /** The word itself, such as `for`. */
 export const exactly = (word: string | undefined, wanted: string): Result.Result<void, string> =>
@@ -87,7 +101,9 @@ const distance = (a: string, b: string): number => {
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)))
+      next.push(
+        Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1))
+      )
     }
     row = next
   }

@@ -1,9 +1,14 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto"
-import { issueUserCertificate, makeUserAuthority, type UserAuthority } from "../../../src/adapters/x509/user-certificates.ts"
+import {
+  issueUserCertificate,
+  makeUserAuthority,
+  type UserAuthority
+} from "../../../src/adapters/x509/user-certificates.ts"
 
 /**
- * The users' certificate authority and certificates of all simulated worlds. The authority's key is drawn once per process, as making
- * one takes longer than many a story; nothing that a story shows depends on it. Users' keys follow from their names.
+ * The users' certificate authority and certificates of all simulated worlds. The authority's key is drawn once per
+ * process, as making one takes longer than many a story; nothing that a story shows depends on it. Users' keys follow
+ * from their names.
  */
 
 let authority: UserAuthority | undefined
@@ -23,10 +28,20 @@ const hex = (text: string): Buffer => Buffer.from(text, "hex")
 /** The certificate request of a user, as the real client makes it (operator-api §1.5). */
 const request = (user: string): string => {
   const seed = createHash("sha256").update(`user ${user}`).digest()
-  const privateKey = createPrivateKey({ key: Buffer.concat([hex("302e020100300506032b657004220420"), seed]), format: "der", type: "pkcs8" })
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([hex("302e020100300506032b657004220420"), seed]),
+    format: "der",
+    type: "pkcs8"
+  })
   const key = createPublicKey(privateKey).export({ type: "spki", format: "der" }).subarray(-32)
   const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from(user)))))
-  const info = tlv(0x30, hex("020100"), subject, tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)), hex("a000"))
+  const info = tlv(
+    0x30,
+    hex("020100"),
+    subject,
+    tlv(0x30, hex("300706032b656e0500"), tlv(0x03, hex("00"), key)),
+    hex("a000")
+  )
   const der = tlv(0x30, info, hex("300706032b65700500"), tlv(0x03, hex("00"), sign(null, info, privateKey)))
   return `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
 }

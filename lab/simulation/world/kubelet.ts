@@ -1,12 +1,12 @@
-import type { Commit } from "../../memory/memory-objects.ts"
 import { deployments, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
-import { SimProcess } from "../kernel/sim-process.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
-import type { ApiServer } from "./sim-api-server.ts"
+import { SimProcess } from "../kernel/sim-process.ts"
 import { operatorNamespace } from "./operator-replica.ts"
 import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
+import type { ApiServer } from "./sim-api-server.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 export const workloadNamespace = "default"
@@ -46,8 +46,8 @@ interface WorkloadPod {
 }
 
 /**
- * The nodes of one cluster: pods of workloads, and agents' Jobs, whose pods become processes. Everything is an object in the API
- * server, and what happens to the objects happens to the processes.
+ * The nodes of one cluster: pods of workloads, and agents' Jobs, whose pods become processes. Everything is an object
+ * in the API server, and what happens to the objects happens to the processes.
  */
 export class Kubelet {
   readonly #options: KubeletOptions
@@ -77,11 +77,21 @@ export class Kubelet {
     for (const { process } of this.agents) process.resume()
   }
 
-  /** Whether images can be and are pulled, pods are ready, agents think fast and run. That there are no pods may be somebody's wish. */
+  /**
+   * Whether images can be and are pulled, pods are ready, agents think fast and run. That there are no pods may be
+   * somebody's wish.
+   */
   get isWell(): boolean {
-    const isReady = this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined).length === this.podsOf("myapp").length
+    const isReady =
+      this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined)
+        .length === this.podsOf("myapp").length
     const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
-    return isPulled && this.agentDelay === usualAgentDelay && isReady && this.agents.every(({ process }) => process.state === "running")
+    return (
+      isPulled &&
+      this.agentDelay === usualAgentDelay &&
+      isReady &&
+      this.agents.every(({ process }) => process.state === "running")
+    )
   }
 
   get agents(): ReadonlyArray<RunningAgent> {
@@ -98,12 +108,14 @@ export class Kubelet {
   /** As the garbage collector does with what was made for an owner that is gone already. */
   #collectIfOrphan(ref: ResourceRef, { metadata }: KubeObject): void {
     const { objects } = this.#options.server
-    const isOrphan = ({ ownerReferences = [] }: KubeObject["metadata"]): boolean => ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => objects.has(uid))
+    const isOrphan = ({ ownerReferences = [] }: KubeObject["metadata"]): boolean =>
+      ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => objects.has(uid))
     if (!isOrphan(metadata)) return
     this.#options.kernel.after(collectAfter, () => {
       // Somebody else may have become an owner meanwhile, or an owner may have been made.
       const now = objects.peek(ref, metadata.name, metadata.namespace)?.metadata
-      if (now !== undefined && now.uid === metadata.uid && isOrphan(now)) objects.erase(ref, metadata.name, metadata.namespace)
+      if (now !== undefined && now.uid === metadata.uid && isOrphan(now))
+        objects.erase(ref, metadata.name, metadata.namespace)
     })
   }
 
@@ -113,7 +125,11 @@ export class Kubelet {
   deploy(name: string, replicas: number): void {
     const labels = { app: name }
     const { objects } = this.#options.server
-    const spec = { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "app" }] } } }
+    const spec = {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "app" }] } }
+    }
     objects.write(deployments, name, { spec }, workloadNamespace, this.#options.kernel.now)
     for (let i = 0; i < replicas; i++) this.#startPod(name)
   }
@@ -133,7 +149,12 @@ export class Kubelet {
       {
         metadata: { labels },
         spec: { nodeName: "node", containers: [{ name: "app" }] },
-        status: { phase: "Running", podIP: ip, podIPs: [{ ip }], containerStatuses: [{ name: "app", ready: true, containerID, state: { running: {} } }] }
+        status: {
+          phase: "Running",
+          podIP: ip,
+          podIPs: [{ ip }],
+          containerStatuses: [{ name: "app", ready: true, containerID, state: { running: {} } }]
+        }
       },
       workloadNamespace,
       kernel.now
@@ -145,7 +166,9 @@ export class Kubelet {
     return this.#options.server.objects.peekAll(pods).flatMap((pod) => {
       const id = containerIdOf(pod)
       const isReady = statusOf(pod).containerStatuses?.[0]?.ready === true
-      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady ? [{ name: pod.metadata.name, containerId: id }] : []
+      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady
+        ? [{ name: pod.metadata.name, containerId: id }]
+        : []
     })
   }
 
@@ -188,7 +211,9 @@ export class Kubelet {
   request(workload: string, request: PodRequest, answered: (answer: Answered | undefined) => void): string | undefined {
     const pod = this.#random.pick(this.podsOf(workload))
     if (pod === undefined) return undefined
-    const running = this.agents.find(({ containerId, process }) => containerId === pod.containerId && process.state !== "dead")
+    const running = this.agents.find(
+      ({ containerId, process }) => containerId === pod.containerId && process.state !== "dead"
+    )
     if (running === undefined) {
       const body = `hello from ${this.#options.server.place}: ${request.method} ${request.path}`
       this.#options.kernel.after(1, () => answered({ by: "workload", status: 200, body }))
@@ -249,21 +274,32 @@ export class Kubelet {
   #run(job: KubeObject, podName: string): void {
     const { emit, kernel, server } = this.#options
     if (this.pullProblem !== undefined) {
-      const containerStatuses = [{ name: "mirrord-agent", ready: false, state: { waiting: { reason: "ErrImagePull", message: this.pullProblem } } }]
+      const containerStatuses = [
+        {
+          name: "mirrord-agent",
+          ready: false,
+          state: { waiting: { reason: "ErrImagePull", message: this.pullProblem } }
+        }
+      ]
       server.objects.write(pods, podName, { status: { containerStatuses } }, operatorNamespace)
       this.#unpulled.add(podName)
-      this.#starting.set(podName, kernel.after(pullRetry, () => {
-        this.#starting.delete(podName)
-        this.#unpulled.delete(podName)
-        this.#run(job, podName)
-      }))
+      this.#starting.set(
+        podName,
+        kernel.after(pullRetry, () => {
+          this.#starting.delete(podName)
+          this.#unpulled.delete(podName)
+          this.#run(job, podName)
+        })
+      )
       return
     }
     const { args = [] } = (job as AgentJob).spec?.template?.spec?.containers?.[0] ?? {}
     const containerId = args.includes("--container-id") ? args[args.indexOf("--container-id") + 1] : undefined
     const pod = this.#podOfContainer(containerId)
     if (containerId !== undefined && pod === undefined) return this.#ended(podName, "Failed")
-    const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) => emit({ _tag: "Log", process: podName, line }))
+    const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) =>
+      emit({ _tag: "Log", process: podName, line })
+    )
     const ip = `10.2.0.${++this.#counter}`
     const agent = new SimAgent({
       cluster: server.place,
@@ -281,7 +317,12 @@ export class Kubelet {
     this.#agents.set(podName, { name: podName, ip, agent, process, containerId })
     emit({ _tag: "AgentStarted", cluster: server.place, agent: podName, pod: pod ?? "" })
     const containerStatuses = [{ name: "mirrord-agent", ready: true, state: { running: {} } }]
-    server.objects.write(pods, podName, { status: { phase: "Running", podIP: ip, containerStatuses } }, operatorNamespace)
+    server.objects.write(
+      pods,
+      podName,
+      { status: { phase: "Running", podIP: ip, containerStatuses } },
+      operatorNamespace
+    )
   }
 
   #podOfContainer(containerId: string | undefined): string | undefined {
@@ -328,7 +369,12 @@ export class Kubelet {
     const { kernel, server } = this.#options
     const job = server.objects.peek(jobs, jobName, operatorNamespace)
     if (job === undefined) return
-    server.objects.write(jobs, jobName, { status: phase === "Failed" ? { failed: 1 } : { succeeded: 1 } }, operatorNamespace)
+    server.objects.write(
+      jobs,
+      jobName,
+      { status: phase === "Failed" ? { failed: 1 } : { succeeded: 1 } },
+      operatorNamespace
+    )
     kernel.after(finishedJobStays, () => {
       const now = server.objects.peek(jobs, jobName, operatorNamespace)
       if (now?.metadata.uid === job.metadata.uid) server.objects.erase(jobs, jobName, operatorNamespace)
@@ -341,8 +387,13 @@ interface PodStatus {
   readonly containerStatuses?: ReadonlyArray<{ readonly ready?: boolean; readonly containerID?: string }>
 }
 interface AgentJob {
-  readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: ReadonlyArray<{ readonly args?: ReadonlyArray<string> }> } } }
+  readonly spec?: {
+    readonly template?: {
+      readonly spec?: { readonly containers?: ReadonlyArray<{ readonly args?: ReadonlyArray<string> }> }
+    }
+  }
 }
 
 const statusOf = (pod: KubeObject): PodStatus => (pod["status"] ?? {}) as PodStatus
-const containerIdOf = (pod: KubeObject): string | undefined => statusOf(pod).containerStatuses?.[0]?.containerID?.replace("containerd://", "")
+const containerIdOf = (pod: KubeObject): string | undefined =>
+  statusOf(pod).containerStatuses?.[0]?.containerID?.replace("containerd://", "")

@@ -19,7 +19,8 @@ const localLatency = 1
 /** One-way delay between places unless a story says otherwise, ms. */
 const usualLatency: readonly [number, number] = [5, 25]
 
-const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean => open && bandwidth === Infinity && most <= usualLatency[1]
+const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean =>
+  open && bandwidth === Infinity && most <= usualLatency[1]
 
 /** What connects the places: delays, one-way and two-way cuts, slow links. */
 export class Network {
@@ -55,7 +56,11 @@ export class Network {
 
   /** Whether everything passes everywhere as at the beginning, and everything has arrived that was held up before. */
   get isWell(): boolean {
-    return this.#kernel.now > this.#lateUntil && [...this.#routes.values()].every(isUsual) && this.connections.every(({ isSilent }) => !isSilent())
+    return (
+      this.#kernel.now > this.#lateUntil &&
+      [...this.#routes.values()].every(isUsual) &&
+      this.connections.every(({ isSilent }) => !isSilent())
+    )
   }
 
   /** A packet is sent that arrives then, epoch ms. */
@@ -96,8 +101,14 @@ export class Network {
 
   delay(from: Place, to: Place, bytes = 0): number {
     if (from === to) return localLatency
-    const { bandwidth, latency: [least, most] } = this.#route(from, to)
-    return (least === most ? least : this.#random.int(least, most)) + (bandwidth === Infinity ? 0 : Math.ceil(bytes / bandwidth))
+    const {
+      bandwidth,
+      latency: [least, most]
+    } = this.#route(from, to)
+    return (
+      (least === most ? least : this.#random.int(least, most)) +
+      (bandwidth === Infinity ? 0 : Math.ceil(bytes / bandwidth))
+    )
   }
 
   /** Calls `go` as soon as the route is open. */
@@ -127,7 +138,9 @@ export class Network {
 
   /** Connections between two places, in any direction. */
   between(a: Place, b: Place): ReadonlyArray<NetworkConnection> {
-    return [...this.#connections].filter(({ places: [one, other] }) => (one === a && other === b) || (one === b && other === a))
+    return [...this.#connections].filter(
+      ({ places: [one, other] }) => (one === a && other === b) || (one === b && other === a)
+    )
   }
 
   get connections(): ReadonlyArray<NetworkConnection> {
@@ -147,7 +160,10 @@ export interface NetworkConnection {
   readonly isSilent: () => boolean
 }
 
-/** One direction of a connection: what is sent arrives in order, later while the route is cut, never after {@link Flow.stop}. */
+/**
+ * One direction of a connection: what is sent arrives in order, later while the route is cut, never after
+ * {@link Flow.stop}.
+ */
 export class Flow {
   readonly #kernel: Kernel
   readonly #network: Network
@@ -187,6 +203,12 @@ export class Flow {
     const { now } = this.#kernel
     this.#lastArrival = Math.max(this.#lastArrival, now + this.#network.delay(this.#from, this.#to, bytes))
     this.#network.underWay(this.#lastArrival)
-    this.#kernel.after(this.#lastArrival - now, () => { if (!this.#stopped) run() }, this.#receiver)
+    this.#kernel.after(
+      this.#lastArrival - now,
+      () => {
+        if (!this.#stopped) run()
+      },
+      this.#receiver
+    )
   }
 }

@@ -1,6 +1,6 @@
+import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { Network } from "./network.ts"
 import type { PipeEnd } from "./pipe.ts"

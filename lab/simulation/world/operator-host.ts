@@ -1,13 +1,13 @@
 import { Effect, Exit, Result } from "effect"
-import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import type { Answer, Commit } from "../../memory/memory-objects.ts"
-import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { acceptConnection } from "../../../src/app/api/accept-connection.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Answer, Commit } from "../../memory/memory-objects.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
-import type { Place } from "./network.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
+import type { Place } from "./network.ts"
 import type { ConnectOutcome, OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
 import { OperatorReplica } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
@@ -55,7 +55,9 @@ export class OperatorHost implements ReplicaHost {
 
   /** Whether it serves requests. */
   get serves(): boolean {
-    return this.replicas.some(({ facade, isSelected, process }) => isSelected && facade !== undefined && process?.state === "running")
+    return this.replicas.some(
+      ({ facade, isSelected, process }) => isSelected && facade !== undefined && process?.state === "running"
+    )
   }
 
   /** Whether it serves, with a right clock; one that is gone for ever is somebody's wish. */
@@ -105,15 +107,17 @@ export class OperatorHost implements ReplicaHost {
   }
 
   /**
-   * Replaces all replicas as their Deployment does, with a surge of one: a new pod stands by before an old one is told to end. One
-   * after the other.
+   * Replaces all replicas as their Deployment does, with a surge of one: a new pod stands by before an old one is told
+   * to end. One after the other.
    */
   rollOut(): void {
     const replaceNext = ([old, ...others]: ReadonlyArray<OperatorReplica>): void => {
       this.#isRollingOut = old !== undefined
       if (old === undefined) return
       const made = this.#makeReplica()
-      this.#options.kernel.after(0, () => { if (!this.isGone) made.start() })
+      this.#options.kernel.after(0, () => {
+        if (!this.isGone) made.start()
+      })
       this.#options.kernel.after(readyAfter, () =>
         old.retire(() => {
           this.#replicas = this.#replicas.filter((one) => one !== old)
@@ -165,14 +169,18 @@ export class OperatorHost implements ReplicaHost {
   /** Where the Service leads: among several pods with the leader's label it picks any. */
   #endpoint(): Pick<OperatorReplica, "facade" | "process"> {
     const selected = this.replicas.filter(({ isSelected }) => isSelected)
-    return (selected.length > 1 ? this.#random.pick(selected) : selected[0]) ?? { facade: undefined, process: undefined }
+    return (
+      (selected.length > 1 ? this.#random.pick(selected) : selected[0]) ?? { facade: undefined, process: undefined }
+    )
   }
 
   /** The operator's description of itself, asked by its API server. */
   describe(answer: (result: Answer<KubeObject>) => void): void {
     const { facade, process } = this.#endpoint()
-    const unavailable = (detail: string) => answer(Result.fail(this.#options.server.objects.error("get operator", "Other", detail, 503)))
-    if (process === undefined || facade === undefined) return unavailable("no endpoints available for service mirrord-operator")
+    const unavailable = (detail: string) =>
+      answer(Result.fail(this.#options.server.objects.error("get operator", "Other", detail, 503)))
+    if (process === undefined || facade === undefined)
+      return unavailable("no endpoints available for service mirrord-operator")
     const cancel = process.whenDead(() => unavailable("error trying to reach service: connection reset"))
     const describe = (): void => {
       process.run(facade.describe, (exit) => {
@@ -186,14 +194,21 @@ export class OperatorHost implements ReplicaHost {
   }
 
   /** Calls the operator's API in its process; nothing happens if it does not serve. */
-  ask<A>(use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>, answer: (result: Result.Result<A, string>) => void): void {
+  ask<A>(
+    use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
+    answer: (result: Result.Result<A, string>) => void
+  ): void {
     const { facade, process } = this.#endpoint()
-    if (process === undefined || facade === undefined || process.state !== "running") return answer(Result.fail("503: the operator does not serve"))
-    process.run(use(facade), (exit) => answer(Exit.isSuccess(exit) ? Result.succeed(exit.value) : Result.fail(String(exit.cause))))
+    if (process === undefined || facade === undefined || process.state !== "running")
+      return answer(Result.fail("503: the operator does not serve"))
+    process.run(use(facade), (exit) =>
+      answer(Exit.isSuccess(exit) ? Result.succeed(exit.value) : Result.fail(String(exit.cause)))
+    )
   }
 
   /**
-   * A connect request that came through this cluster's API server, as the aggregation layer passes it on. Gives the way to abandon it.
+   * A connect request that came through this cluster's API server, as the aggregation layer passes it on. Gives the way
+   * to abandon it.
    */
   connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, pulse?: number): () => void {
     const { kernel, network, server } = this.#options
@@ -204,21 +219,33 @@ export class OperatorHost implements ReplicaHost {
       forgetCaller()
     }
     const refuse = (code: number | undefined, reason: string, message: string): void =>
-      network.send(this.place, from.place, () => {
-        if (isOver) return
-        over()
-        outcome.refused(code, reason, message)
-      }, from.process)
+      network.send(
+        this.place,
+        from.place,
+        () => {
+          if (isOver) return
+          over()
+          outcome.refused(code, reason, message)
+        },
+        from.process
+      )
     network.send(from.place, this.place, () => {
       if (isOver) return
       if (server.isDown) return refuse(undefined, "", "connection refused")
       const { facade, process } = this.#endpoint()
-      if (process === undefined || facade === undefined) return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
+      if (process === undefined || facade === undefined)
+        return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
       let upgraded = false
-      const mourning = process.whenDead(() => { if (!upgraded) refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset") })
+      const mourning = process.whenDead(() => {
+        if (!upgraded) refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset")
+      })
       const gone = Effect.callback<never, ApiError>((resume) => {
-        const tell = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
-        left = () => { if (process.state === "running") tell(); else process.hold(tell) }
+        const tell = (): void =>
+          resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        left = () => {
+          if (process.state === "running") tell()
+          else process.hold(tell)
+        }
         if (isOver) left()
       })
       const upgrade = Effect.sync(() => {
@@ -230,12 +257,17 @@ export class OperatorHost implements ReplicaHost {
           right: { place: this.place, process },
           ...(pulse === undefined ? {} : { pulse })
         })
-        network.send(this.place, from.place, () => {
-          // Who gave up meanwhile never takes the channel.
-          if (isOver) return theirs.close()
-          over()
-          outcome.opened(theirs)
-        }, from.process)
+        network.send(
+          this.place,
+          from.place,
+          () => {
+            // Who gave up meanwhile never takes the channel.
+            if (isOver) return theirs.close()
+            over()
+            outcome.opened(theirs)
+          },
+          from.process
+        )
         return ours
       })
       const serve = (): void => {

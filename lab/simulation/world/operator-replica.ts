@@ -1,5 +1,10 @@
 import { Effect, Exit, Fiber } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
+import { patientApi } from "../../../src/app/kernel/retrying-api.ts"
+import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
+import { runReplica } from "../../../src/app/operator/run-replica.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
@@ -8,16 +13,11 @@ import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
-import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
-import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
-import { runReplica } from "../../../src/app/operator/run-replica.ts"
-import { patientApi } from "../../../src/app/kernel/retrying-api.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
-import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import { linkedConnectRequest } from "./linked-connect-request.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
+import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import type { PortCall } from "./world-event.ts"
 
 export const operatorNamespace = "mirrord"
@@ -45,7 +45,10 @@ export const envoy = "system:serviceaccount:mirrord:mirrord-operator-envoy"
 
 /** One replica of a cluster's operator: its pod, and the process in it, started again after a crash. */
 export class OperatorReplica {
-  /** Where its calls to its own API server come from; another place than the cluster where replicas are elected, so that it can be cut off. */
+  /**
+   * Where its calls to its own API server come from; another place than the cluster where replicas are elected, so that
+   * it can be cut off.
+   */
   readonly node: Place
   readonly #host: ReplicaHost
   readonly #options: OperatorHostOptions
@@ -78,7 +81,11 @@ export class OperatorReplica {
     this.#name = isElected ? `operator-${server.place}-r${index}` : `operator-${server.place}`
     this.node = isElected ? `${server.place}/${index}` : server.place
     if (!isElected) return
-    for (const [from, to] of [[this.node, server.place], [server.place, this.node]] as const) network.setLatency(from, to, 1, 1)
+    for (const [from, to] of [
+      [this.node, server.place],
+      [server.place, this.node]
+    ] as const)
+      network.setLatency(from, to, 1, 1)
     kernel.after(0, () => this.#makePod())
   }
 
@@ -141,13 +148,21 @@ export class OperatorReplica {
           })
       },
       agents: (api) => podAgents(patientApi(api), agentSettings, (host, port) => this.#dial(process, host, port)),
-      candidacy: replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
+      candidacy:
+        replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
       elected
     }).pipe(Effect.provideService(CurrentHoldings, holdings))
     const fiber = process.run(operator, (exit) => {
       if (this.#isTerminating) return this.crash("stopped")
       // As in production: an operator that cannot start ends, and its pod is started again.
-      emit({ _tag: "Operator", cluster: server.place, process: name, ...this.#which, change: "ended", detail: Exit.isFailure(exit) ? String(exit.cause) : "" })
+      emit({
+        _tag: "Operator",
+        cluster: server.place,
+        process: name,
+        ...this.#which,
+        change: "ended",
+        detail: Exit.isFailure(exit) ? String(exit.cause) : ""
+      })
       process.kill()
     })
     this.#terminate = () => void process.run(Fiber.interrupt(fiber))
@@ -170,7 +185,10 @@ export class OperatorReplica {
     })
   }
 
-  /** Its Deployment wants it no more: its pod is deleted, and no other one takes its place. `gone` is called when it has ended. */
+  /**
+   * Its Deployment wants it no more: its pod is deleted, and no other one takes its place. `gone` is called when it has
+   * ended.
+   */
   retire(gone: () => void): void {
     this.#retired = gone
     if (this.#isLost) return gone()
@@ -182,11 +200,21 @@ export class OperatorReplica {
   crash(detail: string): void {
     const process = this.#process
     if (process === undefined) return
-    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "crashed", detail })
+    this.#options.emit({
+      _tag: "Operator",
+      cluster: this.#options.server.place,
+      process: process.name,
+      ...this.#which,
+      change: "crashed",
+      detail
+    })
     process.kill()
   }
 
-  /** Kills it together with its node. Its pod stays as it was, label and all, also when another one has taken its place: nobody deletes it. */
+  /**
+   * Kills it together with its node. Its pod stays as it was, label and all, also when another one has taken its place:
+   * nobody deletes it.
+   */
   loseNode(): void {
     this.#isLost = true
     this.crash("with its node")
@@ -218,13 +246,25 @@ export class OperatorReplica {
     const process = this.#process
     if (process?.state !== "running") return
     process.pause()
-    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "paused" })
+    this.#options.emit({
+      _tag: "Operator",
+      cluster: this.#options.server.place,
+      process: process.name,
+      ...this.#which,
+      change: "paused"
+    })
   }
 
   resume(): void {
     const process = this.#process
     if (process?.state !== "paused") return
-    this.#options.emit({ _tag: "Operator", cluster: this.#options.server.place, process: process.name, ...this.#which, change: "resumed" })
+    this.#options.emit({
+      _tag: "Operator",
+      cluster: this.#options.server.place,
+      process: process.name,
+      ...this.#which,
+      change: "resumed"
+    })
     process.resume()
   }
 
@@ -239,7 +279,11 @@ export class OperatorReplica {
     const { metadata } = server.objects.write(
       pods,
       name,
-      { metadata: { labels: { app: "mirrord-operator" } }, spec: { nodeName: this.node, containers: [{ name: "mirrord-operator" }] }, status: { phase: "Running" } },
+      {
+        metadata: { labels: { app: "mirrord-operator" } },
+        spec: { nodeName: this.node, containers: [{ name: "mirrord-operator" }] },
+        status: { phase: "Running" }
+      },
       operatorNamespace,
       kernel.now
     )
@@ -250,19 +294,40 @@ export class OperatorReplica {
     if (this.#process !== process) return
     this.#process = undefined
     this.#facade = undefined
-    if (this.#restarts) this.#options.kernel.after(restartAfter, () => { if (this.#restarts && !this.#isLost && !this.#isTerminating) this.start() })
+    if (this.#restarts)
+      this.#options.kernel.after(restartAfter, () => {
+        if (this.#restarts && !this.#isLost && !this.#isTerminating) this.start()
+      })
   }
 
   #access(process: SimProcess, server: ApiServer): ClusterAccess {
     const own = this.#options.server.place
-    const caller: ApiCaller = { process, place: server.place === own ? this.node : own, call: (call) => this.#call(process, call), crash: (detail) => this.crash(detail) }
+    const caller: ApiCaller = {
+      process,
+      place: server.place === own ? this.node : own,
+      call: (call) => this.#call(process, call),
+      crash: (detail) => this.crash(detail)
+    }
     return {
       api: server.access(caller),
       link: (request) =>
         Effect.callback<FrameChannel, LinkRefused>((resume) => {
           const refused = (code: number | undefined, reason: string, detail: string): void =>
-            resume(Effect.fail(new LinkRefused({ cluster: request.cluster, reason, detail, ...(code === undefined ? {} : { code }) })))
-          const { fault } = this.#call(process, { to: server.place, verb: "link", group: "", resource: "", namespace: request.namespace, name: request.sessionId.toString(), subresource: undefined, body: undefined })
+            resume(
+              Effect.fail(
+                new LinkRefused({ cluster: request.cluster, reason, detail, ...(code === undefined ? {} : { code }) })
+              )
+            )
+          const { fault } = this.#call(process, {
+            to: server.place,
+            verb: "link",
+            group: "",
+            resource: "",
+            namespace: request.namespace,
+            name: request.sessionId.toString(),
+            subresource: undefined,
+            body: undefined
+          })
           if (process.state === "dead") return
           if (fault?._tag === "Fail") return refused(fault.code, fault.reason, `injected ${fault.reason}`)
           const host = server.place === own ? this.#host : this.#options.member(server.place)?.host
@@ -280,9 +345,21 @@ export class OperatorReplica {
 
   #dial(process: SimProcess, host: string, port: number): Effect.Effect<FrameChannel, AgentUnreachable> {
     return Effect.suspend(() => {
-      const { fault } = this.#call(process, { to: this.#options.server.place, verb: "dial", group: "", resource: "", namespace: undefined, name: `${host}:${port}`, subresource: undefined, body: undefined })
+      const { fault } = this.#call(process, {
+        to: this.#options.server.place,
+        verb: "dial",
+        group: "",
+        resource: "",
+        namespace: undefined,
+        name: `${host}:${port}`,
+        subresource: undefined,
+        body: undefined
+      })
       if (process.state === "dead") return Effect.never
-      const channel = fault?._tag === "Fail" ? undefined : this.#options.dialAgent({ place: this.#options.server.place, process }, host, port)
+      const channel =
+        fault?._tag === "Fail"
+          ? undefined
+          : this.#options.dialAgent({ place: this.#options.server.place, process }, host, port)
       return channel === undefined
         ? Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: "connection refused" }))
         : Effect.as(Effect.sleep(1), channel)
@@ -292,13 +369,18 @@ export class OperatorReplica {
   #call(process: SimProcess, call: Omit<PortCall, "index" | "operator">) {
     // Leases are renewed all the time: what a story says of an operator's n-th call does not mean that.
     const isCounted = call.resource !== leases.plural
-    const numbered: PortCall = { ...call, operator: this.#options.server.place, index: isCounted ? this.#host.calls : -1 }
+    const numbered: PortCall = {
+      ...call,
+      operator: this.#options.server.place,
+      index: isCounted ? this.#host.calls : -1
+    }
     // What was being done at the moment of death still reaches this line, but nothing leaves a dead process.
     if (process.state === "dead") return { call: numbered, fault: undefined }
     if (isCounted) this.#host.countCall()
     this.#options.emit({ _tag: "Called", call: numbered, process: process.name })
     const fault = this.#options.faults()(numbered)
-    if (fault?._tag === "Crash" && (fault.when === "before" || call.verb === "link" || call.verb === "dial")) this.crash(`at call ${numbered.index}`)
+    if (fault?._tag === "Crash" && (fault.when === "before" || call.verb === "link" || call.verb === "dial"))
+      this.crash(`at call ${numbered.index}`)
     return { call: numbered, fault }
   }
 }

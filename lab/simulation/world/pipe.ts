@@ -3,7 +3,10 @@ import type { Kernel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
 
-/** How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's server: 15 s, 9 times). */
+/**
+ * How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's
+ * server: 15 s, 9 times).
+ */
 const probeEvery = 15_000
 const keepAlive = 150_000
 /** After how long without a ping a member gives up a link that was pinged, ms (docs/member-link.md). */
@@ -21,7 +24,10 @@ export interface PipeOptions {
   readonly what: string
   readonly left: PipeEnd
   readonly right: PipeEnd
-  /** ms between two WebSocket pings from the left end, of which two unanswered ones end the pipe for it (docs/member-link.md). */
+  /**
+   * ms between two WebSocket pings from the left end, of which two unanswered ones end the pipe for it
+   * (docs/member-link.md).
+   */
   readonly pulse?: number
 }
 
@@ -132,12 +138,18 @@ class End implements FrameChannel {
     if (!this.#wasFull || this.#unread > socketBuffer) return
     this.#wasFull = false
     // The sender's process learns it from its own kernel.
-    this.process.after(0, () => { if (!this.#over) this.#handlers?.drained() })
+    this.process.after(0, () => {
+      if (!this.#over) this.#handlers?.drained()
+    })
   }
 }
 
 /** A connection between two processes: two {@link FrameChannel}s over the network. */
-export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions): readonly [FrameChannel, FrameChannel] => {
+export const makePipe = (
+  kernel: Kernel,
+  network: Network,
+  options: PipeOptions
+): readonly [FrameChannel, FrameChannel] => {
   const { left, right } = options
   const there = new Flow(kernel, network, left.place, right.place, right.process)
   const back = new Flow(kernel, network, right.place, left.place, left.process)
@@ -185,7 +197,8 @@ export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions)
     for (const cancel of mourning) cancel()
   }
 
-  const isAlive = (): boolean => !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
+  const isAlive = (): boolean =>
+    !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
   const { pulse } = options
   if (pulse !== undefined) {
     let unanswered = 0
@@ -198,7 +211,8 @@ export const makePipe = (kernel: Kernel, network: Network, options: PipeOptions)
     }
     left.process.after(pulse, beat)
   }
-  // What is on the right came through an API server, whose keep-alive finds out in the end that nobody is there any more.
+  // What is on the right came through an API server, whose keep-alive finds out in the end that nobody is there any
+  // more.
   let deadFor = 0
   const probe = (): void => {
     if (b.over) return

@@ -4,7 +4,13 @@ import type { PortCall } from "./world-event.ts"
 /** How a call goes wrong. `before`: nothing happened; `after`: it was carried out, only the answer is missing. */
 export type CallFault =
   | { readonly _tag: "Crash"; readonly when: "before" | "after" }
-  | { readonly _tag: "Fail"; readonly when: "before" | "after"; readonly reason: KubeErrorReason; readonly code?: number; readonly retryAfterMs?: number }
+  | {
+      readonly _tag: "Fail"
+      readonly when: "before" | "after"
+      readonly reason: KubeErrorReason
+      readonly code?: number
+      readonly retryAfterMs?: number
+    }
   | { readonly _tag: "Slow"; readonly ms: number }
   /** Lists and gets only: answers as things were so many writes ago. */
   | { readonly _tag: "Stale"; readonly by: number }

@@ -1,23 +1,30 @@
-import type { ClientEvent } from "../../client/client-output.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
+import type { ClientEvent } from "../../client/client-output.ts"
 
 const decoder = new TextDecoder()
 /** Longer ones are bulk, which no reader wants to see. */
 const longestText = 60
 
-const textOf = (bytes: Uint8Array): string | undefined => (bytes.length > longestText ? undefined : JSON.stringify(decoder.decode(bytes)))
-const errorOf = (error: ResponseError): string => JSON.stringify(error, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
+const textOf = (bytes: Uint8Array): string | undefined =>
+  bytes.length > longestText ? undefined : JSON.stringify(decoder.decode(bytes))
+const errorOf = (error: ResponseError): string =>
+  JSON.stringify(error, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
 
 /** What a local program got from the remote side, such as `env of a`; nothing for events that are no such answer. */
 export const programAnswer = (event: ClientEvent): string | undefined => {
   switch (event._tag) {
     case "Env":
-      return event.result._tag === "Ok" ? `env of ${event.result.value.get("CLUSTER") ?? "nowhere"}` : `no env: ${errorOf(event.result.error)}`
+      return event.result._tag === "Ok"
+        ? `env of ${event.result.value.get("CLUSTER") ?? "nowhere"}`
+        : `no env: ${errorOf(event.result.error)}`
     case "FileAnswered": {
       const { response } = event
-      if (response._tag === "Open") return response.value._tag === "Ok" ? undefined : `no file: ${errorOf(response.value.error)}`
+      if (response._tag === "Open")
+        return response.value._tag === "Ok" ? undefined : `no file: ${errorOf(response.value.error)}`
       if (response._tag !== "Read") return undefined
-      return response.value._tag === "Ok" ? textOf(response.value.value.bytes) : `no file: ${errorOf(response.value.error)}`
+      return response.value._tag === "Ok"
+        ? textOf(response.value.value.bytes)
+        : `no file: ${errorOf(response.value.error)}`
     }
     case "Resolved":
       return event.result._tag === "Ok"

@@ -1,13 +1,3 @@
-import type { ClientOutput } from "../../agent/client-output.ts"
-import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
-import { AgentOutgoing } from "../../agent/outgoing/outgoing.ts"
-import { visibleEnvironment } from "../../agent/environment.ts"
-import {
-  canMirrorRequests,
-  type RequestForm,
-  stolenRequestForm
-} from "../../agent/incoming/incoming-messages.ts"
-import { agentError } from "../../agent/io-errors.ts"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
@@ -15,6 +5,12 @@ import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incom
 import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
 import { clientPath, clientTable, filterSince } from "../../../src/domain/routing/table.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import type { ClientOutput } from "../../agent/client-output.ts"
+import { visibleEnvironment } from "../../agent/environment.ts"
+import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
+import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
+import { agentError } from "../../agent/io-errors.ts"
+import { AgentOutgoing } from "../../agent/outgoing/outgoing.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
 

@@ -1,13 +1,13 @@
-import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/outgoing-connection.ts"
-import { dnsError, families, noData, noSuchName, question } from "../../agent/outgoing/dns-names.ts"
-import { fatalPath } from "../../agent/files/file-path.ts"
-import { agentError, errno, systemError } from "../../agent/io-errors.ts"
-import { answerOf } from "../../client/file-requests.ts"
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FileRequest, FileResponse, SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
+import { fatalPath } from "../../agent/files/file-path.ts"
+import { agentError, errno, systemError } from "../../agent/io-errors.ts"
+import { dnsError, families, noData, noSuchName, question } from "../../agent/outgoing/dns-names.ts"
+import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/outgoing-connection.ts"
+import { answerOf } from "../../client/file-requests.ts"
 
 /**
  * What a simulated agent finds in its pod and around it: everything names its cluster, so that an answer from the wrong
@@ -100,9 +100,10 @@ const echoPeer = (remoteAddress: SocketAddress, greeting: Uint8Array, talking: L
   }
   return {
     remoteAddress,
-    localAddress: remoteAddress._tag === "Ip"
-      ? { _tag: "Ip", value: { ip: podIp, port: 50_000 } }
-      : { _tag: "Unix", value: { _tag: "Unnamed" } },
+    localAddress:
+      remoteAddress._tag === "Ip"
+        ? { _tag: "Ip", value: { ip: podIp, port: 50_000 } }
+        : { _tag: "Unix", value: { _tag: "Unnamed" } },
     start: (given) => {
       events = given
       tell((to) => to.data(greeting))
@@ -145,8 +146,8 @@ const err = (error: ResponseError) => ({ _tag: "Err", error }) as const
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * The descriptors of one client in a read-only file system; every absolute path is a file `file of <cluster>\n`.
- * What would write fails as a read-only file system does, directories are none, the rest is unsupported.
+ * The descriptors of one client in a read-only file system; every absolute path is a file `file of <cluster>\n`. What
+ * would write fails as a read-only file system does, directories are none, the rest is unsupported.
  */
 export class SimAgentFiles {
   readonly #content: Uint8Array
@@ -168,7 +169,10 @@ export class SimAgentFiles {
   #answer(request: FileRequest): FileResponse | undefined {
     switch (request._tag) {
       case "Open": {
-        const { path, openOptions: { write, append, truncate, create, createNew } } = request.value
+        const {
+          path,
+          openOptions: { write, append, truncate, create, createNew }
+        } = request.value
         if (write || append || truncate || create || createNew) {
           return { _tag: "Open", value: err(systemError(readOnlyFilesystem)) }
         }

@@ -1,7 +1,11 @@
 import { Result } from "effect"
+import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
+import type { BodyFrame, ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
+import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
+import { checkText, headerName, isHeaderValue } from "../../../src/domain/protocol/text-rules.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { agentVersion } from "../../agent/agent.ts"
 import type { ResponsePart } from "../../agent/incoming/incoming-client.ts"
-import { MirrorCopy } from "../../agent/incoming/mirror-copy.ts"
-import { dropped } from "../../agent/incoming/stolen-request.ts"
 import {
   type IncomingRequest,
   type RequestForm,
@@ -9,6 +13,9 @@ import {
   requestStart,
   wholeRequest
 } from "../../agent/incoming/incoming-messages.ts"
+import { MirrorCopy } from "../../agent/incoming/mirror-copy.ts"
+import { stealFilter, subscriptionMatcher } from "../../agent/incoming/steal-filter.ts"
+import { dropped } from "../../agent/incoming/stolen-request.ts"
 import {
   dropClient,
   mirror,
@@ -21,13 +28,6 @@ import {
   subscribedPorts,
   type Subscriptions
 } from "../../agent/incoming/subscriptions.ts"
-import { stealFilter, subscriptionMatcher } from "../../agent/incoming/steal-filter.ts"
-import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
-import type { BodyFrame, ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
-import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
-import { checkText, headerName, isHeaderValue } from "../../../src/domain/protocol/text-rules.ts"
-import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { agentVersion } from "../../agent/agent.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { type ClientSurroundings, SimAgentClient } from "./sim-agent-client.ts"
 import { podEnvironment, podIp } from "./sim-agent-pod.ts"
@@ -104,9 +104,9 @@ const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
 }
 
 /**
- * A mirrord agent in virtual time, plain callbacks only (wire-protocol §7, agent-and-targets §3.5, §9). What it
- * decides with is the product agent's: subscriptions, filters, message forms, environment, outgoing connections.
- * Everything happens as `process`: paused it says nothing, dead it never will.
+ * A mirrord agent in virtual time, plain callbacks only (wire-protocol §7, agent-and-targets §3.5, §9). What it decides
+ * with is the product agent's: subscriptions, filters, message forms, environment, outgoing connections. Everything
+ * happens as `process`: paused it says nothing, dead it never will.
  */
 export class SimAgent {
   readonly #options: SimAgentOptions
@@ -323,14 +323,24 @@ export class SimAgent {
       case "Data":
         return incoming.data(message.value.connectionId, message.value.bytes)
       case "HttpResponse": {
-        const { connectionId, internalResponse: { status, headers, body } } = message.value
+        const {
+          connectionId,
+          internalResponse: { status, headers, body }
+        } = message.value
         if (message.value.requestId !== requestId) return
         return incoming.response(connectionId, {
-          _tag: "Start", status, headers, frames: [{ _tag: "Data", value: body }], isLast: true
+          _tag: "Start",
+          status,
+          headers,
+          frames: [{ _tag: "Data", value: body }],
+          isLast: true
         })
       }
       case "HttpResponseFramed": {
-        const { connectionId, internalResponse: { status, headers, body: frames } } = message.value
+        const {
+          connectionId,
+          internalResponse: { status, headers, body: frames }
+        } = message.value
         if (message.value.requestId !== requestId) return
         return incoming.response(connectionId, { _tag: "Start", status, headers, frames, isLast: true })
       }

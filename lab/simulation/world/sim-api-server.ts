@@ -1,8 +1,14 @@
 import { type Cause, Effect, Queue, Result, Stream } from "effect"
-import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
-import { type KubeApi, KubeError, type KubeObject, type ResourceRef, type WatchEvent } from "../../../src/ports/kube-api.ts"
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type ResourceRef,
+  type WatchEvent
+} from "../../../src/ports/kube-api.ts"
+import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
@@ -23,7 +29,10 @@ export interface ApiCaller {
   readonly process: SimProcess
   readonly place: Place
   /** Numbers a call and says what goes wrong with it; nothing is answered if the caller dies of it. */
-  readonly call: (call: Omit<PortCall, "index" | "operator">) => { readonly call: PortCall; readonly fault: CallFault | undefined }
+  readonly call: (call: Omit<PortCall, "index" | "operator">) => {
+    readonly call: PortCall
+    readonly fault: CallFault | undefined
+  }
   /** The caller dies of a fault. */
   readonly crash: (detail: string) => void
 }
@@ -70,16 +79,27 @@ export class ApiServer {
     return this.#down
   }
 
-  /** Whether it answers, its watches tell everything at once, and everything has been told and answered that was late. */
+  /**
+   * Whether it answers, its watches tell everything at once, and everything has been told and answered that was late.
+   */
   get isWell(): boolean {
-    return !this.#down && !this.objects.isMuted && this.#watchDelay.ms === 0 && this.#options.kernel.now > Math.max(this.#lastDue, this.#slowUntil)
+    return (
+      !this.#down &&
+      !this.objects.isMuted &&
+      this.#watchDelay.ms === 0 &&
+      this.#options.kernel.now > Math.max(this.#lastDue, this.#slowUntil)
+    )
   }
 
   /** Stops it: connections are refused; watches, and sessions' connections to the operator behind it, break. */
   stop(): void {
     this.#down = true
     this.objects.endWatches(this.#unreachable("watch", "connection reset"))
-    for (const { places: [, served], reset, what } of this.#options.network.connections) {
+    for (const {
+      places: [, served],
+      reset,
+      what
+    } of this.#options.network.connections) {
       if (served === this.place && what.startsWith("session ")) reset()
     }
   }
@@ -93,7 +113,10 @@ export class ApiServer {
   /** The API as one caller sees it from where it runs. */
   access(caller: ApiCaller): KubeApi {
     const { cluster, emit, kernel, network } = this.#options
-    const request = <A>(call: Omit<PortCall, "index" | "operator" | "to">, serve: Serve<A>): Effect.Effect<A, KubeError> =>
+    const request = <A>(
+      call: Omit<PortCall, "index" | "operator" | "to">,
+      serve: Serve<A>
+    ): Effect.Effect<A, KubeError> =>
       Effect.callback<A, KubeError>((resume) => {
         const { call: numbered, fault } = caller.call({ ...call, to: cluster })
         if (caller.process.state === "dead") return
@@ -107,7 +130,9 @@ export class ApiServer {
           resume(Effect.fromResult(result))
         }
         const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
-        const cancelTimer = caller.process.after(timeout, () => finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`))))
+        const cancelTimer = caller.process.after(timeout, () =>
+          finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`)))
+        )
         const back = (result: Answer<A>): void => {
           const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
           flow.send(0, () => finish(result))
@@ -124,8 +149,22 @@ export class ApiServer {
       })
 
     const { objects } = this
-    const plain = (verb: PortCall["verb"], ref: ResourceRef, place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {}, body?: object, subresource?: "status") =>
-      ({ verb, group: ref.group, resource: ref.plural, namespace: place.namespace, name: place.name ?? "", body, subresource }) as const
+    const plain = (
+      verb: PortCall["verb"],
+      ref: ResourceRef,
+      place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {},
+      body?: object,
+      subresource?: "status"
+    ) =>
+      ({
+        verb,
+        group: ref.group,
+        resource: ref.plural,
+        namespace: place.namespace,
+        name: place.name ?? "",
+        body,
+        subresource
+      }) as const
     return {
       cluster,
       get: (ref, name, namespace) =>
@@ -134,16 +173,28 @@ export class ApiServer {
           else answer(objects.get(ref, name, namespace))
         }),
       list: (ref, selection) =>
-        request(plain("list", ref, selection), (answer, staleBy) => answer(Result.succeed(objects.list(ref, selection, staleBy)))),
+        request(plain("list", ref, selection), (answer, staleBy) =>
+          answer(Result.succeed(objects.list(ref, selection, staleBy)))
+        ),
       create: (ref, object, namespace) =>
         request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
           if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
           else answer(objects.create(ref, object, namespace, kernel.now))
         }),
       mergePatch: (ref, name, patch, options) =>
-        request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) => answer(objects.mergePatch(ref, name, patch, options))),
+        request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) =>
+          answer(objects.mergePatch(ref, name, patch, options))
+        ),
       delete: (ref, name, options) =>
-        request(plain("delete", ref, { ...options, name }, options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }), (answer) => answer(objects.delete(ref, name, options, kernel.now))),
+        request(
+          plain(
+            "delete",
+            ref,
+            { ...options, name },
+            options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }
+          ),
+          (answer) => answer(objects.delete(ref, name, options, kernel.now))
+        ),
       watch: (ref, resourceVersion, selection) => {
         const opened = Effect.gen({ self: this }, function* () {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
@@ -159,7 +210,9 @@ export class ApiServer {
                   })
                 ),
               ended: (error) =>
-                this.#late(undefined, () => flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error))))
+                this.#late(undefined, () =>
+                  flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
+                )
             })
             if (Result.isSuccess(started)) {
               // Whoever gave up, or died, before the answer came, stops nothing.
@@ -193,7 +246,10 @@ export class ApiServer {
     }
   }
 
-  /** Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened before. */
+  /**
+   * Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened
+   * before.
+   */
   #late(uid: string | undefined, send: () => void): void {
     const { kernel } = this.#options
     const { ms, reordered } = this.#watchDelay
@@ -214,7 +270,13 @@ export class ApiServer {
     this.#delays.clear()
   }
 
-  #serve<A>(verb: string, fault: CallFault | undefined, serve: Serve<A>, back: (result: Answer<A>) => void, crash: () => void): void {
+  #serve<A>(
+    verb: string,
+    fault: CallFault | undefined,
+    serve: Serve<A>,
+    back: (result: Answer<A>) => void,
+    crash: () => void
+  ): void {
     if (this.#down) return back(Result.fail(this.#unreachable(verb, "connection refused")))
     switch (fault?._tag) {
       case undefined:
@@ -229,7 +291,12 @@ export class ApiServer {
         return serve(crash, 0)
       case "Fail": {
         const { _tag, when, ...given } = fault
-        const error = new KubeError({ cluster: this.place, operation: verb, detail: `injected ${fault.reason}`, ...given })
+        const error = new KubeError({
+          cluster: this.place,
+          operation: verb,
+          detail: `injected ${fault.reason}`,
+          ...given
+        })
         if (when === "before") return back(Result.fail(error))
         return serve(() => back(Result.fail(error)), 0)
       }
@@ -276,10 +343,13 @@ export class ApiServer {
   }
 }
 
-const outcomeOf = (result: Answer<unknown>): Pick<Extract<WorldEvent, { readonly _tag: "Answered" }>, "outcome" | "retryAfterMs"> => {
+const outcomeOf = (
+  result: Answer<unknown>
+): Pick<Extract<WorldEvent, { readonly _tag: "Answered" }>, "outcome" | "retryAfterMs"> => {
   if (Result.isSuccess(result)) return { outcome: "ok" }
   const { reason, retryAfterMs } = result.failure
   return { outcome: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void => void Effect.runSync(Queue.fail(queue, error))
+const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void =>
+  void Effect.runSync(Queue.fail(queue, error))

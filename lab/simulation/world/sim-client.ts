@@ -1,14 +1,14 @@
-import { makeClient, step } from "../../client/client.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { ClientInput, ClientKind, ClientRequest } from "../../client/client-input.ts"
 import type { ClientEvent, ClientOutput, RequestKey } from "../../client/client-output.ts"
 import type { ClientState } from "../../client/client-state.ts"
-import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { makeClient, step } from "../../client/client.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import { userCertificate } from "./credentials.ts"
-import { programAnswer } from "./program-answer.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost } from "./operator-host.ts"
+import { programAnswer } from "./program-answer.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 /** What the user started: `exec` is two connections, the command line's and then the internal proxy's. */
@@ -43,8 +43,8 @@ const floodChunk = 16 * 1024
 const firstRepeat = 5
 
 /**
- * A developer's machine: the strict client with the real reconnect schedule, and behind it a local program that answers every
- * stolen request.
+ * A developer's machine: the strict client with the real reconnect schedule, and behind it a local program that answers
+ * every stolen request.
  */
 export class SimClient {
   readonly name: string
@@ -73,8 +73,12 @@ export class SimClient {
     this.name = options.name
     this.sessionId = options.sessionId
     this.place = `laptop-${options.name}`
-    this.process = new SimProcess(options.kernel, this.place, (line) => options.emit({ _tag: "Log", process: this.place, line }))
-    this.#state = makeClient(this.#clientOptions(options.shape === "exec" ? "cli" : options.shape === "dump" ? "dump" : "reversePortForward"))
+    this.process = new SimProcess(options.kernel, this.place, (line) =>
+      options.emit({ _tag: "Log", process: this.place, line })
+    )
+    this.#state = makeClient(
+      this.#clientOptions(options.shape === "exec" ? "cli" : options.shape === "dump" ? "dump" : "reversePortForward")
+    )
     this.process.after(0, () => this.#connectFirst(() => this.#begin()))
   }
 
@@ -89,7 +93,12 @@ export class SimClient {
 
   /** Connected, and through its handshake. */
   get isServing(): boolean {
-    return this.#ended === undefined && this.#channel !== undefined && this.#state.phase === "main" && this.#state.options.kind !== "cli"
+    return (
+      this.#ended === undefined &&
+      this.#channel !== undefined &&
+      this.#state.phase === "main" &&
+      this.#state.options.kind !== "cli"
+    )
   }
 
   do(request: ClientRequest): void {
@@ -150,11 +159,15 @@ export class SimClient {
     this.#options.emit({ _tag: "ClientAsks", client: this.name })
     this.#connect({
       opened,
-      refused: (code, reason, message) => this.#end("operator-api §1.8.6", `${code ?? "no answer"} ${reason}: ${message}`)
+      refused: (code, reason, message) =>
+        this.#end("operator-api §1.8.6", `${code ?? "no answer"} ${reason}: ${message}`)
     })
   }
 
-  #connect(outcome: { readonly opened: () => void; readonly refused: (code: number | undefined, reason: string, message: string) => void }): void {
+  #connect(outcome: {
+    readonly opened: () => void
+    readonly refused: (code: number | undefined, reason: string, message: string) => void
+  }): void {
     const { emit, name, namespace, primary, sessionId, target, user } = this.#options
     if (this.#ended !== undefined) return
     this.#abandon = primary.connect(
@@ -314,7 +327,15 @@ export class SimClient {
     this.process.after(1, () =>
       this.#feed({
         _tag: "Do",
-        request: { _tag: "Respond", connectionId, requestId, status: 200, headers: [], frames: [{ _tag: "Data", value: body }], isLast: true }
+        request: {
+          _tag: "Respond",
+          connectionId,
+          requestId,
+          status: 200,
+          headers: [],
+          frames: [{ _tag: "Data", value: body }],
+          isLast: true
+        }
       })
     )
   }

@@ -1,6 +1,6 @@
-import type { Commit } from "../../memory/memory-objects.ts"
-import type { ClientEvent } from "../../client/client-output.ts"
 import type { KubeErrorReason } from "../../../src/ports/kube-api.ts"
+import type { ClientEvent } from "../../client/client-output.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
 import type { LogLine } from "../kernel/sim-process.ts"
 
 /** A request of an operator to something outside of it, with its number in the life of that operator's cluster. */
@@ -23,28 +23,92 @@ export interface PortCall {
 /** Everything that happens in a simulated world, as invariants, traces and reports see it. */
 export type WorldEvent =
   | { readonly _tag: "Called"; readonly call: PortCall; readonly process: string }
-  | { readonly _tag: "Answered"; readonly call: PortCall; readonly outcome: "ok" | KubeErrorReason; readonly retryAfterMs?: number }
+  | {
+      readonly _tag: "Answered"
+      readonly call: PortCall
+      readonly outcome: "ok" | KubeErrorReason
+      readonly retryAfterMs?: number
+    }
   /** An operator process of a cluster. `replica` counts from 0 and is missing where no leader is elected. */
-  | { readonly _tag: "Operator"; readonly cluster: string; readonly process: string; readonly replica?: number; readonly change: "started" | "crashed" | "paused" | "resumed" | "ended"; readonly detail?: string }
+  | {
+      readonly _tag: "Operator"
+      readonly cluster: string
+      readonly process: string
+      readonly replica?: number
+      readonly change: "started" | "crashed" | "paused" | "resumed" | "ended"
+      readonly detail?: string
+    }
   | { readonly _tag: "Committed"; readonly cluster: string; readonly commit: Commit }
   | { readonly _tag: "Log"; readonly process: string; readonly line: LogLine }
-  | { readonly _tag: "AgentStarted" | "AgentEnded"; readonly cluster: string; readonly agent: string; readonly pod: string }
+  | {
+      readonly _tag: "AgentStarted" | "AgentEnded"
+      readonly cluster: string
+      readonly agent: string
+      readonly pod: string
+    }
   /** A new client connection of an agent, and its end. `connection` is unique in the world. */
-  | { readonly _tag: "AgentConnected" | "AgentDisconnected"; readonly cluster: string; readonly agent: string; readonly connection: number }
-  | { readonly _tag: "AgentHeard" | "AgentSaid"; readonly cluster: string; readonly agent: string; readonly connection: number; readonly bytes: Uint8Array }
-  /** A user's first connect request, and that of the internal proxy after the command line's: their refusals are final. */
+  | {
+      readonly _tag: "AgentConnected" | "AgentDisconnected"
+      readonly cluster: string
+      readonly agent: string
+      readonly connection: number
+    }
+  | {
+      readonly _tag: "AgentHeard" | "AgentSaid"
+      readonly cluster: string
+      readonly agent: string
+      readonly connection: number
+      readonly bytes: Uint8Array
+    }
+  /**
+   * A user's first connect request, and that of the internal proxy after the command line's: their refusals are final.
+   */
   | { readonly _tag: "ClientAsks"; readonly client: string }
   /** A client's socket. `connection` is unique in the world. */
-  | { readonly _tag: "ClientConnected"; readonly client: string; readonly connection: number; readonly sessionId: bigint }
-  | { readonly _tag: "ClientRefused"; readonly client: string; readonly code: number | undefined; readonly reason: string; readonly message: string }
-  | { readonly _tag: "ClientSaid" | "ClientHeard"; readonly client: string; readonly connection: number; readonly bytes: Uint8Array }
+  | {
+      readonly _tag: "ClientConnected"
+      readonly client: string
+      readonly connection: number
+      readonly sessionId: bigint
+    }
+  | {
+      readonly _tag: "ClientRefused"
+      readonly client: string
+      readonly code: number | undefined
+      readonly reason: string
+      readonly message: string
+    }
+  | {
+      readonly _tag: "ClientSaid" | "ClientHeard"
+      readonly client: string
+      readonly connection: number
+      readonly bytes: Uint8Array
+    }
   | { readonly _tag: "ClientEvent"; readonly client: string; readonly event: ClientEvent }
   | { readonly _tag: "ClientLost"; readonly client: string; readonly connection: number; readonly reason: string }
   /** The end of a client as its user sees it; without a rule it left on its own. */
-  | { readonly _tag: "ClientEnded"; readonly client: string; readonly rule: string | undefined; readonly message: string }
+  | {
+      readonly _tag: "ClientEnded"
+      readonly client: string
+      readonly rule: string | undefined
+      readonly message: string
+    }
   /** A request that entered a workload, and who answered it. */
-  | { readonly _tag: "RequestEntered"; readonly id: number; readonly cluster: string; readonly pod: string; readonly path: string }
-  | { readonly _tag: "RequestAnswered"; readonly id: number; readonly cluster: string; readonly by: "workload" | "client" | "nobody"; readonly status: number; readonly body: string }
+  | {
+      readonly _tag: "RequestEntered"
+      readonly id: number
+      readonly cluster: string
+      readonly pod: string
+      readonly path: string
+    }
+  | {
+      readonly _tag: "RequestAnswered"
+      readonly id: number
+      readonly cluster: string
+      readonly by: "workload" | "client" | "nobody"
+      readonly status: number
+      readonly body: string
+    }
   /** Something that the story did to the world. */
   | { readonly _tag: "Fault"; readonly kind: string; readonly text: string }
   | { readonly _tag: "Step"; readonly text: string }

@@ -1,12 +1,11 @@
-import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
 import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
-import { ApiServer } from "./sim-api-server.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { Kubelet } from "./kubelet.ts"
 import { Network } from "./network.ts"
@@ -14,6 +13,7 @@ import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 import type { FaultPlan } from "./port-calls.ts"
+import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
@@ -41,7 +41,10 @@ export interface WorldPlan {
   readonly remoteSessionTimeoutSecs: number
   /** ms between two pings of a client. */
   readonly pingInterval: number
-  /** Clusters whose operators elect a leader, and how many replicas they have. In all others one process runs, without election. */
+  /**
+   * Clusters whose operators elect a leader, and how many replicas they have. In all others one process runs, without
+   * election.
+   */
   readonly replicas: Readonly<Record<string, number>>
 }
 
@@ -83,8 +86,8 @@ export interface EnteredRequest {
 }
 
 /**
- * A whole installation in one process: clusters with API servers, nodes and operators, the network between them, clients. Everything
- * that happens is told to the observers, in order.
+ * A whole installation in one process: clusters with API servers, nodes and operators, the network between them,
+ * clients. Everything that happens is told to the observers, in order.
  */
 export class World {
   readonly plan: WorldPlan
@@ -109,7 +112,10 @@ export class World {
     for (const { name, pods } of plan.clusters) if (pods > 0) this.cluster(name).kubelet.deploy("myapp", pods)
     this.#writeCredentials()
     // Not right now: whoever makes the world may want to see the first calls, and let them fail.
-    for (const { host } of this.clusters.values()) this.kernel.after(0, () => { if (!host.isGone) host.start() })
+    for (const { host } of this.clusters.values())
+      this.kernel.after(0, () => {
+        if (!host.isGone) host.start()
+      })
   }
 
   get now(): number {
@@ -122,13 +128,15 @@ export class World {
 
   cluster(name: string): SimCluster {
     const found = this.clusters.get(name)
-    if (found === undefined) throw new Error(`the world has no cluster ${name}; it has ${[...this.clusters.keys()].join(", ")}`)
+    if (found === undefined)
+      throw new Error(`the world has no cluster ${name}; it has ${[...this.clusters.keys()].join(", ")}`)
     return found
   }
 
   client(name: string): SimClient {
     const found = this.clients.get(name)
-    if (found === undefined) throw new Error(`the world has no session ${name}; it has ${[...this.clients.keys()].join(", ")}`)
+    if (found === undefined)
+      throw new Error(`the world has no session ${name}; it has ${[...this.clients.keys()].join(", ")}`)
     return found
   }
 
@@ -157,12 +165,16 @@ export class World {
   }
 
   /**
-   * Whether nothing is wrong anywhere, from now on until somebody does something. What was wrong before may still be believed by whoever
-   * has not looked since, and what is gone for ever, or never was, is not wrong.
+   * Whether nothing is wrong anywhere, from now on until somebody does something. What was wrong before may still be
+   * believed by whoever has not looked since, and what is gone for ever, or never was, is not wrong.
    */
   get isWell(): boolean {
     const isQuiet = this.#comingFaults.size === 0 && this.faultPlans.every(({ isOver }) => isOver?.() === true)
-    return isQuiet && this.network.isWell && [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
+    return (
+      isQuiet &&
+      this.network.isWell &&
+      [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
+    )
   }
 
   /** Ends all faults: links, servers, clocks and operators are well again, but for what is gone for ever. */
@@ -209,7 +221,12 @@ export class World {
   }
 
   /** A request enters the workload of a cluster from outside. */
-  request(cluster: string, path: string, headers: ReadonlyArray<readonly [string, string]> = [], port = 80): EnteredRequest {
+  request(
+    cluster: string,
+    path: string,
+    headers: ReadonlyArray<readonly [string, string]> = [],
+    port = 80
+  ): EnteredRequest {
     const id = this.requests.length
     const entered: EnteredRequest = { id, cluster, path, enteredAt: this.now, answer: undefined }
     this.requests.push(entered)
@@ -337,7 +354,13 @@ export class World {
       if (name === this.plan.primary) continue
       const labels = { [credentialsLabel]: "true" }
       const data = { bearerToken: base64(`${canary}-token-of-${name}`) }
-      this.primary.server.objects.write(secrets, credentialsSecretName(clusterName(name), sha256Hex), { metadata: { labels }, data }, operatorNamespace, this.now)
+      this.primary.server.objects.write(
+        secrets,
+        credentialsSecretName(clusterName(name), sha256Hex),
+        { metadata: { labels }, data },
+        operatorNamespace,
+        this.now
+      )
     }
   }
 }

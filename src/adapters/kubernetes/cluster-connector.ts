@@ -6,8 +6,15 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
 import { defaultTimes, makeKubeApi } from "./kube-api-http.ts"
 
-/** Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed in by the wiring. */
-export type OpenLink = (config: KubeConfig, request: LinkRequest, userAgent: string | undefined) => Effect.Effect<FrameChannel, LinkRefused>
+/**
+ * Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed
+ * in by the wiring.
+ */
+export type OpenLink = (
+  config: KubeConfig,
+  request: LinkRequest,
+  userAgent: string | undefined
+) => Effect.Effect<FrameChannel, LinkRefused>
 
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
@@ -17,7 +24,11 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
   const user =
     credentials._tag === "BearerToken"
       ? { name: "primary", token: Redacted.value(credentials.token) }
-      : { name: "primary", certData: base64(credentials.certificatePem), keyData: base64(Redacted.value(credentials.keyPem)) }
+      : {
+          name: "primary",
+          certData: base64(credentials.certificatePem),
+          keyData: base64(Redacted.value(credentials.keyPem))
+        }
   config.loadFromOptions({
     clusters: [
       {
@@ -33,7 +44,10 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
   return config
 }
 
-/** Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig. `userAgent`: who asks. */
+/**
+ * Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig.
+ * `userAgent`: who asks.
+ */
 export const makeClusterConnector = (
   local: KubeConfig,
   localName: string,
@@ -41,7 +55,10 @@ export const makeClusterConnector = (
   userAgent?: string
 ): Effect.Effect<ClusterConnector["Service"], never, Scope.Scope> => {
   const access = (config: KubeConfig, name: string): Effect.Effect<ClusterAccess, never, Scope.Scope> =>
-    Effect.map(makeKubeApi(config, name, defaultTimes, userAgent), (api) => ({ api, link: (request) => openLink(config, request, userAgent) }))
+    Effect.map(makeKubeApi(config, name, defaultTimes, userAgent), (api) => ({
+      api,
+      link: (request) => openLink(config, request, userAgent)
+    }))
   return Effect.map(access(local, localName), (own) => ({
     local: own,
     member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)

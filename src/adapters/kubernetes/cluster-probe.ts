@@ -1,9 +1,9 @@
-import type { KubeConfig } from "@kubernetes/client-node"
-import { Effect, type Scope } from "effect"
 import { readFileSync } from "node:fs"
 import type { RequestOptions } from "node:https"
 import { isIP } from "node:net"
 import { connect, createSecureContext } from "node:tls"
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, type Scope } from "effect"
 import { Agent } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 
@@ -39,7 +39,8 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
       resume(Effect.succeed({ _tag: "NoAuthority", detail: sentence(cause) }))
       return
     }
-    const failed = (cause: unknown): void => resume(Effect.succeed({ _tag: "Failed", code: codeOf(innermost(cause)), detail: sentence(cause) }))
+    const failed = (cause: unknown): void =>
+      resume(Effect.succeed({ _tag: "Failed", code: codeOf(innermost(cause)), detail: sentence(cause) }))
     try {
       const socket = connect({
         host,
@@ -57,7 +58,11 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
       socket.once("error", failed)
       socket.once("secureConnect", () => {
         const { authorizationError } = socket
-        const distrust = socket.authorized ? undefined : typeof authorizationError === "object" ? codeOf(authorizationError) || authorizationError.message : String(authorizationError)
+        const distrust = socket.authorized
+          ? undefined
+          : typeof authorizationError === "object"
+            ? codeOf(authorizationError) || authorizationError.message
+            : String(authorizationError)
         resume(Effect.succeed({ _tag: "Connected", certificate: socket.getPeerX509Certificate()?.raw, distrust }))
         socket.destroy()
       })
@@ -82,10 +87,13 @@ const messageOf = (body: unknown, text: string): string => {
 }
 
 /**
- * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them: they fail where an operator's
- * would. `patience`: how long connecting, and how long an answer, may take, ms.
+ * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them: they fail
+ * where an operator's would. `patience`: how long connecting, and how long an answer, may take, ms.
  */
-export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.Effect<ClusterProbe, never, Scope.Scope> =>
+export const makeClusterProbe = (
+  config: KubeConfig,
+  patience: number
+): Effect.Effect<ClusterProbe, never, Scope.Scope> =>
   Effect.gen(function* () {
     const cluster = config.getCurrentCluster()
     const server = cluster?.server ?? ""
@@ -98,7 +106,12 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
       await config.applyToHTTPSOptions(options)
       return options
     }
-    const send = async (method: "GET" | "POST", path: string, signal: AbortSignal, body: object | undefined): Promise<ProbeResult> => {
+    const send = async (
+      method: "GET" | "POST",
+      path: string,
+      signal: AbortSignal,
+      body: object | undefined
+    ): Promise<ProbeResult> => {
       const options = await optionsOf()
       const { ca, cert, key, rejectUnauthorized, servername } = options
       agent ??= new Agent({
@@ -112,7 +125,11 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
         path: `${url.pathname.replace(/\/$/u, "")}${path}`,
         method,
         signal,
-        headers: { accept: "application/json", ...(authorization === undefined ? {} : { authorization }), ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        headers: {
+          accept: "application/json",
+          ...(authorization === undefined ? {} : { authorization }),
+          ...(body === undefined ? {} : { "content-type": "application/json" })
+        },
         body: body === undefined ? null : JSON.stringify(body)
       })
       const { statusCode: code, headers } = response
@@ -121,7 +138,10 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
       const date = Date.parse(String(headers["date"]))
       return {
         date: Number.isNaN(date) ? undefined : date,
-        answer: code < 300 ? { _tag: "Answered", value: { body: value } } : { _tag: "Refused", code, detail: messageOf(value, text) }
+        answer:
+          code < 300
+            ? { _tag: "Answered", value: { body: value } }
+            : { _tag: "Refused", code, detail: messageOf(value, text) }
       }
     }
 
@@ -139,7 +159,9 @@ export const makeClusterProbe = (config: KubeConfig, patience: number): Effect.E
       }).pipe(Effect.catch((error) => Effect.succeed(sentence(error)))),
       request: (method, path, body) =>
         Effect.tryPromise((signal) => send(method, path, signal, body)).pipe(
-          Effect.catch((error) => Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } }))
+          Effect.catch((error) =>
+            Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } })
+          )
         )
     }
   })

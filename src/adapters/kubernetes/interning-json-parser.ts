@@ -11,7 +11,9 @@ type Path = ReadonlyArray<string | typeof every>
 
 const object: Path = ["metadata", "managedFields"]
 /** Where managed fields are, by what a text holds: one object, a list of them, an event of a watch. */
-const paths = { object, list: ["items", every, ...object], event: ["object", ...object] } satisfies Readonly<Record<string, Path>>
+const paths = { object, list: ["items", every, ...object], event: ["object", ...object] } satisfies Readonly<
+  Record<string, Path>
+>
 /** Of all that is on no path. */
 const offPath: Path = []
 
@@ -21,21 +23,25 @@ const comma = 0x2c
 const colon = 0x3a
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-const isSpace = (code: number): boolean => code <= 0x20 && (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)
+const isSpace = (code: number): boolean =>
+  code <= 0x20 && (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)
 const mixed = (hash: number, code: number): number => ((hash << 5) - hash + code) | 0
 const slotOf = (hash: number): number => (hash ^ (hash >>> 15)) & (most - 1)
 const empty = Buffer.alloc(0)
 
 /**
- * Parses JSON (in UTF-8) and gives equal parts one place in memory. Most strings of a cluster's objects are in hundreds of them (kinds,
- * namespaces, users, reasons, times), and so are whole owners, tolerations, conditions. A part that is written as one before is not parsed
- * again: what that saves is more than the search costs, and more than the platform's parser gains by being native.
+ * Parses JSON (in UTF-8) and gives equal parts one place in memory. Most strings of a cluster's objects are in hundreds
+ * of them (kinds, namespaces, users, reasons, times), and so are whole owners, tolerations, conditions. A part that is
+ * written as one before is not parsed again: what that saves is more than the search costs, and more than the
+ * platform's parser gains by being native.
  *
- * `metadata.managedFields` are null in what comes out. They are a good part of every object, in many small pieces; nobody here reads them, and
- * no API leaves them out. Nothing else changes: a field of that name elsewhere stays.
+ * `metadata.managedFields` are null in what comes out. They are a good part of every object, in many small pieces;
+ * nobody here reads them, and no API leaves them out. Nothing else changes: a field of that name elsewhere stays.
  */
 export class InterningJsonParser {
-  /** Of what came last, by slot. Only what comes twice is remembered: names and uids do not drive out what is common. */
+  /**
+   * Of what came last, by slot. Only what comes twice is remembered: names and uids do not drive out what is common.
+   */
   readonly #hashes = new Int32Array(most)
   readonly #texts = Array.from<Uint8Array>({ length: most }).fill(empty)
   readonly #values = Array.from<unknown>({ length: most })
@@ -93,7 +99,9 @@ export class InterningJsonParser {
   }
 
   #parseMembers(path: Path, index: number, depth: number): unknown {
-    return this.#json[this.#at] === openBracket ? this.#parseArray(path, index, depth) : this.#parseObject(path, index, depth)
+    return this.#json[this.#at] === openBracket
+      ? this.#parseArray(path, index, depth)
+      : this.#parseObject(path, index, depth)
   }
 
   #parseObject(path: Path, index: number, depth: number): unknown {
@@ -108,7 +116,8 @@ export class InterningJsonParser {
       if (!this.#takes(colon)) return this.#fail()
       this.#skipSpace()
       const value = key === part ? this.#parseOnPath(path, index + 1) : this.#parseValue(depth)
-      if (key === "__proto__") Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
+      if (key === "__proto__")
+        Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
       else object[key] = value
       if (this.#takes(comma)) continue
       return this.#takes(closeBrace) ? object : this.#fail()
@@ -181,7 +190,9 @@ export class InterningJsonParser {
     const slot = slotOf(hash)
     this.#at = end
     if (this.#isKnown(slot, start, end)) return this.#values[slot] as string
-    const value = this.#isPlain(start + 1, end - 1) ? json.toString("latin1", start + 1, end - 1) : (this.#parseNatively(start) as string)
+    const value = this.#isPlain(start + 1, end - 1)
+      ? json.toString("latin1", start + 1, end - 1)
+      : (this.#parseNatively(start) as string)
     if (end - start <= longestString) this.#met(slot, hash, start, value)
     return value
   }
@@ -191,7 +202,11 @@ export class InterningJsonParser {
     const start = this.#at
     let hash = 0
     let end = start
-    for (let code = json[end]; code !== undefined && code !== comma && code !== closeBrace && code !== closeBracket && code > 0x20; code = json[++end]) {
+    for (
+      let code = json[end];
+      code !== undefined && code !== comma && code !== closeBrace && code !== closeBracket && code > 0x20;
+      code = json[++end]
+    ) {
       hash = mixed(hash, code)
     }
     const slot = slotOf(hash)

@@ -1,10 +1,18 @@
-import type { KubeConfig } from "@kubernetes/client-node"
-import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import type { Readable } from "node:stream"
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject, type ResourceRef, type Selection, type WatchEvent } from "../../ports/kube-api.ts"
+import {
+  type KubeApi,
+  KubeError,
+  type KubeErrorReason,
+  type KubeObject,
+  type ResourceRef,
+  type Selection,
+  type WatchEvent
+} from "../../ports/kube-api.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
 import { wholeLines } from "./whole-lines.ts"
 
@@ -21,11 +29,20 @@ export interface KubeApiTimes {
   readonly bodyTimeout: number
   /** A watch is silent while nothing happens; so many seconds after its start the server is asked to end it. */
   readonly watchSeconds: number
-  /** A watch that is silent for longer than this, in ms, hangs on a connection whose other end is gone. More than `watchSeconds`. */
+  /**
+   * A watch that is silent for longer than this, in ms, hangs on a connection whose other end is gone. More than
+   * `watchSeconds`.
+   */
   readonly watchTimeout: number
 }
 
-export const defaultTimes: KubeApiTimes = { connectTimeout: 10_000, headersTimeout: 30_000, bodyTimeout: 30_000, watchSeconds: 290, watchTimeout: 300_000 }
+export const defaultTimes: KubeApiTimes = {
+  connectTimeout: 10_000,
+  headersTimeout: 30_000,
+  bodyTimeout: 30_000,
+  watchSeconds: 290,
+  watchTimeout: 300_000
+}
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -48,7 +65,8 @@ const byCode: Readonly<Record<number, KubeErrorReason>> = {
   429: "TooManyRequests"
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
 const isKubeObject = (value: unknown): value is KubeObject => isRecord(value) && isRecord(value["metadata"])
 
 /** The reason a `Status` or an HTTP code gives; `Expired` is the other name of `Gone` in watch errors. */
@@ -77,7 +95,10 @@ export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: s
     ...(subresource === undefined ? [] : [subresource])
   ].join("/")
 
-/** Where the kubelet keeps a pod's token, which it renews. client-node would read it once a minute, and one file for all configurations. */
+/**
+ * Where the kubelet keeps a pod's token, which it renews. client-node would read it once a minute, and one file for all
+ * configurations.
+ */
 const tokenFileOf = (config: KubeConfig): string | undefined => {
   const provider: unknown = config.getCurrentUser()?.authProvider
   const settings = isRecord(provider) && isRecord(provider["config"]) ? provider["config"] : {}
@@ -94,9 +115,9 @@ const queryOf = (selection: Selection | undefined, more: Readonly<Record<string,
 }
 
 /**
- * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out raw, as its
- * typed models drop fields that they do not know. One connection pool, renewed when the credentials change. `userAgent` is what audit logs and
- * `managedFields` (up to its first slash) say of who asked.
+ * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out
+ * raw, as its typed models drop fields that they do not know. One connection pool, renewed when the credentials change.
+ * `userAgent` is what audit logs and `managedFields` (up to its first slash) say of who asked.
  */
 export const makeKubeApi = (
   config: KubeConfig,
@@ -122,17 +143,32 @@ export const makeKubeApi = (
           agent: new Agent({
             headersTimeout,
             bodyTimeout,
-            connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: connectTimeout }
+            connect: {
+              ca,
+              cert,
+              key,
+              rejectUnauthorized: rejectUnauthorized ?? true,
+              servername,
+              timeout: connectTimeout
+            }
           })
         }
       }
       const file = tokenFileOf(config)
       const authorization =
-        file === undefined ? (options.headers as Record<string, string> | undefined)?.["Authorization"] : `Bearer ${(await readFile(file, "utf8")).trim()}`
+        file === undefined
+          ? (options.headers as Record<string, string> | undefined)?.["Authorization"]
+          : `Bearer ${(await readFile(file, "utf8")).trim()}`
       return { agent: pool.agent, headers: authorization === undefined ? {} : { authorization } }
     }
 
-    const failure = (operation: string, reason: KubeErrorReason, detail: string, code?: number, retryAfterMs?: number): KubeError =>
+    const failure = (
+      operation: string,
+      reason: KubeErrorReason,
+      detail: string,
+      code?: number,
+      retryAfterMs?: number
+    ): KubeError =>
       new KubeError({
         cluster,
         operation,
@@ -164,7 +200,12 @@ export const makeKubeApi = (
         method,
         signal,
         bodyTimeout: silence,
-        headers: { ...headers, "user-agent": userAgent, accept: "application/json", ...(body === undefined ? {} : { "content-type": body.type }) },
+        headers: {
+          ...headers,
+          "user-agent": userAgent,
+          accept: "application/json",
+          ...(body === undefined ? {} : { "content-type": body.type })
+        },
         body: body === undefined ? null : JSON.stringify(body.value)
       })
     }
@@ -175,7 +216,14 @@ export const makeKubeApi = (
       const pause = retryAfter(response.headers["retry-after"])
       try {
         const status: unknown = JSON.parse(text)
-        if (isRecord(status)) return failure(operation, isOfAnother(status) ? "Conflict" : reasonOf(code, status["reason"]), String(status["message"] ?? text), code, pause)
+        if (isRecord(status))
+          return failure(
+            operation,
+            isOfAnother(status) ? "Conflict" : reasonOf(code, status["reason"]),
+            String(status["message"] ?? text),
+            code,
+            pause
+          )
       } catch {
         // Not every proxy in front of an API server answers with a Status.
       }
@@ -199,17 +247,21 @@ export const makeKubeApi = (
       })
     }
 
-    const object = (operation: string) => (value: unknown): Effect.Effect<KubeObject, KubeError> =>
-      isKubeObject(value)
-        ? Effect.succeed(value)
-        : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
+    const object =
+      (operation: string) =>
+      (value: unknown): Effect.Effect<KubeObject, KubeError> =>
+        isKubeObject(value)
+          ? Effect.succeed(value)
+          : Effect.fail(failure(operation, "Other", "the answer is not an object with metadata"))
 
     const json = (value: object) => ({ type: "application/json", value })
-    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> => parser.parse(Buffer.from(await body.arrayBuffer()), "list")
+    const readList = async (body: Dispatcher.BodyMixin): Promise<unknown> =>
+      parser.parse(Buffer.from(await body.arrayBuffer()), "list")
 
     return {
       cluster,
-      get: (ref, name, namespace) => call("GET", pathOf(ref, namespace, name)).pipe(Effect.flatMap(object(`get ${name}`))),
+      get: (ref, name, namespace) =>
+        call("GET", pathOf(ref, namespace, name)).pipe(Effect.flatMap(object(`get ${name}`))),
       list: (ref, selection) =>
         call("GET", `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`, undefined, readList).pipe(
           Effect.flatMap((value) => {
@@ -221,11 +273,18 @@ export const makeKubeApi = (
             // Never taken for an empty list: what is missing from a list counts as deleted.
             return Array.isArray(items) && items.every(isKubeObject) && typeof version === "string"
               ? Effect.succeed({ items, resourceVersion: version })
-              : Effect.fail(failure(`list ${ref.plural}`, "Other", "the answer is not a list of objects with a resourceVersion"))
+              : Effect.fail(
+                  failure(`list ${ref.plural}`, "Other", "the answer is not a list of objects with a resourceVersion")
+                )
           })
         ),
       watch: (ref, resourceVersion, selection) => {
-        const query = queryOf(selection, { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(watchSeconds), resourceVersion })
+        const query = queryOf(selection, {
+          watch: "true",
+          allowWatchBookmarks: "true",
+          timeoutSeconds: String(watchSeconds),
+          resourceVersion
+        })
         const path = `${pathOf(ref, selection?.namespace)}${query}`
         const operation = `WATCH ${path}`
         const toEvent = (value: unknown): WatchEvent => {
@@ -245,15 +304,18 @@ export const makeKubeApi = (
         /** As many events at a time as have come; those before one that ends the watch first. */
         const events = (body: Readable): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
           let failed: KubeError | undefined
-          const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(wholeLines(body), (lines) => {
-            const come: Array<WatchEvent> = []
-            try {
-              parser.parseEach(lines, "event", (value) => come.push(toEvent(value)))
-            } catch (cause) {
-              failed = unreachable(operation, cause)
+          const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(
+            wholeLines(body),
+            (lines) => {
+              const come: Array<WatchEvent> = []
+              try {
+                parser.parseEach(lines, "event", (value) => come.push(toEvent(value)))
+              } catch (cause) {
+                failed = unreachable(operation, cause)
+              }
+              return Arr.isReadonlyArrayNonEmpty(come) ? Effect.succeed(come) : again
             }
-            return Arr.isReadonlyArrayNonEmpty(come) ? Effect.succeed(come) : again
-          })
+          )
           const again = Effect.suspend(() => (failed === undefined ? next : Effect.fail(failed)))
           return again.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause))))
         }

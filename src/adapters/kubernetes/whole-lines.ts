@@ -1,13 +1,13 @@
-import { Cause, Effect, type Pull } from "effect"
 import type { Readable } from "node:stream"
+import { Cause, Effect, type Pull } from "effect"
 
 const newline = 0x0a
 /** A body that nobody asks for lines is read no further than this many bytes, unless a line is longer. */
 const mostAhead = 1024 * 1024
 
 /**
- * A body, cut after line ends: as many lines at a time as have come, of any length. A broken last line is dropped with the connection. Fails with
- * what the body fails with.
+ * A body, cut after line ends: as many lines at a time as have come, of any length. A broken last line is dropped with
+ * the connection. Fails with what the body fails with.
  */
 export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
   let chunks: Array<Buffer> = []

@@ -1,6 +1,5 @@
-import type { Socket } from "node:net"
+import net, { type Socket } from "node:net"
 import { Effect } from "effect"
-import net from "node:net"
 import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { StreamDecoder } from "../../domain/protocol/stream-decoder.ts"
 import { AgentUnreachable } from "../../ports/agents.ts"
@@ -36,7 +35,9 @@ const streamChannel = (socket: Socket): FrameChannel => {
     }
     if (error !== undefined) end(`${error.path}: ${error.message}`)
   })
-  socket.on("end", () => end(decoder.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection"))
+  socket.on("end", () =>
+    end(decoder.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection")
+  )
   socket.on("error", (error) => end(error.message))
   socket.on("close", () => end("the connection to the agent is gone"))
   socket.on("drain", () => {
@@ -63,7 +64,8 @@ const streamChannel = (socket: Socket): FrameChannel => {
       if (over) return
       over = true
       handlers = undefined
-      // An agent that does not close its side in turn is not waited for; unread input would keep its end from being seen.
+      // An agent that does not close its side in turn is not waited for; unread input would keep its end from being
+      // seen.
       socket.resume()
       socket.end()
       const timer = setTimeout(() => socket.destroy(), closeGrace)
@@ -79,10 +81,14 @@ const streamChannel = (socket: Socket): FrameChannel => {
 }
 
 /**
- * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits, so never
- * dial one to see whether it is there (agent-and-targets §3.5).
+ * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits,
+ * so never dial one to see whether it is there (agent-and-targets §3.5).
  */
-export const dialAgent = (host: string, port: number, timeout = dialTimeout): Effect.Effect<FrameChannel, AgentUnreachable> =>
+export const dialAgent = (
+  host: string,
+  port: number,
+  timeout = dialTimeout
+): Effect.Effect<FrameChannel, AgentUnreachable> =>
   Effect.callback<FrameChannel, AgentUnreachable>((resume) => {
     const socket = net.connect({ host, port, noDelay: true })
     socket.pause()

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import { Effect, Random, Schedule, Semaphore } from "effect"
+import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import { AgentFailed, type AgentHandle, type Agents, type AgentUnreachable } from "../../ports/agents.ts"
-import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 
@@ -27,7 +27,10 @@ const firstGroup = 3_000
 const pollEvery = "200 millis"
 
 /** Everything an agent is told by its creator, with the published defaults (agent-and-targets §2.5). */
-const environment = (settings: AgentSettings, target: AgentPlacement | undefined): ReadonlyArray<{ name: string; value: string }> =>
+const environment = (
+  settings: AgentSettings,
+  target: AgentPlacement | undefined
+): ReadonlyArray<{ name: string; value: string }> =>
   Object.entries({
     RUST_LOG: settings.logLevel,
     MIRRORD_AGENT_STEALER_FLUSH_CONNECTIONS: "true",
@@ -112,7 +115,11 @@ export const agentJob = (
 
 /** The parts of Jobs and Pods that decide here; everything may be absent. */
 interface JobView {
-  readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: ReadonlyArray<{ readonly args?: ReadonlyArray<string> }> } } }
+  readonly spec?: {
+    readonly template?: {
+      readonly spec?: { readonly containers?: ReadonlyArray<{ readonly args?: ReadonlyArray<string> }> }
+    }
+  }
   readonly status?: { readonly failed?: number; readonly succeeded?: number }
 }
 interface PodView {
@@ -138,7 +145,10 @@ const portOf = (job: KubeObject): number => {
 
 const pullFailures = new Set(["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 
-type PodState = { readonly _tag: "Running"; readonly host: string } | { readonly _tag: "Failed"; readonly detail: string } | { readonly _tag: "Waiting" }
+type PodState =
+  | { readonly _tag: "Running"; readonly host: string }
+  | { readonly _tag: "Failed"; readonly detail: string }
+  | { readonly _tag: "Waiting" }
 
 const podState = (pod: KubeObject | undefined): PodState => {
   const status = (pod as PodView | undefined)?.status
@@ -176,13 +186,20 @@ export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent
         return turn
       }),
       ({ semaphore }) => semaphore.withPermit(effect),
-      (turn) => Effect.sync(() => { if (--turn.users === 0) turns.delete(name) })
+      (turn) =>
+        Effect.sync(() => {
+          if (--turn.users === 0) turns.delete(name)
+        })
     )
 
   const absent = (error: KubeError) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))
 
   /** The Job, made if there is none, with `owner` among its owners. Repeated when somebody else was faster. */
-  const job = (name: string, target: AgentPlacement | undefined, owner: OwnerReference): Effect.Effect<KubeObject, KubeError> =>
+  const job = (
+    name: string,
+    target: AgentPlacement | undefined,
+    owner: OwnerReference
+  ): Effect.Effect<KubeObject, KubeError> =>
     Effect.gen(function* () {
       const existing = yield* api.get(jobs, name, settings.namespace).pipe(Effect.catch(absent))
       if (existing === undefined) {
@@ -205,22 +222,34 @@ export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent
         { metadata: { resourceVersion: existing.metadata.resourceVersion, ownerReferences: [...owners, owner] } },
         { namespace: settings.namespace }
       )
-    }).pipe(Effect.retry({ times: 5, while: (error) => error.reason === "Conflict" || error.reason === "AlreadyExists", schedule: Schedule.spaced(pollEvery) }))
+    }).pipe(
+      Effect.retry({
+        times: 5,
+        while: (error) => error.reason === "Conflict" || error.reason === "AlreadyExists",
+        schedule: Schedule.spaced(pollEvery)
+      })
+    )
 
-  const ensure = (target: AgentPlacement | undefined, owner: OwnerReference): Effect.Effect<AgentHandle, AgentFailed> => {
+  const ensure = (
+    target: AgentPlacement | undefined,
+    owner: OwnerReference
+  ): Effect.Effect<AgentHandle, AgentFailed> => {
     const name = nameOf(target, owner)
     const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
     return Effect.gen(function* () {
       const made = yield* inTurn(name, job(name, target, owner))
       const port = portOf(made)
       if (!(Number.isInteger(port) && port > 0 && port <= 65_535)) {
-        return yield* failed(`a Job of that name is no agent: its container has no argument -l with a port; delete the Job`)
+        return yield* failed(
+          `a Job of that name is no agent: its container has no argument -l with a port; delete the Job`
+        )
       }
       for (;;) {
         const found = yield* api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${name}` })
         // Pods of an earlier Job of that name may still be there.
         const isOurs = ({ metadata }: KubeObject): boolean =>
-          metadata.deletionTimestamp === undefined && (metadata.ownerReferences ?? []).some(({ uid }) => uid === made.metadata.uid)
+          metadata.deletionTimestamp === undefined &&
+          (metadata.ownerReferences ?? []).some(({ uid }) => uid === made.metadata.uid)
         const state = podState(found.items.find(isOurs))
         if (state._tag === "Running") return { name, host: state.host, port }
         if (state._tag === "Failed") return yield* failed(state.detail)

@@ -1,7 +1,7 @@
-import type { KubeConfig } from "@kubernetes/client-node"
-import { Effect } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { RequestOptions } from "node:https"
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect } from "effect"
 import WebSocket from "ws"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
@@ -19,7 +19,9 @@ const largestRefusal = 64 * 1024
 /** How long a member may hold the upgrade, in ms: it waits for its own session to become usable. */
 const handshakeTimeout = 300_000
 
-const readRefusal = async (response: IncomingMessage): Promise<{ readonly reason: string; readonly message: string }> => {
+const readRefusal = async (
+  response: IncomingMessage
+): Promise<{ readonly reason: string; readonly message: string }> => {
   const chunks: Array<Buffer> = []
   let length = 0
   try {
@@ -59,7 +61,10 @@ const watchPulse = (socket: WebSocket, every: number): void => {
   socket.on("close", () => clearInterval(timer))
 }
 
-/** Opens the link through the member's API server, with the credentials of `config`. `userAgent`: who asks; `pingInterval`: ms between two pings. */
+/**
+ * Opens the link through the member's API server, with the credentials of `config`. `userAgent`: who asks;
+ * `pingInterval`: ms between two pings.
+ */
 export const openMemberLink = (
   config: KubeConfig,
   request: LinkRequest,

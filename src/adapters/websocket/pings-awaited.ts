@@ -1,4 +1,6 @@
-/** ms without a sign of life after which a link on which pings came is lost: three of its pings (docs/member-link.md). */
+/**
+ * ms without a sign of life after which a link on which pings came is lost: three of its pings (docs/member-link.md).
+ */
 export const longestSilence = 100_000
 
 /** Looks at a silence. A whole one lasts between this many looks and one more. */
@@ -11,9 +13,9 @@ export interface PingedSocket {
 }
 
 /**
- * Calls `lost` once when nothing has come for `longest` ms, at most a quarter more, on a socket whose other side used to ping. Somebody who
- * never pinged owes nothing. What was not read proves nothing, and neither does time in which this process stood still: looks are
- * counted, not ms.
+ * Calls `lost` once when nothing has come for `longest` ms, at most a quarter more, on a socket whose other side used
+ * to ping. Somebody who never pinged owes nothing. What was not read proves nothing, and neither does time in which
+ * this process stood still: looks are counted, not ms.
  */
 export const awaitPings = (socket: PingedSocket, longest: number, lost: () => void): void => {
   let timer: NodeJS.Timeout | undefined

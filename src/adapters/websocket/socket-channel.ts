@@ -7,10 +7,11 @@ import { awaitPings } from "./pings-awaited.ts"
 const closeGrace = 5_000
 
 /**
- * A {@link FrameChannel} over an open WebSocket. Only binary messages count; nothing else is ever sent, as the real client takes
- * any other frame for an error (operator-api §5.3). Writes of one event-loop turn leave in one packet.
+ * A {@link FrameChannel} over an open WebSocket. Only binary messages count; nothing else is ever sent, as the real
+ * client takes any other frame for an error (operator-api §5.3). Writes of one event-loop turn leave in one packet.
  *
- * `pingsWithin`: the other side used to send WebSocket pings, or never did; in ms, after how long a silence it counts as gone.
+ * `pingsWithin`: the other side used to send WebSocket pings, or never did; in ms, after how long a silence it counts
+ * as gone.
  */
 export const socketChannel = (socket: WebSocket, pingsWithin?: number): FrameChannel => {
   let handlers: FrameHandlers | undefined
@@ -37,10 +38,13 @@ export const socketChannel = (socket: WebSocket, pingsWithin?: number): FrameCha
     if (over) return
     if (!isBinary) return deliver((given) => given.ignored("text frame"))
     // A small frame is a view into a slab shared with its neighbours; a copy keeps one message from pinning all of it.
-    const bytes = data.length < 16_384 ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.length)
+    const bytes =
+      data.length < 16_384 ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.length)
     deliver((given) => given.message(bytes))
   })
-  socket.on("close", (code: number, reason: Buffer) => end(reason.length > 0 ? `${code} ${reason.toString()}` : `code ${code}`))
+  socket.on("close", (code: number, reason: Buffer) =>
+    end(reason.length > 0 ? `${code} ${reason.toString()}` : `code ${code}`)
+  )
   socket.on("error", (error: Error) => {
     end(error.message)
     socket.terminate()

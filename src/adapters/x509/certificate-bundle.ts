@@ -14,15 +14,16 @@ export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
 }
 
 /**
- * Whether a certificate leads to one of these authorities, itself or over the issuers that came along. Dates and purpose are the handshake's
- * to judge: this is for connections that outlive the authorities of their handshake.
+ * Whether a certificate leads to one of these authorities, itself or over the issuers that came along. Dates and
+ * purpose are the handshake's to judge: this is for connections that outlive the authorities of their handshake.
  */
 export const leadsTo = (certificate: X509Certificate, authorities: ReadonlyArray<X509Certificate>): boolean => {
   let current = certificate
   for (let step = 0; step < longestChain; step++) {
     if (authorities.some((authority) => isIssuedBy(current, authority))) return true
     const issuer = current.issuerCertificate
-    if (issuer === undefined || issuer.fingerprint256 === current.fingerprint256 || !isIssuedBy(current, issuer)) return false
+    if (issuer === undefined || issuer.fingerprint256 === current.fingerprint256 || !isIssuedBy(current, issuer))
+      return false
     current = issuer
   }
   return false

@@ -13,7 +13,9 @@ export interface CertificateFacts {
 /** Reads DER, or the first certificate of a PEM text; nothing when it is no certificate. */
 export const readCertificate = (certificate: Uint8Array | string): CertificateFacts | undefined => {
   try {
-    const { issuer, notAfter, notBefore, subject } = new X509Certificate(typeof certificate === "string" ? certificate : Uint8Array.from(certificate))
+    const { issuer, notAfter, notBefore, subject } = new X509Certificate(
+      typeof certificate === "string" ? certificate : Uint8Array.from(certificate)
+    )
     return { subject, issuer, validity: { from: notBefore.getTime(), until: notAfter.getTime() } }
   } catch {
     return undefined

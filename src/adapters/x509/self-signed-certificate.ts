@@ -1,6 +1,6 @@
 import "reflect-metadata"
-import * as x509 from "@peculiar/x509"
 import { webcrypto } from "node:crypto"
+import * as x509 from "@peculiar/x509"
 
 const day = 86_400_000
 
@@ -26,6 +26,11 @@ export const makeServingCertificate = async (
     webcrypto
   )
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64")
-  const keyPem = ["-----BEGIN PRIVATE KEY-----", ...(pkcs8.match(/.{1,64}/g) ?? []), "-----END PRIVATE KEY-----", ""].join("\n")
+  const keyPem = [
+    "-----BEGIN PRIVATE KEY-----",
+    ...(pkcs8.match(/.{1,64}/g) ?? []),
+    "-----END PRIVATE KEY-----",
+    ""
+  ].join("\n")
   return { certificatePem: certificate.toString("pem"), keyPem }
 }

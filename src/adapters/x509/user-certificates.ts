@@ -1,5 +1,14 @@
-import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify
+} from "node:crypto"
 import { CertificationRequest } from "@peculiar/asn1-csr"
+import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
 import {
   AlgorithmIdentifier,
   Certificate,
@@ -12,13 +21,13 @@ import {
   Validity,
   Version
 } from "@peculiar/asn1-x509"
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto"
 
 /**
- * User certificates of mirrord's own credential flow (operator-api §1.5). Two oddities of the real client decide how this is done:
- * its CSR carries an Ed25519 key under X25519's object identifier with a NULL parameter, which OpenSSL refuses to parse; and it
- * re-encodes the certificate before sending it back, adding NULL to algorithm identifiers without parameters. So the CSR's key
- * bytes are copied as they are, and the CA signs with RSA, whose identifiers have the NULL by nature: the bytes come back unchanged.
+ * User certificates of mirrord's own credential flow (operator-api §1.5). Two oddities of the real client decide how
+ * this is done: its CSR carries an Ed25519 key under X25519's object identifier with a NULL parameter, which OpenSSL
+ * refuses to parse; and it re-encodes the certificate before sending it back, adding NULL to algorithm identifiers
+ * without parameters. So the CSR's key bytes are copied as they are, and the CA signs with RSA, whose identifiers have
+ * the NULL by nature: the bytes come back unchanged.
  */
 
 /** The certificate authority that signs users' certificates; kept in a Secret. */
@@ -43,10 +52,14 @@ const asnNull = new Uint8Array([5, 0]).buffer
 const ed25519SpkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
 const day = 86_400_000
 
-const rsaAlgorithm = (): AlgorithmIdentifier => new AlgorithmIdentifier({ algorithm: sha256WithRsa, parameters: asnNull })
+const rsaAlgorithm = (): AlgorithmIdentifier =>
+  new AlgorithmIdentifier({ algorithm: sha256WithRsa, parameters: asnNull })
 
 const pem = (label: string, der: ArrayBuffer): string => {
-  const lines = Buffer.from(der).toString("base64").match(/.{1,64}/g) ?? []
+  const lines =
+    Buffer.from(der)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? []
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n")
 }
 
@@ -78,7 +91,15 @@ const nameOf = (commonName: string): Name => {
 }
 
 const issue = (
-  parts: { issuer: Name; subject: Name; spki: SubjectPublicKeyInfo; serial: Uint8Array; from: number; until: number; authority: boolean },
+  parts: {
+    issuer: Name
+    subject: Name
+    spki: SubjectPublicKeyInfo
+    serial: Uint8Array
+    from: number
+    until: number
+    authority: boolean
+  },
   key: KeyObject
 ): ArrayBuffer => {
   const tbs = new TBSCertificate({
@@ -130,7 +151,8 @@ export const readUserAuthority = (certificatePem: string, keyPem: string): UserA
 }
 
 /**
- * Signs the request of a client, PEM in, PEM out. Lasts a year, and begins an hour ago so that a client's slow clock accepts it.
+ * Signs the request of a client, PEM in, PEM out. Lasts a year, and begins an hour ago so that a client's slow clock
+ * accepts it.
  */
 export const issueUserCertificate = (
   authority: UserAuthority,
@@ -144,7 +166,8 @@ export const issueUserCertificate = (
     const request = AsnConvert.parse(der, CertificationRequest)
     const info = request.certificationRequestInfo
     const key = Buffer.from(info.subjectPKInfo.subjectPublicKey)
-    if (key.length !== 32) return refused(`the certificate request holds a key of ${key.length} bytes; an Ed25519 key has 32`)
+    if (key.length !== 32)
+      return refused(`the certificate request holds a key of ${key.length} bytes; an Ed25519 key has 32`)
     const publicKey = createPublicKey({ key: Buffer.concat([ed25519SpkiPrefix, key]), format: "der", type: "spki" })
     const signed = request.certificationRequestInfoRaw
     if (signed === undefined || !verify(null, Buffer.from(signed), publicKey, Buffer.from(request.signature))) {
@@ -169,19 +192,30 @@ export const issueUserCertificate = (
   }
 }
 
-/** Checks the certificate of an `x-client-der` header: base64 of DER, signed by this authority, valid at `now` (epoch ms). */
-export const verifyUserCertificate = (authority: UserAuthority, header: string, now: number): VerifiedUser | Refused => {
+/**
+ * Checks the certificate of an `x-client-der` header: base64 of DER, signed by this authority, valid at `now` (epoch
+ * ms).
+ */
+export const verifyUserCertificate = (
+  authority: UserAuthority,
+  header: string,
+  now: number
+): VerifiedUser | Refused => {
   try {
     const certificate = AsnConvert.parse(Buffer.from(header, "base64"), Certificate)
     const tbs = certificate.tbsCertificate
     const raw = certificate.tbsCertificateRaw
     const key = createPublicKey(createPrivateKey(authority.keyPem))
     if (raw === undefined || !verify("sha256", Buffer.from(raw), key, Buffer.from(certificate.signatureValue))) {
-      return refused("the user certificate was not issued by this operator; remove ~/.mirrord/credentials and try again")
+      return refused(
+        "the user certificate was not issued by this operator; remove ~/.mirrord/credentials and try again"
+      )
     }
     const [from, until] = [tbs.validity.notBefore.getTime().getTime(), tbs.validity.notAfter.getTime().getTime()]
     if (now < from || now > until) {
-      return refused(`the user certificate is valid from ${new Date(from).toISOString()} to ${new Date(until).toISOString()} only`)
+      return refused(
+        `the user certificate is valid from ${new Date(from).toISOString()} to ${new Date(until).toISOString()} only`
+      )
     }
     return {
       userId: Buffer.from(tbs.subjectPublicKeyInfo.subjectPublicKey).toString("base64").replace(/=+$/, ""),

@@ -14,8 +14,8 @@ const sessionOf = ({ sessionId }: ConnectRequest): string | undefined => {
 }
 
 /**
- * One connect request from its arrival to the connection's end: held until the session is usable, upgraded, served. `gone` fails when
- * the client leaves before it was upgraded; `upgrade` answers 101 and gives the channel.
+ * One connect request from its arrival to the connection's end: held until the session is usable, upgraded, served.
+ * `gone` fails when the client leaves before it was upgraded; `upgrade` answers 101 and gives the channel.
  */
 export const acceptConnection = (
   facade: OperatorFacade["Service"],
@@ -31,6 +31,15 @@ export const acceptConnection = (
   }).pipe(
     Effect.tapError(({ code, message, reason }) => {
       const session = sessionOf(request)
-      return audit({ act: "refused", ...askedBy(request), ...(session === undefined ? {} : { session }), namespace: request.namespace, target: request.target, code, reason, message })
+      return audit({
+        act: "refused",
+        ...askedBy(request),
+        ...(session === undefined ? {} : { session }),
+        namespace: request.namespace,
+        target: request.target,
+        code,
+        reason,
+        message
+      })
     })
   )

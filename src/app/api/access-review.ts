@@ -14,8 +14,14 @@ export interface Deed {
   readonly name?: string
 }
 
-/** Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "Who may do what"). */
-export const mayDo = (api: KubeApi, { extra, groups, uid, user }: Caller, deed: Deed): Effect.Effect<boolean, ApiError> =>
+/**
+ * Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "Who may do what").
+ */
+export const mayDo = (
+  api: KubeApi,
+  { extra, groups, uid, user }: Caller,
+  deed: Deed
+): Effect.Effect<boolean, ApiError> =>
   api
     .create(subjectAccessReviews, {
       apiVersion: apiVersionOf(subjectAccessReviews),

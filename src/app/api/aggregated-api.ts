@@ -1,31 +1,34 @@
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Data, Effect, Exit, FiberSet, Redacted, Result, type Scope } from "effect"
-import { HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import type { Server } from "node:net"
 import type { Duplex } from "node:stream"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Cause, Data, Effect, Exit, FiberSet, Redacted, Result, type Scope } from "effect"
+import { HttpRouter } from "effect/http"
 import { WebSocketServer } from "ws"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
 import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
-import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import { decodeBase64Text } from "../../domain/credentials/base64.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { audit } from "../kernel/audit.ts"
+import { logError, logInfo } from "../kernel/log.ts"
 import { acceptConnection } from "./accept-connection.ts"
 import { callerOf, type FrontProxySource } from "./caller.ts"
 import { type ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
-import { audit } from "../kernel/audit.ts"
-import { logError, logInfo } from "../kernel/log.ts"
 
 /** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
 const largestClientMessage = 128 * 1024 * 1024
 /** Connect parameters may travel in a header, protobuf descriptors and all (operator-api §1.2.1). Bytes. */
 const largestHeaders = 1024 * 1024
-/** How long an idle connection is kept, in ms: longer than the API server keeps it (90 s), or a request would meet a connection that is just being closed. */
+/**
+ * How long an idle connection is kept, in ms: longer than the API server keeps it (90 s), or a request would meet a
+ * connection that is just being closed.
+ */
 const idleBound = 120_000
 /** How long open connections may take to end when the operator stops, in ms. */
 const stopGrace = 5_000
@@ -50,7 +53,9 @@ export interface ApiServerOptions extends ListenAddress {
   readonly frontProxy: FrontProxySource
   /** Setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
-  /** ms of silence after which the link of a primary that used to ping counts as lost. Usually {@link longestSilence}. */
+  /**
+   * ms of silence after which the link of a primary that used to ping counts as lost. Usually {@link longestSilence}.
+   */
   readonly longestLinkSilence?: number
 }
 
@@ -60,15 +65,20 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
   return value?.split(",")[0]?.trim()
 }
 
-const connectPath = /^\/apis\/operator\.metalbear\.co\/v1\/(proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
+const connectPath =
+  /^\/apis\/operator\.metalbear\.co\/v1\/(proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
 
-/** What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api §1.8.4). */
+/**
+ * What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api §1.8.4).
+ */
 const handshakeProblem = (request: IncomingMessage): string | undefined => {
   const { headers, method } = request
   if (method !== "GET") return `The method is ${method}; a connect request is a GET.`
-  if (headers.upgrade?.toLowerCase() !== "websocket") return `The header Upgrade is ${JSON.stringify(headers.upgrade ?? "")}; it must be websocket.`
+  if (headers.upgrade?.toLowerCase() !== "websocket")
+    return `The header Upgrade is ${JSON.stringify(headers.upgrade ?? "")}; it must be websocket.`
   if (headers["sec-websocket-version"] !== "13") return "The header Sec-WebSocket-Version must be 13."
-  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")) return "The header Sec-WebSocket-Key must be base64 of 16 bytes."
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? ""))
+    return "The header Sec-WebSocket-Key must be base64 of 16 bytes."
   const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((one) => one.trim())
   return offered.includes(subprotocol) ? undefined : `The header Sec-WebSocket-Protocol must offer ${subprotocol}.`
 }
@@ -87,16 +97,21 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
   const match = connectPath.exec(path)
   if (match === null) return notFound(`The operator does not serve upgrades on ${path.slice(0, 200)}.`)
   const [, proxyPrefix, namespaceText = "", collection, targetText = ""] = match
-  if (collection === "copytargets") return badRequest("Copy targets are not supported yet; connect to the target itself.")
+  if (collection === "copytargets")
+    return badRequest("Copy targets are not supported yet; connect to the target itself.")
   const namespace = decodePart(namespaceText)
   const target = decodePart(targetText)
-  if (namespace === undefined || target === undefined) return badRequest(`The path ${path.slice(0, 200)} is not percent-encoded UTF-8.`)
+  if (namespace === undefined || target === undefined)
+    return badRequest(`The path ${path.slice(0, 200)} is not percent-encoded UTF-8.`)
   const problem = handshakeProblem(request)
   if (problem !== undefined) return badRequest(problem)
   const packed = single(request, "x-mirrord-connect-params")
   const unpacked = packed === undefined ? Result.succeed(query.join("?")) : decodeBase64Text(packed)
   if (Result.isFailure(unpacked)) {
-    return badRequest(`The header x-mirrord-connect-params cannot be used: ${unpacked.failure}; it must be standard base64 of the query string.`)
+    return badRequest(
+      `The header x-mirrord-connect-params cannot be used: ${unpacked.failure}; it must be standard base64 of ` +
+        "the query string."
+    )
   }
   return {
     caller,
@@ -115,7 +130,9 @@ export const readConnectRequest = (request: IncomingMessage, caller: Caller): Co
 
 /** Refuses a request that never got as far as to the operator. */
 const refused = ({ code, message, reason }: ApiError, by: AuditedCaller): Effect.Effect<never, ApiError> =>
-  Effect.andThen(audit({ act: "refused", by, code, reason, message }), () => Effect.fail(new ApiError({ code, reason, message })))
+  Effect.andThen(audit({ act: "refused", by, code, reason, message }), () =>
+    Effect.fail(new ApiError({ code, reason, message }))
+  )
 
 const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
   Effect.callback((resume) => {
@@ -123,27 +140,48 @@ const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<vo
     server.listen(port, host, () => resume(Effect.void))
   })
 
-const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL"
+const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean =>
+  code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL"
 
-const listenAtOneOf = (server: Server, first: ListenAddress, fallback: ListenAddress | undefined): Effect.Effect<void, ServerError> =>
+const listenAtOneOf = (
+  server: Server,
+  first: ListenAddress,
+  fallback: ListenAddress | undefined
+): Effect.Effect<void, ServerError> =>
   listen(server, first).pipe(
     Effect.catch((error) =>
       fallback !== undefined && isAddressAbsent(error)
-        ? Effect.andThen(logInfo("the address to listen on is not there; the fallback is used", { problem: error.message, ...fallback }), listen(server, fallback))
+        ? Effect.andThen(
+            logInfo("the address to listen on is not there; the fallback is used", {
+              problem: error.message,
+              ...fallback
+            }),
+            listen(server, fallback)
+          )
         : Effect.fail(error)
     ),
     Effect.mapError((error) => new ServerError({ detail: error.message }))
   )
 
-/** Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them shortly. */
-export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
+/**
+ * Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them
+ * shortly.
+ */
+export const serveApi = (
+  options: ApiServerOptions
+): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
     const facade = yield* OperatorFacade
     const { longestLinkSilence = longestSilence } = options
     const scope = yield* Effect.scope
-    const identify = (request: IncomingMessage) => callerOf(request, options.frontProxy.known(), options.requireFrontProxy)
-    const app = orStatus(yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify })))
-    const handler = yield* NodeHttpServer.makeHandler(app, { scope }).pipe(Effect.provideService(Authenticator, { identify }))
+    const identify = (request: IncomingMessage) =>
+      callerOf(request, options.frontProxy.known(), options.requireFrontProxy)
+    const app = orStatus(
+      yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(Authenticator, { identify }))
+    )
+    const handler = yield* NodeHttpServer.makeHandler(app, { scope }).pipe(
+      Effect.provideService(Authenticator, { identify })
+    )
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const connections = yield* FiberSet.make<void>()
     const runConnection = yield* FiberSet.runtime(connections)<never>()
@@ -176,24 +214,27 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
       // After 101 the socket speaks WebSocket: no refusal may be written to it any more.
       let upgraded = false
       const gone = Effect.callback<never, ApiError>((resume) => {
-        const left = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+        const left = (): void =>
+          resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
         if (socket.destroyed) return left()
         socket.once("close", left)
         socket.once("end", left)
         return Effect.sync(() => void socket.off("close", left).off("end", left))
       })
-      // Made inside of the callback: whatever the client says or does from the next tick on must find somebody who listens.
-      // Without a certificate it is the operator of a primary, or it would have been refused.
-      const upgrade = ({ certificate }: ConnectRequest) => Effect.callback<FrameChannel>((resume) => {
-        sockets.handleUpgrade(request, socket, head, (webSocket) => {
-          upgraded = true
-          resume(Effect.succeed(socketChannel(webSocket, certificate === undefined ? longestLinkSilence : undefined)))
+      // Made inside of the callback: whatever the client says or does from the next tick on must find somebody who
+      // listens. Without a certificate it is the operator of a primary, or it would have been refused.
+      const upgrade = ({ certificate }: ConnectRequest) =>
+        Effect.callback<FrameChannel>((resume) => {
+          sockets.handleUpgrade(request, socket, head, (webSocket) => {
+            upgraded = true
+            resume(Effect.succeed(socketChannel(webSocket, certificate === undefined ? longestLinkSilence : undefined)))
+          })
         })
-      })
       return Effect.gen(function* () {
         const caller = identify(request)
         const nobody = { user: "", groups: [], from: request.socket.remoteAddress ?? "" }
-        if ("refused" in caller) return yield* refused(unauthorized(`Access is through the API server only: ${caller.refused}.`), nobody)
+        if ("refused" in caller)
+          return yield* refused(unauthorized(`Access is through the API server only: ${caller.refused}.`), nobody)
         const wanted = readConnectRequest(request, caller)
         if (wanted instanceof ApiError) return yield* refused(wanted, caller)
         yield* acceptConnection(facade, wanted, gone, upgrade(wanted))
@@ -203,10 +244,14 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           if (Exit.isSuccess(exit)) return Effect.void
           const isStopping = Cause.hasInterruptsOnly(exit.cause)
           const failure = Cause.squash(exit.cause)
-          const problem = isStopping ? "The operator is stopping." : "The operator failed to open the connection; its log says why."
+          const problem = isStopping
+            ? "The operator is stopping."
+            : "The operator failed to open the connection; its log says why."
           const error = failure instanceof ApiError ? failure : internalError(problem)
           if (!upgraded) socket.end(refusal(error))
-          return isStopping || failure instanceof ApiError ? Effect.void : logError("connect failed", { cause: Cause.pretty(exit.cause) })
+          return isStopping || failure instanceof ApiError
+            ? Effect.void
+            : logError("connect failed", { cause: Cause.pretty(exit.cause) })
         }),
         Effect.exit,
         Effect.asVoid
@@ -246,8 +291,10 @@ export const serveApi = (options: ApiServerOptions): Effect.Effect<{ readonly po
           })
         )
     )
-    // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its connection.
-    for (const source of [options.frontProxy, options.certificate]) source.listen(() => server.setSecureContext(secure()))
+    // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its
+    // connection.
+    for (const source of [options.frontProxy, options.certificate])
+      source.listen(() => server.setSecureContext(secure()))
     const address = server.address()
     return { port: typeof address === "object" && address !== null ? address.port : options.port }
   })

@@ -2,7 +2,13 @@ import type { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
 import { leadsTo } from "../../adapters/x509/certificate-bundle.ts"
-import { type Caller, callerFrom, type FrontProxy, isAllowedName, usualHeaders } from "../../domain/credentials/front-proxy.ts"
+import {
+  type Caller,
+  callerFrom,
+  type FrontProxy,
+  isAllowedName,
+  usualHeaders
+} from "../../domain/credentials/front-proxy.ts"
 
 export type CallerResult = Caller | { readonly refused: string }
 
@@ -26,24 +32,36 @@ const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined)
   if (proxy === undefined) return "the front-proxy CA is not known yet"
   const isTls = socket instanceof TLSSocket
   const certificate = isTls ? socket.getPeerX509Certificate() : undefined
-  if (!isTls || !socket.authorized || certificate === undefined) return "the connection has no client certificate of the API server's front proxy"
+  if (!isTls || !socket.authorized || certificate === undefined)
+    return "the connection has no client certificate of the API server's front proxy"
   // The handshake was judged by the authorities of its time.
-  if (vouched.get(socket) !== proxy && !leadsTo(certificate, proxy.authorities)) return "the client certificate's authority is not the front proxy's any more"
+  if (vouched.get(socket) !== proxy && !leadsTo(certificate, proxy.authorities))
+    return "the client certificate's authority is not the front proxy's any more"
   vouched.set(socket, proxy)
   const commonName = socket.getPeerCertificate().subject?.CN
   const name = typeof commonName === "string" ? commonName : ""
-  return isAllowedName(proxy, name) ? undefined : `the client certificate belongs to ${JSON.stringify(name)}, not to the API server's front proxy`
+  return isAllowedName(proxy, name)
+    ? undefined
+    : `the client certificate belongs to ${JSON.stringify(name)}, not to the API server's front proxy`
 }
 
 /**
- * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client certificate leads to
- * its CA and has one of its names; anybody else who reaches this port is nobody.
+ * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client
+ * certificate leads to its CA and has one of its names; anybody else who reaches this port is nobody.
  *
  * `verify` is false only where an installation says so (`requireFrontProxyClientCert: false`).
  */
-export const callerOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined, verify: boolean): CallerResult => {
+export const callerOf = (
+  request: IncomingMessage,
+  proxy: KnownFrontProxy | undefined,
+  verify: boolean
+): CallerResult => {
   const refused = verify ? refusalOf(request, proxy) : undefined
   if (refused !== undefined) return { refused }
   const names = proxy?.headers ?? usualHeaders
-  return callerFrom(request.headersDistinct, names) ?? { refused: `the request names no user (header ${names.user.join(" or ")})` }
+  return (
+    callerFrom(request.headersDistinct, names) ?? {
+      refused: `the request names no user (header ${names.user.join(" or ")})`
+    }
+  )
 }

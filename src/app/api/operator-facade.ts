@@ -6,7 +6,10 @@ import type { ApiError } from "./status.ts"
 /** A request to connect, as read from the upgrade (operator-api §1.8). */
 export interface ConnectRequest {
   readonly caller: Caller
-  /** What the API server has checked that the caller may do with the target: only below the path prefix `proxy/` it is to connect. */
+  /**
+   * What the API server has checked that the caller may do with the target: only below the path prefix `proxy/` it is
+   * to connect.
+   */
   readonly checked: "proxy" | "get"
   readonly namespace: string
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
@@ -42,7 +45,10 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api §1.9), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
-    /** Ends a session for good, in any namespace or only in one. The reference is an id in any of the forms of operator-api §1.9. */
+    /**
+     * Ends a session for good, in any namespace or only in one. The reference is an id in any of the forms of
+     * operator-api §1.9.
+     */
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
     readonly deleteAllSessions: (caller: Caller) => Effect.Effect<number, ApiError>
     /** Holds until the session is usable. */

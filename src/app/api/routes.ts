@@ -1,10 +1,10 @@
+import { IncomingMessage } from "node:http"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { IncomingMessage } from "node:http"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import type { CallerResult } from "./caller.ts"
 import { logError } from "../kernel/log.ts"
+import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized } from "./status.ts"
@@ -12,17 +12,22 @@ import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized
 const root = "/apis/operator.metalbear.co/v1"
 
 /** Decides who makes a request; the server knows the front proxy. */
-export class Authenticator extends Context.Service<Authenticator, { readonly identify: (request: IncomingMessage) => CallerResult }>()(
-  "braid/app/Authenticator"
-) {}
+export class Authenticator extends Context.Service<
+  Authenticator,
+  { readonly identify: (request: IncomingMessage) => CallerResult }
+>()("braid/app/Authenticator") {}
 
-const authenticated: Effect.Effect<Caller, ApiError, Authenticator | HttpServerRequest.HttpServerRequest> = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const incoming = NodeHttpServerRequest.toIncomingMessage(request)
-  if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
-  const result = (yield* Authenticator).identify(incoming)
-  return "refused" in result ? yield* unauthorized(`Access is through the API server only: ${result.refused}.`) : result
-})
+const authenticated: Effect.Effect<Caller, ApiError, Authenticator | HttpServerRequest.HttpServerRequest> = Effect.gen(
+  function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const incoming = NodeHttpServerRequest.toIncomingMessage(request)
+    if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
+    const result = (yield* Authenticator).identify(incoming)
+    return "refused" in result
+      ? yield* unauthorized(`Access is through the API server only: ${result.refused}.`)
+      : result
+  }
+)
 
 const json = (value: object, status = 200) => HttpServerResponse.json(value, { status }).pipe(Effect.orDie)
 
@@ -33,12 +38,16 @@ const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =
 /** The router has decoded them already. */
 const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => all[name] ?? "")
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
 
 const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => badRequest("The body is not JSON.") })
 
-/** POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api §1.5.2). */
+/**
+ * POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api
+ * §1.5.2).
+ */
 const createCredentials = Effect.gen(function* () {
   yield* authenticated
   const object = yield* bodyText.pipe(Effect.flatMap(parseJson))
@@ -61,7 +70,8 @@ const createCertificate = Effect.gen(function* () {
   return yield* HttpServerResponse.json(certificate, { status: 201 }).pipe(Effect.orDie)
 })
 
-const success = (message: string) => json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", message, code: 200 })
+const success = (message: string) =>
+  json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", message, code: 200 })
 
 const listSessions = Effect.gen(function* () {
   yield* authenticated
@@ -92,10 +102,18 @@ const describeOperator = Effect.gen(function* () {
 const listOperators = Effect.gen(function* () {
   yield* authenticated
   const item = yield* (yield* OperatorFacade).describe
-  return yield* json({ apiVersion: "operator.metalbear.co/v1", kind: "MirrordOperatorList", metadata: {}, items: [item] })
+  return yield* json({
+    apiVersion: "operator.metalbear.co/v1",
+    kind: "MirrordOperatorList",
+    metadata: {},
+    items: [item]
+  })
 })
 
-/** Kinds that exist for the client but hold nothing yet: an empty list, so that `kubectl get` and namespace deletion work. */
+/**
+ * Kinds that exist for the client but hold nothing yet: an empty list, so that `kubectl get` and namespace deletion
+ * work.
+ */
 const emptyList = (kind: string) =>
   Effect.andThen(authenticated, () => json({ apiVersion: "operator.metalbear.co/v1", kind, metadata: {}, items: [] }))
 
@@ -111,12 +129,20 @@ export const routes = Layer.mergeAll(
   // The published path; the next is its usual name.
   HttpRouter.add("GET", "/health", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/livez", HttpServerResponse.text("ok")),
-  // Whether requests are to be sent here: from the first moment on, and also while sessions cannot be served, since only the operator itself
-  // can tell users why. An operator that stops takes no connection any more.
+  // Whether requests are to be sent here: from the first moment on, and also while sessions cannot be served, since
+  // only the operator itself can tell users why. An operator that stops takes no connection any more.
   HttpRouter.add("GET", "/readyz/serving", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/readyz", ready),
-  HttpRouter.add("GET", "/apis/operator.metalbear.co", Effect.andThen(authenticated, () => json(apiGroup))),
-  HttpRouter.add("GET", root, Effect.andThen(authenticated, () => json(apiResourceList))),
+  HttpRouter.add(
+    "GET",
+    "/apis/operator.metalbear.co",
+    Effect.andThen(authenticated, () => json(apiGroup))
+  ),
+  HttpRouter.add(
+    "GET",
+    root,
+    Effect.andThen(authenticated, () => json(apiResourceList))
+  ),
   HttpRouter.add("GET", `${root}/mirrordoperators`, listOperators),
   HttpRouter.add("GET", `${root}/mirrordoperators/operator`, describeOperator),
   HttpRouter.add("POST", `${root}/mirrordclusteroperatorusercredentials`, createCredentials),
@@ -131,7 +157,9 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("GET", `${root}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),
   HttpRouter.add("GET", `${root}/copytargets`, emptyList("CopyTargetList")),
   HttpRouter.add("*", "/*", (request) =>
-    Effect.andThen(authenticated, () => Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`)))
+    Effect.andThen(authenticated, () =>
+      Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`))
+    )
   )
 )
 

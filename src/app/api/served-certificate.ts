@@ -14,4 +14,7 @@ export interface ServingCertificateSource {
 }
 
 /** One that stays as long as the operator runs. */
-export const unchanging = (certificate: ServingCertificate): ServingCertificateSource => ({ known: () => certificate, listen: () => {} })
+export const unchanging = (certificate: ServingCertificate): ServingCertificateSource => ({
+  known: () => certificate,
+  listen: () => {}
+})

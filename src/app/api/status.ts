@@ -1,7 +1,10 @@
 import { Data, Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 
-/** The body of every error: a Kubernetes `Status`. Without it the real client forgets the HTTP status (operator-api §1.2.3). */
+/**
+ * The body of every error: a Kubernetes `Status`. Without it the real client forgets the HTTP status (operator-api
+ * §1.2.3).
+ */
 export const statusBody = (code: number, reason: string, message: string): object => ({
   kind: "Status",
   apiVersion: "v1",
@@ -13,8 +16,8 @@ export const statusBody = (code: number, reason: string, message: string): objec
 })
 
 /**
- * An answer other than success. Never 429 or 504 towards users, and 503 only while the leader changes ({@link serviceUnavailable}): their
- * client repeats on those for minutes without a word (operator-api §1.2.2).
+ * An answer other than success. Never 429 or 504 towards users, and 503 only while the leader changes ({@link
+ * serviceUnavailable}): their client repeats on those for minutes without a word (operator-api §1.2.2).
  */
 export class ApiError extends Data.TaggedError("ApiError")<{
   readonly code: number
@@ -24,7 +27,10 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   [HttpServerRespondable.symbol](): Effect.Effect<HttpServerResponse.HttpServerResponse> {
     // Who is unknown may be known on the next connection, whose handshake is judged by the authorities of then.
     const headers = this.code === 401 ? { headers: { connection: "close" } } : {}
-    return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), { status: this.code, ...headers }).pipe(Effect.orDie)
+    return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), {
+      status: this.code,
+      ...headers
+    }).pipe(Effect.orDie)
   }
 }
 
@@ -33,10 +39,15 @@ export const unauthorized = (message: string): ApiError => new ApiError({ code: 
 export const forbidden = (message: string): ApiError => new ApiError({ code: 403, reason: "Forbidden", message })
 /** A session id came along with a URL that the session is not of. The API server has checked the URL only. */
 export const ofAnotherTarget = (session: string, target: string, namespace: string): ApiError =>
-  forbidden(`Session ${session} is not of ${target} in namespace ${namespace}; a session is connected to under the URL that it was started with.`)
+  forbidden(
+    `Session ${session} is not of ${target} in namespace ${namespace}; a session is connected to under the URL ` +
+      "that it was started with."
+  )
 export const notFound = (message: string): ApiError => new ApiError({ code: 404, reason: "NotFound", message })
 export const reconnectNotPossible = (message: string): ApiError =>
   new ApiError({ code: 410, reason: "ReconnectNotPossible", message })
-export const internalError = (message: string): ApiError => new ApiError({ code: 500, reason: "InternalError", message })
+export const internalError = (message: string): ApiError =>
+  new ApiError({ code: 500, reason: "InternalError", message })
 /** Only from who is not the leader: the same request finds the leader in a moment. */
-export const serviceUnavailable = (message: string): ApiError => new ApiError({ code: 503, reason: "ServiceUnavailable", message })
+export const serviceUnavailable = (message: string): ApiError =>
+  new ApiError({ code: 503, reason: "ServiceUnavailable", message })

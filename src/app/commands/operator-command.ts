@@ -5,22 +5,27 @@ import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
-import { makeElectedFacade } from "../leadership/elected-facade.ts"
-import { runReplica } from "../operator/run-replica.ts"
+import { logError, logInfo } from "../kernel/log.ts"
 import { patientApi } from "../kernel/retrying-api.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { version } from "../kernel/version.ts"
+import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { servingCertificate } from "../operator/certificate-watch.ts"
 import { watchFrontProxy } from "../operator/front-proxy.ts"
 import { ownKubeConfig } from "../operator/own-kube-config.ts"
-import { servingCertificate } from "../operator/certificate-watch.ts"
+import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
-import { logError, logInfo } from "../kernel/log.ts"
-import { sha256Hex } from "../kernel/sha256-hex.ts"
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
     const userAgent = userAgentOf(version, settings.candidacy?.pod)
-    const connector = yield* makeClusterConnector(ownKubeConfig(), settings.fleet?.clusterName ?? "local", openMemberLink, userAgent)
+    const connector = yield* makeClusterConnector(
+      ownKubeConfig(),
+      settings.fleet?.clusterName ?? "local",
+      openMemberLink,
+      userAgent
+    )
     const frontProxy = yield* watchFrontProxy(connector.local.api)
     const elected = makeElectedFacade()
     const certificate = yield* servingCertificate(settings)
@@ -34,7 +39,10 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     }).pipe(Effect.provideService(OperatorFacade, elected.facade))
     yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
     if (settings.candidacy === undefined) {
-      yield* logInfo("no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an operator for this cluster")
+      yield* logInfo(
+        "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an " +
+          "operator for this cluster"
+      )
     }
     // Only who has got the port takes part in the election.
     return yield* runReplica({

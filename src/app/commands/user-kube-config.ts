@@ -1,8 +1,8 @@
-import { KubeConfig } from "@kubernetes/client-node"
-import { Data, Effect } from "effect"
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
+import { KubeConfig } from "@kubernetes/client-node"
+import { Data, Effect } from "effect"
 
 /** There is no kubeconfig that can be used; the message says what is wrong and never quotes the file. */
 export class NoKubeConfig extends Data.TaggedError("NoKubeConfig")<{ readonly message: string }> {}
@@ -15,7 +15,8 @@ export interface KubeConfigChoice {
 }
 
 /** Of an error of the YAML parser the first line: those below quote the file. */
-const firstLine = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).split("\n")[0] ?? ""
+const firstLine = (cause: unknown): string =>
+  (cause instanceof Error ? cause.message : String(cause)).split("\n")[0] ?? ""
 
 const load = (config: KubeConfig, file: string | undefined): void => {
   const variable = process.env["KUBECONFIG"]
@@ -39,12 +40,18 @@ export const userKubeConfig = ({ context, kubeconfig }: KubeConfigChoice): Effec
     const contexts = config.getContexts().map(({ name }) => name)
     if (context !== undefined) {
       if (!contexts.includes(context)) {
-        return yield* new NoKubeConfig({ message: `The kubeconfig has no context ${JSON.stringify(context)}; it has ${contexts.join(", ") || "none"}.` })
+        return yield* new NoKubeConfig({
+          message: `The kubeconfig has no context ${JSON.stringify(context)}; it has ${contexts.join(", ") || "none"}.`
+        })
       }
       config.setCurrentContext(context)
     }
     if (config.getCurrentCluster() === null) {
-      return yield* new NoKubeConfig({ message: `The kubeconfig's current context ${JSON.stringify(config.getCurrentContext())} names no cluster; choose one with --context: ${contexts.join(", ") || "there is none"}.` })
+      return yield* new NoKubeConfig({
+        message:
+          `The kubeconfig's current context ${JSON.stringify(config.getCurrentContext())} names no cluster; choose ` +
+          `one with --context: ${contexts.join(", ") || "there is none"}.`
+      })
     }
     return config
   })

@@ -1,10 +1,9 @@
 import { Clock, Effect, Exit, Latch, Queue, Redacted, Result, Scope } from "effect"
-import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
-import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import { type ClusterName, credentialsSecretName, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
-import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
+import { type ClusterName, credentialsSecretName, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
+import type { MemberConfiguration, FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
@@ -13,7 +12,12 @@ import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
-const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
+const operators: ResourceRef = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  plural: "mirrordoperators",
+  scope: "Cluster"
+}
 
 /** How often a cluster's operator is asked how it is, and how long it may take, in ms. */
 const checkEvery = 5_000
@@ -28,7 +32,12 @@ const decisiveTimeout = 3_000
 const lostAfter = 2
 
 export type ClusterHealth =
-  | { readonly _tag: "Connected"; readonly operatorVersion: string; readonly fingerprint: string | undefined; readonly parametersInHeader: boolean }
+  | {
+      readonly _tag: "Connected"
+      readonly operatorVersion: string
+      readonly fingerprint: string | undefined
+      readonly parametersInHeader: boolean
+    }
   | { readonly _tag: "Error"; readonly message: string }
 
 /** What a look at a cluster found; times are epoch ms. */
@@ -62,7 +71,10 @@ export interface Fleet {
 export interface FleetEvents {
   /** A child of some parent changed in a cluster. */
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
-  /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. Never called before the fleet is made. */
+  /**
+   * A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. Never called before
+   * the fleet is made.
+   */
   readonly reachChanged: (cluster: ClusterName) => void
 }
 
@@ -70,8 +82,13 @@ const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
 
 /** The credentials that a cluster's Secret holds for its `authType`, or what is missing. */
-export const readCredentials = (member: MemberConfiguration, name: string, secret: KubeObject | undefined): MemberCredentials | string => {
-  if (secret === undefined) return `its Secret ${name} with label ${credentialsLabel}=true does not exist; create it beside the operator`
+export const readCredentials = (
+  member: MemberConfiguration,
+  name: string,
+  secret: KubeObject | undefined
+): MemberCredentials | string => {
+  if (secret === undefined)
+    return `its Secret ${name} with label ${credentialsLabel}=true does not exist; create it beside the operator`
   const data = (secret["data"] ?? {}) as Readonly<Record<string, unknown>>
   switch (member.auth._tag) {
     case "BearerToken": {
@@ -104,7 +121,8 @@ const describeHealth = (operator: KubeObject): ClusterHealth => {
     _tag: "Connected",
     operatorVersion: String(spec.operator_version ?? "unknown"),
     fingerprint: typeof fingerprint === "string" ? fingerprint : undefined,
-    parametersInHeader: Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader")
+    parametersInHeader:
+      Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader")
   }
 }
 
@@ -119,13 +137,17 @@ const sameCredentials = (a: MemberCredentials | string | undefined, b: MemberCre
 
 const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: FleetEvents, checked: Latch.Latch) =>
   Effect.gen(function* () {
-    /** The operator asks others how they are. About itself it knows, and needs to know only that its API server answers. */
+    /**
+     * The operator asks others how they are. About itself it knows, and needs to know only that its API server answers.
+     */
     const ask = ({ api }: ClusterAccess): Effect.Effect<ClusterHealth, KubeError> =>
       cluster.member === undefined
         ? Effect.as(api.list(mirrordClusterSessions), own)
         : Effect.map(api.get(operators, "operator"), describeHealth)
     const parent = yield* Effect.scope
-    let engaged: { readonly access: ClusterAccess; readonly children: Reflector; readonly scope: Scope.Closeable } | undefined
+    let engaged:
+      | { readonly access: ClusterAccess; readonly children: Reflector; readonly scope: Scope.Closeable }
+      | undefined
     const clock = yield* Clock.Clock
     let obstacle: string | undefined = "it has not been connected yet"
     let obstacleSince = clock.currentTimeMillisUnsafe()
@@ -182,7 +204,10 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
           setReachable(undefined)
         }
         // Without any child there is no event that says that the children are known now.
-        yield* Effect.forkIn(Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))), scope)
+        yield* Effect.forkIn(
+          Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
+          scope
+        )
         const pause = Effect.suspend(() => Effect.sleep(nextCheckIn()))
         yield* Effect.forkIn(Effect.forever(Effect.andThen(check, () => pause)), scope)
       })
@@ -192,7 +217,10 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       const isDecisive = failures > 0 && reachable !== false
       const askedAt = yield* Clock.currentTimeMillis
       const result = yield* ask(engaged.access).pipe(
-        Effect.timeoutOrElse({ duration: isDecisive ? decisiveTimeout : checkTimeout, orElse: () => Effect.fail({ message: "its operator did not answer in time" }) }),
+        Effect.timeoutOrElse({
+          duration: isDecisive ? decisiveTimeout : checkTimeout,
+          orElse: () => Effect.fail({ message: "its operator did not answer in time" })
+        }),
         Effect.result
       )
       const now = yield* Clock.currentTimeMillis
@@ -202,16 +230,18 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       if (result._tag === "Success") {
         const wasWell = reachable === true && failures === 0
         failures = 0
-        // The API server and the operator answer: what is left of the reflector's pause would only keep sessions waiting.
+        // The API server and the operator answer: what is left of the reflector's pause would only keep sessions
+        // waiting.
         if (engaged.children.problem() !== undefined) engaged.children.retryNow()
-        // A cluster that has just come back, be it from one failed check, gets the usual time for the list: its silence until now says
-        // nothing any more.
+        // A cluster that has just come back, be it from one failed check, gets the usual time for the list: its silence
+        // until now says nothing any more.
         if (!wasWell && !isReadable()) unreadableSince = now
         look = { askedAt, checkedAt: now, health: result.success }
         setReachable(true)
       } else {
         failures++
-        // Until then what was known last is the better guess: also links are made by what the operator said that it can.
+        // Until then what was known last is the better guess: also links are made by what the operator said that it
+        // can.
         if (failures >= lostAfter || reachable === false) {
           look = { askedAt, checkedAt: now, health: { _tag: "Error", message: result.failure.message } }
           setReachable(false)
@@ -220,7 +250,8 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
       if (reachable !== undefined) checked.openUnsafe()
     })
 
-    const health = (): ClusterLook | undefined => (obstacle === undefined ? look : { checkedAt: obstacleSince, health: { _tag: "Error", message: obstacle } })
+    const health = (): ClusterLook | undefined =>
+      obstacle === undefined ? look : { checkedAt: obstacleSince, health: { _tag: "Error", message: obstacle } }
     const reach = (): ClusterReach => {
       if (reachable !== false) return { reachable: true, error: undefined }
       const known = health()
@@ -240,8 +271,8 @@ const makeCluster = (cluster: WorkloadCluster, own: ClusterHealth, events: Fleet
   })
 
 /**
- * Keeps a connection to every workload cluster: engages one as soon as its credentials are there, again when they change, and
- * asks each operator regularly how it is.
+ * Keeps a connection to every workload cluster: engages one as soon as its credentials are there, again when they
+ * change, and asks each operator regularly how it is.
  */
 export const makeFleet = (
   configuration: FleetConfiguration,
@@ -255,8 +286,12 @@ export const makeFleet = (
     const clusters = new Map<ClusterName, FleetCluster>()
     let isMade = false
     const afterwards: FleetEvents = {
-      childChanged: (cluster, child) => { if (isMade) events.childChanged(cluster, child) },
-      reachChanged: (cluster) => { if (isMade) events.reachChanged(cluster) }
+      childChanged: (cluster, child) => {
+        if (isMade) events.childChanged(cluster, child)
+      },
+      reachChanged: (cluster) => {
+        if (isMade) events.reachChanged(cluster)
+      }
     }
     const latches: Array<Latch.Latch> = []
     /** By name of the Secret: where its newest version is to be put. */

@@ -1,14 +1,17 @@
 import type { Effect } from "effect"
-import { type AuditedSession, auditFields, type SessionAct } from "../../domain/session/session-act.ts"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import { type AuditedSession, auditFields, type SessionAct } from "../../domain/session/session-act.ts"
 import { logInfo } from "./log.ts"
 
 /** Writes the one line of an act to the program's log. */
 export const audit = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
 
 /** What an act's line says of a multi-cluster session. */
-export const auditedParent = (session: string, { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec): AuditedSession => ({
+export const auditedParent = (
+  session: string,
+  { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec
+): AuditedSession => ({
   session,
   namespace,
   target: targetAlias,
@@ -17,13 +20,18 @@ export const auditedParent = (session: string, { clusters, namespace, owner, tar
 })
 
 /** What an act's line says of a session in one cluster; of a primary's child its name says which. */
-export const auditedChild = (session: string, { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec): AuditedSession => {
+export const auditedChild = (
+  session: string,
+  { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec
+): AuditedSession => {
   const parent = multiClusterParentName ?? undefined
   return {
     session,
     namespace,
     ...(target === undefined || target === null ? {} : { target: `${target.kind.toLowerCase()}.${target.name}` }),
-    ...(parent !== undefined && session.startsWith(`${parent}-`) ? { clusters: [session.slice(parent.length + 1)] } : {}),
+    ...(parent !== undefined && session.startsWith(`${parent}-`)
+      ? { clusters: [session.slice(parent.length + 1)] }
+      : {}),
     owner: owner.k8sUsername
   }
 }

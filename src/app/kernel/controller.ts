@@ -3,8 +3,8 @@ import { held } from "./holdings.ts"
 import { logWarning } from "./log.ts"
 
 /**
- * What a reconcile wants next: to be called again after so many ms; soon, as somebody else wrote first; or only when something
- * changes.
+ * What a reconcile wants next: to be called again after so many ms; soon, as somebody else wrote first; or only when
+ * something changes.
  */
 export type Requeue = { readonly after: number } | "Conflict" | undefined
 
@@ -31,9 +31,9 @@ interface Entry {
 }
 
 /**
- * The kernel of every controller: a queue of keys, one reconcile at a time per key, exponential back-off with jitter per key
- * (controller-runtime's vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at any point.
- * A key costs nothing while nothing is to be done for it.
+ * The kernel of every controller: a queue of keys, one reconcile at a time per key, exponential back-off with jitter
+ * per key (controller-runtime's vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at
+ * any point. A key costs nothing while nothing is to be done for it.
  */
 export const makeController = <E, R>(options: {
   readonly name: string
@@ -50,7 +50,12 @@ export const makeController = <E, R>(options: {
 
     /** How long a server has asked to be left alone. */
     const wanted = (cause: Cause.Cause<unknown>): number =>
-      Math.max(0, ...cause.reasons.map((reason) => (reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0)))
+      Math.max(
+        0,
+        ...cause.reasons.map((reason) =>
+          reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0
+        )
+      )
 
     const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
       let failures = 0

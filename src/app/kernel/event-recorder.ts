@@ -1,13 +1,21 @@
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import { eventNamespace, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
-import { dueAt, type EventSeries, occurred, seriesKey, wasRefused, wasWritten, type WriteProblem } from "../../domain/events/event-series.ts"
+import {
+  dueAt,
+  type EventSeries,
+  occurred,
+  seriesKey,
+  wasRefused,
+  wasWritten,
+  type WriteProblem
+} from "../../domain/events/event-series.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { readCached } from "./read-cached.ts"
 import { held } from "./holdings.ts"
 import { logWarning } from "./log.ts"
+import { readCached } from "./read-cached.ts"
 
 /** So many series may wait to be written; what comes then is lost. */
 const mostWaiting = 1_000
@@ -23,7 +31,9 @@ interface About {
   readonly metadata: ObjectMeta
 }
 
-/** Tells what happens to sessions, for `kubectl describe`. Nothing here fails or waits: no session depends on an Event. */
+/**
+ * Tells what happens to sessions, for `kubectl describe`. Nothing here fails or waits: no session depends on an Event.
+ */
 export interface EventRecorder {
   readonly record: (resource: ResourceDescriptor<unknown>, about: About, event: SessionEvent) => void
   /** Records what a write of ours changed. `after`: the API server's answer. */
@@ -41,14 +51,15 @@ const eventName = (about: string, now: number, index: number): string =>
 
 const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem => {
   if (reason === "NotFound" && !isNew) return "Expired"
-  if (reason === "Unreachable" || reason === "TooManyRequests" || reason === "Conflict" || reason === "Unauthorized") return "Later"
+  if (reason === "Unreachable" || reason === "TooManyRequests" || reason === "Conflict" || reason === "Unauthorized")
+    return "Later"
   return (code ?? 0) >= 500 ? "Later" : "Never"
 }
 
 /**
- * Records Events in the cluster of `api` for as long as the scope lives; when that ends, what still waits is written, for a
- * moment. One write at a time; what repeats is counted and written at growing intervals. A write that fails is tried
- * twice more at most, then its Event is lost.
+ * Records Events in the cluster of `api` for as long as the scope lives; when that ends, what still waits is written,
+ * for a moment. One write at a time; what repeats is counted and written at growing intervals. A write that fails is
+ * tried twice more at most, then its Event is lost.
  */
 export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -140,7 +151,12 @@ export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, ne
     }
 
     const record: EventRecorder["record"] = (resource, { metadata }, event) => {
-      const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name: metadata.name, uid: metadata.uid ?? "" }
+      const about = {
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+        name: metadata.name,
+        uid: metadata.uid ?? ""
+      }
       const key = seriesKey(about, event)
       const before = known.get(key)
       if (isStopping || (before === undefined && waiting() >= mostWaiting)) return

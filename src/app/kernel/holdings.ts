@@ -1,8 +1,8 @@
 import { Context, Effect, type Scope } from "effect"
 
 /**
- * What a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any session there is nothing of
- * any kind; what remains then is leaked.
+ * What a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any session
+ * there is nothing of any kind; what remains then is leaked.
  */
 export class Holdings {
   readonly #counts = new Map<string, Set<() => number>>()
@@ -19,7 +19,9 @@ export class Holdings {
 
   /** How many there are now; only kinds of which there are some. */
   readonly now = (): ReadonlyMap<string, number> => {
-    const sums = [...this.#counts].map(([kind, counts]) => [kind, [...counts].reduce((sum, count) => sum + count(), 0)] as const)
+    const sums = [...this.#counts].map(
+      ([kind, counts]) => [kind, [...counts].reduce((sum, count) => sum + count(), 0)] as const
+    )
     return new Map(sums.filter(([, sum]) => sum > 0))
   }
 }
@@ -29,4 +31,11 @@ export const CurrentHoldings = Context.Reference("braid/app/CurrentHoldings", { 
 
 /** Counts a kind among the current holdings for as long as the scope lives. */
 export const held = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.flatMap(CurrentHoldings, ({ add }) => Effect.asVoid(Effect.acquireRelease(Effect.sync(() => add(kind, count)), (remove) => Effect.sync(remove))))
+  Effect.flatMap(CurrentHoldings, ({ add }) =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => add(kind, count)),
+        (remove) => Effect.sync(remove)
+      )
+    )
+  )

@@ -1,5 +1,9 @@
 import type { Result } from "effect"
-import { readResource, type ResourceDescriptor, type UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
+import {
+  readResource,
+  type ResourceDescriptor,
+  type UnreadableResource
+} from "../../domain/resources/resource-descriptor.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 type Read = Result.Result<unknown, UnreadableResource>
@@ -7,7 +11,10 @@ type Read = Result.Result<unknown, UnreadableResource>
 const known = new WeakMap<ResourceDescriptor<unknown>, WeakMap<KubeObject, Read>>()
 
 /** As `readResource`, for objects of API servers: these never change, and controllers read the same one many times. */
-export const readCached = <T>(resource: ResourceDescriptor<T>, object: KubeObject): Result.Result<T, UnreadableResource> => {
+export const readCached = <T>(
+  resource: ResourceDescriptor<T>,
+  object: KubeObject
+): Result.Result<T, UnreadableResource> => {
   const ofKind = known.get(resource) ?? new WeakMap<KubeObject, Read>()
   known.set(resource, ofKind)
   const before = ofKind.get(object) as Result.Result<T, UnreadableResource> | undefined

@@ -9,12 +9,17 @@ const longestPause = 5_000
 export interface Reflector {
   readonly get: (name: string, namespace?: string) => KubeObject | undefined
   readonly all: () => ReadonlyArray<KubeObject>
-  /** Whether a complete list was ever read. Before that absence proves nothing, and nothing may be deleted because of it. */
+  /**
+   * Whether a complete list was ever read. Before that absence proves nothing, and nothing may be deleted because of
+   * it.
+   */
   readonly synced: () => boolean
   readonly awaitSynced: Effect.Effect<void>
   /** Why the cluster cannot be read at the moment, if so. */
   readonly problem: () => KubeError | undefined
-  /** Reads one object anew, for a caller who has just learnt that it changed: a watch may be open and yet lose changes. */
+  /**
+   * Reads one object anew, for a caller who has just learnt that it changed: a watch may be open and yet lose changes.
+   */
   readonly reread: (name: string, namespace?: string) => Effect.Effect<void>
   /** Takes the answer to a write of one's own, so that the next write is not decided from what was before it. */
   readonly wrote: (answer: KubeObject) => void
@@ -24,15 +29,18 @@ export interface Reflector {
 
 /** Versions that are numbers can be compared; of others nothing is known. */
 const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
-  than !== undefined && than.metadata.uid === object.metadata.uid && Number(object.metadata.resourceVersion) < Number(than.metadata.resourceVersion)
+  than !== undefined &&
+  than.metadata.uid === object.metadata.uid &&
+  Number(object.metadata.resourceVersion) < Number(than.metadata.resourceVersion)
 
-const keyOf = (name: string, namespace: string | undefined): string => (namespace === undefined ? name : `${namespace}/${name}`)
+const keyOf = (name: string, namespace: string | undefined): string =>
+  namespace === undefined ? name : `${namespace}/${name}`
 
 /**
- * Keeps a collection in memory for as long as the scope lives. Survives 410 (lists again without emptying the cache in between),
- * dropped watches, bookmarks and unreachable servers; `changed` is called after each change, with the object as it is now or was
- * last, and with what was known of it before. An object that was made anew under its name is first reported as deleted.
- * Level-triggered: a change may be reported more than once.
+ * Keeps a collection in memory for as long as the scope lives. Survives 410 (lists again without emptying the cache in
+ * between), dropped watches, bookmarks and unreachable servers; `changed` is called after each change, with the object
+ * as it is now or was last, and with what was known of it before. An object that was made anew under its name is first
+ * reported as deleted. Level-triggered: a change may be reported more than once.
  */
 export const makeReflector = (
   api: KubeApi,
@@ -60,7 +68,10 @@ export const makeReflector = (
     const putNewer = (object: KubeObject): void => {
       if (!isOlder(object, cache.get(keyOf(object.metadata.name, object.metadata.namespace)))) put(object)
     }
-    /** What a server answered may be ahead of the watch. It is behind where the watch has got further and the cache has no such object: it was deleted meanwhile. */
+    /**
+     * What a server answered may be ahead of the watch. It is behind where the watch has got further and the cache has
+     * no such object: it was deleted meanwhile.
+     */
     const putAnswer = (object: KubeObject): void => {
       const { name, namespace, resourceVersion } = object.metadata
       if (cache.has(keyOf(name, namespace)) || !(Number(resourceVersion) <= Number(told))) putNewer(object)
@@ -107,7 +118,8 @@ export const makeReflector = (
             })
           )
         )
-        // A server ends a watch whenever it likes; a short pause keeps a server that ends each at once from being hammered.
+        // A server ends a watch whenever it likes; a short pause keeps a server that ends each at once from being
+        // hammered.
         return Effect.forever(
           Effect.andThen(once, () => {
             failures = 0
@@ -116,7 +128,8 @@ export const makeReflector = (
         )
       })
 
-    // A list alone proves nothing: where the watch fails each time, listing over and over would be the heaviest load of all.
+    // A list alone proves nothing: where the watch fails each time, listing over and over would be the heaviest load of
+    // all.
     const attempt = relist.pipe(
       Effect.tap(() => Ref.set(problem, undefined)),
       Effect.flatMap(follow),

@@ -2,8 +2,8 @@ import { Clock, Effect, Random, Result } from "effect"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
 /**
- * How long what a client waits for is tried again, ms: one failed call must not refuse a person, who is told within ten seconds of what
- * does not pass.
+ * How long what a client waits for is tried again, ms: one failed call must not refuse a person, who is told within ten
+ * seconds of what does not pass.
  */
 const patience = 8_000
 /** Between two tries, in ms, before jitter; doubles up to the second. */
@@ -11,8 +11,8 @@ const firstPause = 250
 const longestPause = 2_000
 
 /**
- * Tries again what somebody waits for while its failures may pass by themselves, for 8 s, and never sooner than a server asks for. Fails
- * with the last failure.
+ * Tries again what somebody waits for while its failures may pass by themselves, for 8 s, and never sooner than a
+ * server asks for. Fails with the last failure.
  */
 export const patiently = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
   attempt: Effect.Effect<A, E, R>,
@@ -30,7 +30,10 @@ export const patiently = <A, E extends { readonly message: string; readonly retr
     }
   })
 
-/** Whether a server was away, busy or confused, or a token is being replaced; what it refuses for what it is, it refuses again. */
+/**
+ * Whether a server was away, busy or confused, or a token is being replaced; what it refuses for what it is, it refuses
+ * again.
+ */
 const mayPass = ({ code, reason }: KubeError): boolean => {
   switch (reason) {
     case "Unreachable":
@@ -51,12 +54,16 @@ const mayPass = ({ code, reason }: KubeError): boolean => {
   }
 }
 
-/** Nobody else can have changed what does not exist yet, or is only read: others were in the server's own way, such as at a quota. */
+/**
+ * Nobody else can have changed what does not exist yet, or is only read: others were in the server's own way, such as
+ * at a quota.
+ */
 const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
 
 /**
- * An API for what a client waits for: calls are repeated as {@link patiently} does, watches are not. A call whose answer was lost may have
- * been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete `NotFound`.
+ * An API for what a client waits for: calls are repeated as {@link patiently} does, watches are not. A call whose answer
+ * was lost may have been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete
+ * `NotFound`.
  */
 export const patientApi = (api: KubeApi): KubeApi => ({
   cluster: api.cluster,

@@ -1,8 +1,8 @@
 import { type Clock, Effect } from "effect"
 
 /**
- * The time of `clock` when this was made, and from then on what has elapsed: it never jumps. Hosts' clocks do, when they are set or
- * when a machine wakes up, and sessions must not end because of it (failures.md class 13).
+ * The time of `clock` when this was made, and from then on what has elapsed: it never jumps. Hosts' clocks do, when
+ * they are set or when a machine wakes up, and sessions must not end because of it (failures.md class 13).
  */
 export const steadyClock = (clock: Clock.Clock): Clock.Clock => {
   const wall = clock.currentTimeNanosUnsafe()

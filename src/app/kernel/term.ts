@@ -8,9 +8,15 @@ const patience = 5_000
 export interface Term {
   /** Grows with every change of leader: `leaseTransitions` of the Lease. */
   readonly epoch: number
-  /** Whether what is sent now is still this leader's to send. May be false for a while and true again, when a renewal comes late. */
+  /**
+   * Whether what is sent now is still this leader's to send. May be false for a while and true again, when a renewal
+   * comes late.
+   */
   readonly lasts: () => boolean
-  /** Whether nobody else can have been elected yet. Longer than {@link lasts}, by the time that writes may be on their way. */
+  /**
+   * Whether nobody else can have been elected yet. Longer than {@link lasts}, by the time that writes may be on their
+   * way.
+   */
   readonly isCertain: () => boolean
   /** It has ended, and never lasts again. */
   readonly isOver: () => boolean

@@ -1,8 +1,8 @@
 import { Duration, Effect, Fiber } from "effect"
 
 /**
- * Waits for `effect` no longer than `limit`; false if that was too short. For finalizers: they run uninterruptible, often in a
- * fiber that is interrupted already, and neither lets a timeout work. So it runs in a fiber of its own.
+ * Waits for `effect` no longer than `limit`; false if that was too short. For finalizers: they run uninterruptible,
+ * often in a fiber that is interrupted already, and neither lets a timeout work. So it runs in a fiber of its own.
  */
 export const within = (effect: Effect.Effect<unknown>, limit: Duration.Duration): Effect.Effect<boolean> =>
   Effect.forkDetach(Effect.timeoutOption(effect, limit)).pipe(

@@ -2,8 +2,9 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { Term } from "../kernel/term.ts"
 
 /**
- * A client's channel for as long as a term lasts. While nobody knows whether somebody else leads by now, what the client says is kept back:
- * its session may have gone on at the new leader, and bytes of an old connection must not come after those of a newer one.
+ * A client's channel for as long as a term lasts. While nobody knows whether somebody else leads by now, what the
+ * client says is kept back: its session may have gone on at the new leader, and bytes of an old connection must not
+ * come after those of a newer one.
  */
 export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameChannel => {
   /** By the router, which brakes fast senders. */

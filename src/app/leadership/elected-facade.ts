@@ -13,8 +13,8 @@ export interface ElectedFacade {
 }
 
 /**
- * Answers for a replica that stands by: it is well, and whatever is asked of it is for the leader. No request gets there but those that are
- * on their way while the leader changes, for the Service selects the leader.
+ * Answers for a replica that stands by: it is well, and whatever is asked of it is for the leader. No request gets
+ * there but those that are on their way while the leader changes, for the Service selects the leader.
  */
 export const makeElectedFacade = (): ElectedFacade => {
   let current: Facade | undefined
@@ -36,7 +36,8 @@ export const makeElectedFacade = (): ElectedFacade => {
       describe: elected((made) => made.describe),
       issueCertificate: (csr) => elected((made) => made.issueCertificate(csr)),
       listSessions: (namespace) => elected((made) => made.listSessions(namespace)),
-      deleteSession: (reference, caller, namespace) => elected((made) => made.deleteSession(reference, caller, namespace)),
+      deleteSession: (reference, caller, namespace) =>
+        elected((made) => made.deleteSession(reference, caller, namespace)),
       deleteAllSessions: (caller) => elected((made) => made.deleteAllSessions(caller)),
       connect: (request) => elected((made) => made.connect(request))
     }

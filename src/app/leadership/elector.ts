@@ -1,13 +1,20 @@
 import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
-import { within } from "../kernel/within.ts"
 import { holderIdentity, type OperatorPod } from "../../domain/leadership/identity.ts"
-import { isReleased, type LeaseStep, leaseStep, observeLease, type ObservedLease, releaseStep } from "../../domain/leadership/lease.ts"
 import { type LeaseTimes, retryJitter } from "../../domain/leadership/lease-times.ts"
+import {
+  isReleased,
+  type LeaseStep,
+  leaseStep,
+  observeLease,
+  type ObservedLease,
+  releaseStep
+} from "../../domain/leadership/lease.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
 import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { elapsedOf, LeaseTerm, type Term } from "../kernel/term.ts"
+import { within } from "../kernel/within.ts"
 
 /** The Lease that the operators of a cluster are elected by. */
 export const leaseName = "mirrord-operator"
@@ -26,9 +33,10 @@ export interface ElectorOptions {
 }
 
 /**
- * Stands by until the Lease can be had, then runs `lead` until it is lost, and stands by again. In the same process: a container that ended
- * instead would be kept from starting for up to five minutes, by its kubelet, where an API server fails again and again. When it is
- * interrupted the Lease is given up, so that the next leader need not wait for its end.
+ * Stands by until the Lease can be had, then runs `lead` until it is lost, and stands by again. In the same process: a
+ * container that ended instead would be kept from starting for up to five minutes, by its kubelet, where an API server
+ * fails again and again. When it is interrupted the Lease is given up, so that the next leader need not wait for its
+ * end.
  */
 export const electLeader = <R>(
   options: ElectorOptions,
@@ -67,24 +75,34 @@ export const electLeader = <R>(
         const { spec } = step
         const answer =
           step._tag === "Create"
-            ? api.create(leases, { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { name: leaseName, namespace }, spec }, namespace)
+            ? api.create(
+                leases,
+                { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { name: leaseName, namespace }, spec },
+                namespace
+              )
             : api.mergePatch(leases, leaseName, { metadata: { resourceVersion: step.version }, spec }, { namespace })
         return Effect.as(Effect.flatMap(answer, look), sent)
       })
     /** Half the deadline: a request that hangs leaves time for another. */
     const longestAttempt = times.renewDeadline / 2
-    const inTime = <A>(attempt: Effect.Effect<A, KubeError>, limit = longestAttempt): Effect.Effect<Result.Result<A, KubeError>> =>
+    const inTime = <A>(
+      attempt: Effect.Effect<A, KubeError>,
+      limit = longestAttempt
+    ): Effect.Effect<Result.Result<A, KubeError>> =>
       attempt.pipe(
         Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(failed("no answer in time")) }),
         Effect.result
       )
 
     /**
-     * Opens `released` when the holder gives the Lease up, so that a hand-over takes as long as a watch tells. A hint only: who stands by
-     * looks at the Lease all the same, from time to time and before it writes. A Lease that is deleted may still have a leader, for a moment.
+     * Opens `released` when the holder gives the Lease up, so that a hand-over takes as long as a watch tells. A hint
+     * only: who stands by looks at the Lease all the same, from time to time and before it writes. A Lease that is
+     * deleted may still have a leader, for a moment.
      */
     const watchForRelease = (released: Latch.Latch): Effect.Effect<never> =>
-      Stream.suspend(() => (observed === undefined ? Stream.empty : api.watch(leases, observed.version, { namespace, name: leaseName }))).pipe(
+      Stream.suspend(() =>
+        observed === undefined ? Stream.empty : api.watch(leases, observed.version, { namespace, name: leaseName })
+      ).pipe(
         Stream.filter((event) => {
           if (event._tag !== "Changed") return false
           const lease = readResource(leases, event.object)
@@ -117,7 +135,9 @@ export const electLeader = <R>(
         if (Result.isSuccess(acquired) && acquired.success !== undefined && observed !== undefined) {
           return new LeaseTerm(observed.record.epoch, acquired.success, times, elapsed)
         }
-        yield* Result.isFailure(acquired) ? tell(acquired.failure.message) : tell(`${step?._tag === "StandBy" ? step.holder : "another replica"} leads`)
+        yield* Result.isFailure(acquired)
+          ? tell(acquired.failure.message)
+          : tell(`${step?._tag === "StandBy" ? step.holder : "another replica"} leads`)
         const asked = Result.isFailure(acquired) ? (acquired.failure.retryAfterMs ?? 0) : 0
         const pause = Effect.sleep(Math.max(asked, times.retryPeriod * (yield* Random.nextBetween(1, retryJitter))))
         yield* Result.isFailure(acquired) ? pause : Effect.raceFirst(pause, released.await)
@@ -136,11 +156,15 @@ export const electLeader = <R>(
       Effect.gen(function* () {
         let failure: KubeError | undefined
         /** Who was stopped meanwhile knows nothing yet: maybe nobody else was there. */
-        const wasStopped = (since: number, expected: number): boolean => elapsed() - since > expected + times.retryPeriod
+        const wasStopped = (since: number, expected: number): boolean =>
+          elapsed() - since > expected + times.retryPeriod
         const tooLate = ({ message }: KubeError): string => `its lease could not be renewed in time: ${message}`
         for (;;) {
           const slept = elapsed()
-          const pause = Math.max(failure?.retryAfterMs ?? 0, failure === undefined ? times.retryPeriod : Math.min(times.retryPeriod, Math.max(0, term.certainFor())))
+          const pause = Math.max(
+            failure?.retryAfterMs ?? 0,
+            failure === undefined ? times.retryPeriod : Math.min(times.retryPeriod, Math.max(0, term.certainFor()))
+          )
           yield* Effect.sleep(pause)
           const [begun, left] = [elapsed(), term.certainFor()]
           if (failure !== undefined && left <= 0 && !wasStopped(slept, pause)) return tooLate(failure)
@@ -150,7 +174,9 @@ export const electLeader = <R>(
             step._tag === "Renew"
               ? write(step).pipe(
                   Effect.catch((error): Effect.Effect<number | "Lost", KubeError> =>
-                    error.reason === "Conflict" || error.reason === "NotFound" ? renewAfterAll(term) : Effect.fail(error)
+                    error.reason === "Conflict" || error.reason === "NotFound"
+                      ? renewAfterAll(term)
+                      : Effect.fail(error)
                   )
                 )
               : renewAfterAll(term),
@@ -159,7 +185,10 @@ export const electLeader = <R>(
           if (Result.isFailure(renewed)) {
             failure = renewed.failure
             if (!term.isCertain() && !wasStopped(begun, limit)) return tooLate(failure)
-            if (!term.lasts()) yield* logWarning("the lease is not renewed in time; nothing is written until it is", { problem: failure.message })
+            if (!term.lasts())
+              yield* logWarning("the lease is not renewed in time; nothing is written until it is", {
+                problem: failure.message
+              })
           } else if (renewed.success === "Lost") {
             return `${observed?.record.holder ?? "nobody"} holds the lease now`
           } else {
@@ -172,7 +201,14 @@ export const electLeader = <R>(
     const release = Effect.suspend(() => {
       const step = releaseStep(observed, { identity, now: clock.currentTimeMillisUnsafe() })
       if (step === undefined) return Effect.void
-      return Effect.ignore(api.mergePatch(leases, leaseName, { metadata: { resourceVersion: step.version }, spec: step.spec }, { namespace }))
+      return Effect.ignore(
+        api.mergePatch(
+          leases,
+          leaseName,
+          { metadata: { resourceVersion: step.version }, spec: step.spec },
+          { namespace }
+        )
+      )
     })
 
     for (;;) {

@@ -5,15 +5,16 @@ import { type KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { LinkRefused } from "../../ports/member-link.ts"
 import type { OperatorFacade } from "../api/operator-facade.ts"
 import { type ApiError, serviceUnavailable } from "../api/status.ts"
-import { channelWhileLeading } from "./channel-while-leading.ts"
 import type { Term } from "../kernel/term.ts"
+import { channelWhileLeading } from "./channel-while-leading.ts"
 
 /**
- * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still lasts. A process that was
- * paused past its term and wakes up sends nothing of what it was about to.
+ * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
+ * lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
  *
- * Where nobody waits the answer comes at once, and what is to be done is decided anew. What a user waits for waits for a late renewal
- * first: on a slow machine renewals are late now and then, and to be refused for that would end the user's session.
+ * Where nobody waits the answer comes at once, and what is to be done is decided anew. What a user waits for waits for
+ * a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
+ * user's session.
  */
 
 /** Whether somebody waits for what is being done. */
@@ -26,7 +27,9 @@ const why = "this operator is not the leader any more, or could not renew its le
 const gated = <A, E, R, E2>(term: Term, act: Effect.Effect<A, E, R>, refused: () => E2): Effect.Effect<A, E | E2, R> =>
   Effect.suspend((): Effect.Effect<A, E | E2, R> => {
     const now = Effect.suspend((): Effect.Effect<A, E | E2, R> => (term.lasts() ? act : Effect.fail(refused())))
-    return term.lasts() ? act : Effect.flatMap(IsAwaited, (isAwaited) => (isAwaited ? Effect.andThen(term.lastsSoon, () => now) : now))
+    return term.lasts()
+      ? act
+      : Effect.flatMap(IsAwaited, (isAwaited) => (isAwaited ? Effect.andThen(term.lastsSoon, () => now) : now))
   })
 
 /** Reads go on as long as the process does: they change nothing. */
@@ -39,7 +42,8 @@ export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
     list: (ref, selection) => api.list(ref, selection),
     watch: (ref, resourceVersion, selection) => api.watch(ref, resourceVersion, selection),
     create: (ref, object, namespace) => write(`create ${ref.plural}`, api.create(ref, object, namespace)),
-    mergePatch: (ref, name, patch, options) => write(`patch ${ref.plural} ${name}`, api.mergePatch(ref, name, patch, options)),
+    mergePatch: (ref, name, patch, options) =>
+      write(`patch ${ref.plural} ${name}`, api.mergePatch(ref, name, patch, options)),
     delete: (ref, name, options) => write(`delete ${ref.plural} ${name}`, api.delete(ref, name, options))
   }
 }
@@ -47,30 +51,50 @@ export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
 const accessWhileLeading = (term: Term, { api, link }: ClusterAccess): ClusterAccess => ({
   api: apiWhileLeading(term, api),
   link: (request) =>
-    awaited(gated(term, link({ ...request, term: String(term.epoch) }), () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: why })))
+    awaited(
+      gated(
+        term,
+        link({ ...request, term: String(term.epoch) }),
+        () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: why })
+      )
+    )
 })
 
-export const connectorWhileLeading = (term: Term, connector: ClusterConnector["Service"]): ClusterConnector["Service"] => ({
+export const connectorWhileLeading = (
+  term: Term,
+  connector: ClusterConnector["Service"]
+): ClusterConnector["Service"] => ({
   local: accessWhileLeading(term, connector.local),
-  member: (configuration, credentials) => Effect.map(connector.member(configuration, credentials), (access) => accessWhileLeading(term, access))
+  member: (configuration, credentials) =>
+    Effect.map(connector.member(configuration, credentials), (access) => accessWhileLeading(term, access))
 })
 
 export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agents["Service"] => ({
   ensure: (placement, owner) =>
-    awaited(gated(term, agents.ensure(placement, owner), () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: why }))),
-  connect: (agent) => awaited(gated(term, agents.connect(agent), () => new AgentUnreachable({ agent: agent.name, detail: why })))
+    awaited(
+      gated(
+        term,
+        agents.ensure(placement, owner),
+        () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: why })
+      )
+    ),
+  connect: (agent) =>
+    awaited(gated(term, agents.connect(agent), () => new AgentUnreachable({ agent: agent.name, detail: why })))
 })
 
 /**
- * On 503 clients try again by themselves, without a word (operator-api §1.2.2), and the Service leads them to the new leader: the one case
- * where that is what they should do.
+ * On 503 clients try again by themselves, without a word (operator-api §1.2.2), and the Service leads them to the new
+ * leader: the one case where that is what they should do.
  */
 export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${why}.`)
 
 /** Requests end with the term, and connections too: their clients come back, to the new leader. */
 export const facadeWhileLeading = (term: Term, facade: OperatorFacade["Service"]): OperatorFacade["Service"] => {
   const untilOver = <A, R>(act: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
-    Effect.raceFirst(awaited(act), Effect.andThen(term.over, () => Effect.fail(notTheLeader())))
+    Effect.raceFirst(
+      awaited(act),
+      Effect.andThen(term.over, () => Effect.fail(notTheLeader()))
+    )
   const changing = <A, R>(act: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
     Effect.flatMap(term.lastsSoon, (lasts) => (lasts ? untilOver(act) : Effect.fail(notTheLeader())))
   return {

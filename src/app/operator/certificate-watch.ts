@@ -1,7 +1,7 @@
-import { Clock, Effect, Redacted, type Scope } from "effect"
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createSecureContext } from "node:tls"
+import { Clock, Effect, Redacted, type Scope } from "effect"
 import { makeServingCertificate } from "../../adapters/x509/self-signed-certificate.ts"
 import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../api/served-certificate.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
@@ -33,19 +33,28 @@ const usable = (found: ServingCertificate): Effect.Effect<X509Certificate, Probl
   })
 
 /** The PEM files as they are now. */
-export const readCertificateFiles = ({ certificatePath, keyPath }: NonNullable<Settings["certificate"]>): Effect.Effect<ServingCertificate, Problem> => {
+export const readCertificateFiles = ({
+  certificatePath,
+  keyPath
+}: NonNullable<Settings["certificate"]>): Effect.Effect<ServingCertificate, Problem> => {
   const read = (path: string) => Effect.tryPromise({ try: () => readFile(path, "utf8"), catch: problemOf })
-  return Effect.all({ certificatePem: read(certificatePath), keyPem: Effect.map(read(keyPath), (text) => Redacted.make(text)) })
+  return Effect.all({
+    certificatePem: read(certificatePath),
+    keyPem: Effect.map(read(keyPath), (text) => Redacted.make(text))
+  })
 }
 
 const isSame = (a: ServingCertificate, b: ServingCertificate): boolean =>
   a.certificatePem === b.certificatePem && Redacted.value(a.keyPem) === Redacted.value(b.keyPem)
 
 /**
- * The certificate to serve with, looked at again and again while the scope lives: a kubelet exchanges links to folders, of which file systems do
- * not tell reliably. It must be usable at the start; later what cannot be read or does not fit together changes nothing.
+ * The certificate to serve with, looked at again and again while the scope lives: a kubelet exchanges links to folders,
+ * of which file systems do not tell reliably. It must be usable at the start; later what cannot be read or does not fit
+ * together changes nothing.
  */
-export const watchServingCertificate = (read: Effect.Effect<ServingCertificate, Problem>): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
+export const watchServingCertificate = (
+  read: Effect.Effect<ServingCertificate, Problem>
+): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
   Effect.gen(function* () {
     const listeners = new Set<() => void>()
     let known = yield* read
@@ -73,9 +82,13 @@ export const watchServingCertificate = (read: Effect.Effect<ServingCertificate, 
   })
 
 /** The files of the settings, or one that is made now. */
-export const servingCertificate = (settings: Pick<Settings, "certificate" | "namespace">): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
+export const servingCertificate = (
+  settings: Pick<Settings, "certificate" | "namespace">
+): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
   settings.certificate === undefined
     ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.promise(() => makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now))
+        Effect.promise(() =>
+          makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now)
+        )
       ).pipe(Effect.map(({ certificatePem, keyPem }) => unchanging({ certificatePem, keyPem: Redacted.make(keyPem) })))
     : watchServingCertificate(readCertificateFiles(settings.certificate))

@@ -1,17 +1,22 @@
+import type { Role } from "../../domain/fleet/roles.ts"
+import { protocolVersion } from "../../domain/protocol/version.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
-import { type ConnectedCluster, type Feature, type MirrordOperator, mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
+import {
+  type ConnectedCluster,
+  type Feature,
+  type MirrordOperator,
+  mirrordOperators
+} from "../../domain/resources/mirrord-operator.ts"
 import { timeOf, timestamp } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
-import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { KubeResourceTarget, SessionOwner } from "../../domain/resources/session-shapes.ts"
-import { protocolVersion } from "../../domain/protocol/version.ts"
-import type { Role } from "../../domain/fleet/roles.ts"
+import type { SessionInfo } from "../../domain/resources/session.ts"
 import { lossGrace, unreadable } from "../../domain/session/cluster-verdict.ts"
 import { sessionIdOfParent } from "../../domain/session/names.ts"
 import { sessionIdHex } from "../../domain/session/session-id.ts"
-import { fromKubeTarget } from "../../domain/target/target.ts"
 import { formatTargetPath } from "../../domain/target/target-path.ts"
+import { fromKubeTarget } from "../../domain/target/target.ts"
 import type { Fleet } from "../fleet/fleet.ts"
 
 /** The client's release that this operator is compatible with, and its own as build metadata. */
@@ -93,12 +98,16 @@ export interface Description {
   readonly installation: string
   readonly sessions: ReadonlyArray<MirrordClusterSession>
   /** On a primary. */
-  readonly multiCluster: { readonly fleet: Fleet; readonly parents: ReadonlyArray<MirrordMultiClusterSession> } | undefined
+  readonly multiCluster:
+    | { readonly fleet: Fleet; readonly parents: ReadonlyArray<MirrordMultiClusterSession> }
+    | undefined
   readonly now: number
 }
 
 /** The `MirrordOperator` object. One wrong field in it breaks every command of every user (operator-api §2). */
-export const describeOperator = (state: Description): MirrordOperator & { readonly apiVersion: string; readonly kind: string } => {
+export const describeOperator = (
+  state: Description
+): MirrordOperator & { readonly apiVersion: string; readonly kind: string } => {
   const { multiCluster, now, role } = state
   return {
     apiVersion: apiVersionOf(mirrordOperators),

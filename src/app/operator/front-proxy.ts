@@ -5,8 +5,8 @@ import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import type { FrontProxySource, KnownFrontProxy } from "../api/caller.ts"
-import { makeReflector } from "../kernel/reflector.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
+import { makeReflector } from "../kernel/reflector.ts"
 
 /** How long the start waits for the first answer; without one, requests are refused until it comes. */
 const patience = "5 seconds"
@@ -20,13 +20,15 @@ const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string
     (proxy) =>
       Result.try({
         try: () => ({ ...proxy, authorities: readBundle(proxy.certificateAuthority) }),
-        catch: (cause) => `requestheader-client-ca-file: ${cause instanceof Error ? cause.message : String(cause)}; it must be certificates in PEM`
+        catch: (cause) =>
+          `requestheader-client-ca-file: ${cause instanceof Error ? cause.message : String(cause)}; it must be ` +
+          "certificates in PEM"
       })
   )
 
 /**
- * Who the API server's front proxy is, watched while the scope lives; unknown until it was read once. What cannot be read, or is gone, changes
- * nothing: a mistake in that ConfigMap must not lock out the API server.
+ * Who the API server's front proxy is, watched while the scope lives; unknown until it was read once. What cannot be
+ * read, or is gone, changes nothing: a mistake in that ConfigMap must not lock out the API server.
  */
 export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -36,14 +38,27 @@ export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, n
     const changed = (object: KubeObject, deleted: boolean): void => {
       const read = deleted ? Result.fail("it was deleted") : frontProxyOf(object)
       if (Result.isFailure(read)) {
-        run(logWarning("ConfigMap kube-system/extension-apiserver-authentication cannot be used; what it said last holds", { problem: read.failure }))
+        run(
+          logWarning(
+            "ConfigMap kube-system/extension-apiserver-authentication cannot be used; what it said last holds",
+            { problem: read.failure }
+          )
+        )
         return
       }
       known = read.success
-      run(logInfo("the front proxy is known", { authorities: known.authorities.length, names: known.allowedNames.join(",") }))
+      run(
+        logInfo("the front proxy is known", {
+          authorities: known.authorities.length,
+          names: known.allowedNames.join(",")
+        })
+      )
       for (const listener of listeners) listener()
     }
-    const reflector = yield* makeReflector(api, configMaps, changed, { namespace: "kube-system", name: "extension-apiserver-authentication" })
+    const reflector = yield* makeReflector(api, configMaps, changed, {
+      namespace: "kube-system",
+      name: "extension-apiserver-authentication"
+    })
     yield* Effect.timeoutOption(reflector.awaitSynced, patience)
     const problem = reflector.problem()
     if (problem !== undefined) yield* logWarning("the front proxy's CA cannot be read", { problem: problem.message })

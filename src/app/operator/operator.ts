@@ -1,17 +1,20 @@
-import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
+import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
-import type { AuditedSession } from "../../domain/session/session-act.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
-import { mirrordMultiClusterSessions, type MirrordMultiClusterSession } from "../../domain/resources/mirrord-multi-cluster-session.ts"
+import {
+  mirrordMultiClusterSessions,
+  type MirrordMultiClusterSession
+} from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, type ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { parseConnectQuery } from "../../domain/session/connect-request.ts"
 import { parentName } from "../../domain/session/names.ts"
+import type { AuditedSession } from "../../domain/session/session-act.ts"
 import { parseSessionIdHeader, parseSessionReference, sessionIdName } from "../../domain/session/session-id.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
@@ -19,26 +22,32 @@ import type { KubeError } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
-import { makeClusterSessionController } from "../sessions/member/cluster-session-controller.ts"
-import { makeDebtLedger } from "../sessions/primary/debt-ledger.ts"
-import { makeSessionManager } from "../sessions/primary/multi-cluster-session-manager.ts"
-import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { makeFleet } from "../fleet/fleet.ts"
-import { Changes } from "../kernel/changes.ts"
-import { makeMemberSessions } from "../sessions/member/member-sessions.ts"
-import { makePrimarySessions } from "../sessions/primary/primary-sessions.ts"
-import { SessionEnds } from "../sessions/session-ends.ts"
-import { makeSessionLockTable } from "../relay/session-locks.ts"
-import { makeSocketRegistry } from "../sessions/socket-registry.ts"
-import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
-import { steadyClock } from "../kernel/steady-clock.ts"
-import { ensureUserAuthority } from "./user-authority.ts"
 import { auditedChild, auditedParent } from "../kernel/audit.ts"
+import { Changes } from "../kernel/changes.ts"
+import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, held } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { steadyClock } from "../kernel/steady-clock.ts"
+import { makeSessionLockTable } from "../relay/session-locks.ts"
+import { makeClusterSessionController } from "../sessions/member/cluster-session-controller.ts"
+import { makeMemberSessions } from "../sessions/member/member-sessions.ts"
+import { makeDebtLedger } from "../sessions/primary/debt-ledger.ts"
+import { makeSessionManager } from "../sessions/primary/multi-cluster-session-manager.ts"
+import { makePrimarySessions } from "../sessions/primary/primary-sessions.ts"
+import { SessionEnds } from "../sessions/session-ends.ts"
+import { makeSocketRegistry } from "../sessions/socket-registry.ts"
+import { describeOperator, operatorVersion, parentInfo, sessionInfo, sessionObject } from "./describe.ts"
+import { ensureUserAuthority } from "./user-authority.ts"
 
-const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({ group: "operator.metalbear.co", resource: "targets", verb: "proxy", namespace, name: target })
+const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({
+  group: "operator.metalbear.co",
+  resource: "targets",
+  verb: "proxy",
+  namespace,
+  name: target
+})
 
 export interface OperatorOptions {
   readonly namespace: string
@@ -54,7 +63,14 @@ interface Stop {
 }
 
 /** The primary's half: fleet, session manager and sessions over many clusters. */
-const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions, fingerprint: string, changes: Changes, ends: SessionEnds, events: EventRecorder) =>
+const makePrimary = (
+  configuration: FleetConfiguration,
+  options: OperatorOptions,
+  fingerprint: string,
+  changes: Changes,
+  ends: SessionEnds,
+  events: EventRecorder
+) =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector
     const debts = yield* makeDebtLedger(local.api, options.namespace)
@@ -63,10 +79,16 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
     let onChange: (session?: string) => void = () => {}
     const sockets = makeSocketRegistry((session) => onChange(session))
     yield* held("sockets of sessions", sockets.size)
-    const own = { _tag: "Connected", operatorVersion: operatorVersion(options.version), fingerprint, parametersInHeader: true } as const
+    const own = {
+      _tag: "Connected",
+      operatorVersion: operatorVersion(options.version),
+      fingerprint,
+      parametersInHeader: true
+    } as const
     const fleet = yield* makeFleet(configuration, options.namespace, sha256Hex, own, {
       childChanged: (_cluster, child) => {
-        const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+        const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+          ?.multiClusterParentName
         if (typeof parent === "string") onChange(parent)
       },
       reachChanged: (cluster) => {
@@ -75,9 +97,9 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
         const access = known?.access()
         if (access !== undefined && known?.reach().reachable === true) {
           run(
-            debts.pay(cluster, access.api).pipe(
-              Effect.catch((error) => logWarning("debts not paid", { problem: error.message }))
-            )
+            debts
+              .pay(cluster, access.api)
+              .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
           )
         }
       }
@@ -122,8 +144,8 @@ const makePrimary = (configuration: FleetConfiguration, options: OperatorOptions
   })
 
 /**
- * The operator of one cluster, in the role that its configuration gives it. Sessions live by a clock of their own that never jumps;
- * certificates are judged by the host's.
+ * The operator of one cluster, in the role that its configuration gives it. Sessions live by a clock of their own that
+ * never jumps; certificates are judged by the host's.
  */
 export const makeOperator = (
   options: OperatorOptions
@@ -136,7 +158,10 @@ export const makeOperator = (
       ...facade,
       connect: (request) =>
         connect(request).pipe(
-          Effect.map(({ serve }) => ({ serve: (client) => Effect.provideContext(serve(client), ours) }) satisfies AcceptedConnection),
+          Effect.map(
+            ({ serve }) =>
+              ({ serve: (client) => Effect.provideContext(serve(client), ours) }) satisfies AcceptedConnection
+          ),
           Effect.provideContext(ours)
         )
     }
@@ -160,7 +185,14 @@ const make = (
     const sockets = makeSocketRegistry((session) => onSocket(session))
     yield* held("sockets of sessions", sockets.size)
     yield* held("sessions waited for", () => changes.size)
-    const controller = yield* makeClusterSessionController({ api: local.api, sockets, changes, ends, events, defaults: times })
+    const controller = yield* makeClusterSessionController({
+      api: local.api,
+      sockets,
+      changes,
+      ends,
+      events,
+      defaults: times
+    })
     onSocket = controller.enqueue
     const members = yield* makeMemberSessions({
       api: local.api,
@@ -170,7 +202,10 @@ const make = (
       changes,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
     })
-    const primary = options.fleet === undefined ? undefined : yield* makePrimary(options.fleet, options, authority.fingerprint, changes, ends, events)
+    const primary =
+      options.fleet === undefined
+        ? undefined
+        : yield* makePrimary(options.fleet, options, authority.fingerprint, changes, ends, events)
 
     const parents = (): ReadonlyArray<MirrordMultiClusterSession> =>
       (primary?.manager.parents.all() ?? []).flatMap(({ metadata }) => primary?.manager.parent(metadata.name) ?? [])
@@ -178,13 +213,17 @@ const make = (
     const ownSessions = () =>
       controller.sessions.all().flatMap(({ metadata }) => {
         const session = controller.session(metadata.name)
-        return session === undefined || (session.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [session]
+        return session === undefined || (session.spec.multiClusterParentName ?? undefined) !== undefined
+          ? []
+          : [session]
       })
 
     const problems = Effect.sync(() => [
       ...(options.fleet === undefined ? [] : fleetProblems(options.fleet)),
       ...(controller.sessions.synced() ? [] : ["The sessions of this cluster have not been read yet."]),
-      ...(primary === undefined || primary.manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."])
+      ...(primary === undefined || primary.manager.parents.synced()
+        ? []
+        : ["The multi-cluster sessions have not been read yet."])
     ])
 
     /** Waits shortly for what a starting operator still has to read, then says what is missing. */
@@ -198,14 +237,19 @@ const make = (
       Effect.timeoutOption("8 seconds"),
       Effect.andThen(() => problems),
       Effect.flatMap((found) =>
-        found.length === 0 ? Effect.void : Effect.fail(internalError(`The operator cannot serve sessions now: ${found.join(" ")} Try again in a moment.`))
+        found.length === 0
+          ? Effect.void
+          : Effect.fail(
+              internalError(`The operator cannot serve sessions now: ${found.join(" ")} Try again in a moment.`)
+            )
       )
     )
 
     const userOf = (request: ConnectRequest, header: string) =>
       Effect.flatMap(wall.currentTimeMillis, (now) => {
         const user = verifyUserCertificate(authority, header, now)
-        if ("_tag" in user) return Effect.fail(forbidden(`${user.message.charAt(0).toUpperCase()}${user.message.slice(1)}.`))
+        if ("_tag" in user)
+          return Effect.fail(forbidden(`${user.message.charAt(0).toUpperCase()}${user.message.slice(1)}.`))
         const owner: SessionOwner = {
           userId: user.userId,
           username: request.clientName ?? user.commonName,
@@ -219,9 +263,13 @@ const make = (
       Effect.gen(function* () {
         const id = parseSessionIdHeader(request.sessionId)
         if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
-        // To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the right to connect.
+        // To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the
+        // right to connect.
         if (request.checked !== "proxy" && !(yield* mayDo(local.api, request.caller, connectTo(request)))) {
-          return yield* forbidden(`User ${request.caller.user} cannot proxy resource "targets" in API group "operator.metalbear.co" in the namespace "${request.namespace}".`)
+          return yield* forbidden(
+            `User ${request.caller.user} cannot proxy resource "targets" in API group "operator.metalbear.co" in ` +
+              `the namespace "${request.namespace}".`
+          )
         }
         const params = parseConnectQuery(request.query)
         if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
@@ -231,10 +279,17 @@ const make = (
         }
         const owner = yield* userOf(request, request.certificate)
         yield* usable
-        const isLocal = params.success.values.multi_cluster === false || request.target === "label" || request.target.startsWith("label.")
-        if (primary !== undefined && !isLocal) return yield* primary.sessions.attach(request, id.success, owner, params.success)
+        const isLocal =
+          params.success.values.multi_cluster === false ||
+          request.target === "label" ||
+          request.target.startsWith("label.")
+        if (primary !== undefined && !isLocal)
+          return yield* primary.sessions.attach(request, id.success, owner, params.success)
         if (role._tag === "Primary" && role.managementOnly) {
-          return yield* badRequest("This cluster only manages sessions and runs no workloads; leave multi_cluster unset and target a workload by its name.")
+          return yield* badRequest(
+            "This cluster only manages sessions and runs no workloads; leave multi_cluster unset and target a " +
+              "workload by its name."
+          )
         }
         return yield* members.attachUser(request, id.success, owner, params.success)
       })
@@ -242,15 +297,21 @@ const make = (
     const stop = (resource: ResourceDescriptor<unknown>, metadata: ObjectMeta, how: Stop, about: AuditedSession) => {
       // Its end has its line already, maybe of the leader before.
       if (isBeingDeleted(metadata)) return Effect.void
-      return ends.end(metadata, local.api.delete(resource, metadata.name), { act: "ended", ...how, ...about }).pipe(
-        Effect.catch((error) =>
-          error.reason === "NotFound" ? Effect.void : Effect.fail(internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}.`))
+      return ends
+        .end(metadata, local.api.delete(resource, metadata.name), { act: "ended", ...how, ...about })
+        .pipe(
+          Effect.catch((error) =>
+            error.reason === "NotFound"
+              ? Effect.void
+              : Effect.fail(internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}.`))
+          )
         )
-      )
     }
 
-    const isThere = (session: { readonly spec: { readonly namespace: string } }, namespace: string | undefined): boolean =>
-      namespace === undefined || session.spec.namespace === namespace
+    const isThere = (
+      session: { readonly spec: { readonly namespace: string } },
+      namespace: string | undefined
+    ): boolean => namespace === undefined || session.spec.namespace === namespace
 
     const stopParent = ({ metadata, spec }: MirrordMultiClusterSession, how: Stop) =>
       stop(mirrordMultiClusterSessions, metadata, how, auditedParent(metadata.name, spec))
@@ -264,9 +325,11 @@ const make = (
         if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
         for (const id of ids.success) {
           const parent = primary?.manager.parent(parentName(id))
-          if (parent !== undefined && isThere(parent, namespace)) return yield* stopParent(parent, { by, cause: "Stopped" })
+          if (parent !== undefined && isThere(parent, namespace))
+            return yield* stopParent(parent, { by, cause: "Stopped" })
           const session = controller.session(sessionIdName(id))
-          if (session !== undefined && isThere(session, namespace)) return yield* stopOwn(session, { by, cause: "Stopped" })
+          if (session !== undefined && isThere(session, namespace))
+            return yield* stopOwn(session, { by, cause: "Stopped" })
         }
         return yield* notFound(`There is no session ${reference}.`)
       })
@@ -290,19 +353,28 @@ const make = (
       issueCertificate: (csr) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const issued = issueUserCertificate(authority, csr, now, randomBytes(16))
-          return typeof issued === "string" ? Effect.succeed(issued) : Effect.fail(badRequest(`spec.csr: ${issued.message}.`))
+          return typeof issued === "string"
+            ? Effect.succeed(issued)
+            : Effect.fail(badRequest(`spec.csr: ${issued.message}.`))
         }),
       listSessions: (namespace) =>
         Effect.map(Clock.currentTimeMillis, (now) =>
-          [...ownSessions().map((session) => sessionInfo(session, now)), ...parents().map((parent) => parentInfo(parent, now))]
+          [
+            ...ownSessions().map((session) => sessionInfo(session, now)),
+            ...parents().map((parent) => parentInfo(parent, now))
+          ]
             .filter((info) => namespace === undefined || info.namespace === namespace)
             .map(sessionObject)
         ),
       deleteAllSessions: (by) =>
         Effect.gen(function* () {
           const [multi, own] = [parents(), ownSessions()]
-          yield* Effect.forEach(multi, (parent) => Effect.ignore(stopParent(parent, { by, cause: "AllStopped" })), { discard: true })
-          yield* Effect.forEach(own, (session) => Effect.ignore(stopOwn(session, { by, cause: "AllStopped" })), { discard: true })
+          yield* Effect.forEach(multi, (parent) => Effect.ignore(stopParent(parent, { by, cause: "AllStopped" })), {
+            discard: true
+          })
+          yield* Effect.forEach(own, (session) => Effect.ignore(stopOwn(session, { by, cause: "AllStopped" })), {
+            discard: true
+          })
           return multi.length + own.length
         })
     }

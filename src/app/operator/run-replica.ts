@@ -4,12 +4,17 @@ import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
+import type { ElectedFacade } from "../leadership/elected-facade.ts"
+import { electLeader } from "../leadership/elector.ts"
+import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
+import {
+  agentsWhileLeading,
+  apiWhileLeading,
+  connectorWhileLeading,
+  facadeWhileLeading
+} from "../leadership/while-leading.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
-import { electLeader } from "../leadership/elector.ts"
-import type { ElectedFacade } from "../leadership/elected-facade.ts"
-import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
-import { agentsWhileLeading, apiWhileLeading, connectorWhileLeading, facadeWhileLeading } from "../leadership/while-leading.ts"
 
 /** How this replica takes part in the election. */
 export interface Candidacy {
@@ -32,13 +37,13 @@ export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never,
   const { agents, candidacy, connector, elected, operator } = options
   const run = (connected: ClusterConnector["Service"], started: Agents["Service"]) =>
     untilStarted(
-      makeOperator(operator).pipe(Effect.provideService(ClusterConnector, connected), Effect.provideService(Agents, started))
+      makeOperator(operator).pipe(
+        Effect.provideService(ClusterConnector, connected),
+        Effect.provideService(Agents, started)
+      )
     )
   if (candidacy === undefined) {
-    return run(connector, agents(connector.local.api)).pipe(
-      Effect.flatMap(elected.serve),
-      Effect.andThen(Effect.never)
-    )
+    return run(connector, agents(connector.local.api)).pipe(Effect.flatMap(elected.serve), Effect.andThen(Effect.never))
   }
   const { namespace } = operator
   const { api } = connector.local

@@ -1,5 +1,5 @@
-import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { readFile } from "node:fs/promises"
+import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { parseDocument } from "yaml"
 import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -38,7 +38,9 @@ export const documentOf = (text: string): ConfigurationDocument => {
   if (text.trim() === "") return { _tag: "Absent" }
   const document = parseDocument(text)
   const [error] = document.errors
-  return error === undefined ? { _tag: "Parsed", value: document.toJS() as unknown } : { _tag: "NotYaml", reason: error.message }
+  return error === undefined
+    ? { _tag: "Parsed", value: document.toJS() as unknown }
+    : { _tag: "NotYaml", reason: error.message }
 }
 
 const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocument> =>
@@ -46,7 +48,9 @@ const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocu
     ? Effect.succeed({ _tag: "Absent" })
     : Effect.tryPromise(() => readFile(path, "utf8")).pipe(
         Effect.map(documentOf),
-        Effect.catch((error) => Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) }))
+        Effect.catch((error) =>
+          Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) })
+        )
       )
 
 const splitAddress = (address: string): ListenAddress => {
@@ -71,7 +75,11 @@ const Address = Schema.String.check(
 const wholeNumber = (name: string, greatest: number) =>
   Config.schema(
     Schema.String.check(
-      Schema.makeFilter((digits) => (/^[1-9]\d{0,4}$/u.test(digits) && Number(digits) <= greatest ? undefined : `Expected a whole number from 1 to ${greatest}`))
+      Schema.makeFilter((digits) =>
+        /^[1-9]\d{0,4}$/u.test(digits) && Number(digits) <= greatest
+          ? undefined
+          : `Expected a whole number from 1 to ${greatest}`
+      )
     ),
     name
   ).pipe(Config.map(Number))
@@ -84,7 +92,9 @@ const seconds = (name: string, otherwise: number) =>
   )
 
 /** What a primary's environment says of the fleet, over its files. */
-export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(Config.map(Option.getOrUndefined))
+export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(
+  Config.map(Option.getOrUndefined)
+)
 
 /** The environment of the published chart (helm-chart §2.4), as far as it is used. */
 const environment = Config.all({
@@ -115,16 +125,23 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
   field: "OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS, OPERATOR_LEASE_RETRY_PERIOD_SECS",
   value: problem,
   cure: "leave them out for 15, 10 and 2",
-  message: `OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
+  message:
+    "OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not " +
+    `fit together: ${problem}; leave them out for 15, 10 and 2.`
 })
 
-export const readSettings = (sha256Hex: (text: string) => string): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
+export const readSettings = (
+  sha256Hex: (text: string) => string
+): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
   Effect.gen(function* () {
     const env = yield* environment
     const multiCluster = yield* readDocument(Option.getOrUndefined(env.multiClusterFile))
     const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
-    const fleet = Option.isNone(env.multiClusterFile) ? undefined : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
-    if (fleet !== undefined && Result.isFailure(fleet)) return yield* new RefusedConfiguration({ mistakes: fleet.failure })
+    const fleet = Option.isNone(env.multiClusterFile)
+      ? undefined
+      : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
+    if (fleet !== undefined && Result.isFailure(fleet))
+      return yield* new RefusedConfiguration({ mistakes: fleet.failure })
     const { leaseDuration, renewDeadline, retryPeriod } = env
     const times = { leaseDuration, renewDeadline, retryPeriod }
     const problem = leaseTimesProblem(times)

@@ -8,22 +8,28 @@ type Facade = OperatorFacade["Service"]
 
 /** How long a request waits for an operator that is still starting, in ms: below what makes a person give up. */
 const patience = 8_000
-/** With jitter, less than that patience: who asks when nothing stands in the way any more waits until it is found out. */
+/**
+ * With jitter, less than that patience: who asks when nothing stands in the way any more waits until it is found out.
+ */
 const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("3 seconds")]).pipe(Schedule.jittered)
 
 /**
- * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request waits a little and is
- * told why. Otherwise the API server would answer 503 in the operator's place, on which clients repeat for minutes without a word
- * (operator-api §1.2.2). A start that fails is tried again.
+ * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request
+ * waits a little and is told why. Otherwise the API server would answer 503 in the operator's place, on which clients
+ * repeat for minutes without a word (operator-api §1.2.2). A start that fails is tried again.
  */
-export const untilStarted = <R>(start: Effect.Effect<Facade, KubeError, R>): Effect.Effect<Facade, never, R | Scope.Scope> =>
+export const untilStarted = <R>(
+  start: Effect.Effect<Facade, KubeError, R>
+): Effect.Effect<Facade, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const started = yield* Deferred.make<Facade>()
     let problem = "it is reading its cluster"
     yield* start.pipe(
       Effect.tapError((error) => {
         problem = error.message
-        return Effect.andThen(logWarning("the operator cannot start yet", { problem }), () => Effect.sleep(error.retryAfterMs ?? 0))
+        return Effect.andThen(logWarning("the operator cannot start yet", { problem }), () =>
+          Effect.sleep(error.retryAfterMs ?? 0)
+        )
       }),
       Effect.retry(retries),
       Effect.flatMap((facade) => Deferred.succeed(started, facade)),
@@ -32,8 +38,9 @@ export const untilStarted = <R>(start: Effect.Effect<Facade, KubeError, R>): Eff
     const why = (): string => `The operator is still starting: ${problem}`
     const late = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
     const facade = Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: late })
-    const once = <A, Needs>(use: (made: Facade) => Effect.Effect<A, ApiError, Needs>): Effect.Effect<A, ApiError, Needs> =>
-      Effect.flatMap(facade, use)
+    const once = <A, Needs>(
+      use: (made: Facade) => Effect.Effect<A, ApiError, Needs>
+    ): Effect.Effect<A, ApiError, Needs> => Effect.flatMap(facade, use)
     return {
       describe: once((made) => made.describe),
       problems: Effect.flatMap(Deferred.isDone(started), (done) =>

@@ -1,5 +1,5 @@
-import { Clock, Effect, Schema } from "effect"
 import { randomBytes } from "node:crypto"
+import { Clock, Effect, Schema } from "effect"
 import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
@@ -23,13 +23,15 @@ const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority,
         cluster,
         operation: `read Secret ${userAuthoritySecret}`,
         reason: "Invalid",
-        detail: "it holds no certificate and key; delete it, and the operator makes a new one (users then get new certificates)"
+        detail:
+          "it holds no certificate and key; delete it, and the operator makes a new one (users then get new " +
+          "certificates)"
       })
   })
 
 /**
- * The authority for users' certificates, from its Secret; made at the first start. Whoever is first decides: replicas that start
- * together end up with the same one.
+ * The authority for users' certificates, from its Secret; made at the first start. Whoever is first decides: replicas
+ * that start together end up with the same one.
  */
 export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Effect<UserAuthority, KubeError> =>
   api.get(secrets, userAuthoritySecret, namespace).pipe(
@@ -45,11 +47,15 @@ export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Eff
               metadata: { name: userAuthoritySecret, namespace, labels: ownerLabel },
               data: { "tls.crt": base64(made.certificatePem), "tls.key": base64(made.keyPem) }
             }
-            return yield* api.create(secrets, secret, namespace).pipe(
-              Effect.catch((refused) =>
-                refused.reason === "AlreadyExists" ? api.get(secrets, userAuthoritySecret, namespace) : Effect.fail(refused)
+            return yield* api
+              .create(secrets, secret, namespace)
+              .pipe(
+                Effect.catch((refused) =>
+                  refused.reason === "AlreadyExists"
+                    ? api.get(secrets, userAuthoritySecret, namespace)
+                    : Effect.fail(refused)
+                )
               )
-            )
           })
     ),
     Effect.flatMap((secret) => read(secret, api.cluster))

@@ -1,14 +1,26 @@
 import { Clock, Deferred, Effect, FiberMap, Metric, Random, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { excuse, heard, isGone, isOverdue, mayBeReplaced, newPulse } from "../../domain/session/client-pulse.ts"
-import type { MemberName } from "../../domain/routing/member.ts"
-import { type ConnectionName, connectionName, lockFromClient, lockToClient, releaseConnection } from "../../domain/routing/port-locks.ts"
 import { openIds } from "../../domain/routing/ids.ts"
-import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, step } from "../../domain/routing/router.ts"
+import type { MemberName } from "../../domain/routing/member.ts"
+import {
+  type ConnectionName,
+  connectionName,
+  lockFromClient,
+  lockToClient,
+  releaseConnection
+} from "../../domain/routing/port-locks.ts"
+import {
+  makeRouter,
+  type RouterInput,
+  type RouterOptions,
+  type RouterOutput,
+  step
+} from "../../domain/routing/router.ts"
+import { excuse, heard, isGone, isOverdue, mayBeReplaced, newPulse } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
-import type { SessionLocks } from "./session-locks.ts"
 import { held } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
+import type { SessionLocks } from "./session-locks.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
@@ -63,15 +75,18 @@ export interface ClientConnectionOptions {
   /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
   readonly locks: SessionLocks
   /**
-   * Whether the client has come again on another connection. If this one is silent then, it is dead: it makes no link any more, which would
-   * be later than the living one's and take that one's ports at the member.
+   * Whether the client has come again on another connection. If this one is silent then, it is dead: it makes no link
+   * any more, which would be later than the living one's and take that one's ports at the member.
    */
   readonly hasYounger?: () => boolean
-  /** Whether the client is the user's own, whose silence tells something, and not the operator of a primary (`client-pulse.ts`). */
+  /**
+   * Whether the client is the user's own, whose silence tells something, and not the operator of a primary
+   * (`client-pulse.ts`).
+   */
   readonly isUser: boolean
   /**
-   * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good; a primary learns only that
-   * the link is gone, for a child that somebody deleted is made anew.
+   * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good; a primary
+   * learns only that the link is gone, for a child that somebody deleted is made anew.
    */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
   /** Annotations of every log line, such as the session. */
@@ -79,8 +94,8 @@ export interface ClientConnectionOptions {
 }
 
 /**
- * The shell around the router: one client, its members, plain callbacks between them. Everything that is decided is decided in
- * `domain/routing`; here bytes are moved, sockets are opened and closed, and time is read.
+ * The shell around the router: one client, its members, plain callbacks between them. Everything that is decided is
+ * decided in `domain/routing`; here bytes are moved, sockets are opened and closed, and time is read.
  */
 export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -123,7 +138,11 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       if (feeding) return void waiting.push(input)
       feeding = true
       try {
-        for (let current: RouterInputBody | undefined = input; current !== undefined && !over; current = waiting.shift()) {
+        for (
+          let current: RouterInputBody | undefined = input;
+          current !== undefined && !over;
+          current = waiting.shift()
+        ) {
           const [next, outputs] = step(state, { ...current, now: clock.currentTimeMillisUnsafe() } as RouterInput)
           state = next
           for (const output of outputs) perform(output)
@@ -161,9 +180,16 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
       full.add(member)
       client.pause()
       if (member === router.defaultMember) return
-      run(`brake ${member}`, Effect.sleep(longestBrake).pipe(Effect.andThen(Effect.sync(() => {
-        if (full.has(member)) lose(member, channel, "it did not take what was sent to it")
-      }))))
+      run(
+        `brake ${member}`,
+        Effect.sleep(longestBrake).pipe(
+          Effect.andThen(
+            Effect.sync(() => {
+              if (full.has(member)) lose(member, channel, "it did not take what was sent to it")
+            })
+          )
+        )
+      )
     }
 
     const { holders } = options.locks
@@ -199,9 +225,12 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
         case "EndSession":
           return finish({ _tag: "SessionEnded", reason: output.reason })
         case "WakeAt":
-          run("tick", Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
-            Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
-          ))
+          run(
+            "tick",
+            Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
+              Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
+            )
+          )
           return
         case "Warn":
           run(`warn ${output.message}`, logWarning(output.message, { connection: label }))
@@ -264,13 +293,22 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
         if (full.size > 0 || now - checkedAt > 2 * pulseCheck) pulse = excuse(pulse, now)
         checkedAt = now
         // Agents would go on giving it requests, which nobody answers.
-        if (options.hasYounger?.() === true && isOverdue(pulse, now)) finish({ _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
-        if (isGone(pulse, now)) finish({ _tag: "ClientGone", reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings` })
+        if (options.hasYounger?.() === true && isOverdue(pulse, now))
+          finish({ _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
+        if (isGone(pulse, now))
+          finish({
+            _tag: "ClientGone",
+            reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings`
+          })
       }
       for (const { check: checkOther } of [...holders.values()]) checkOther()
       holders.set(self, {
         mayBeReplaced: maySilentlyBeGone,
-        replaced: () => finish({ _tag: "ClientGone", reason: "it fell silent, and a newer connection of its session took its ports" }),
+        replaced: () =>
+          finish({
+            _tag: "ClientGone",
+            reason: "it fell silent, and a newer connection of its session took its ports"
+          }),
         check
       })
       run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
@@ -290,7 +328,8 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
         clientFull = false
         for (const channel of channels.values()) channel.resume()
       },
-      ignored: (what) => perform({ _tag: "Warn", message: `the client sent a ${what}, which was ignored: only binary messages count` })
+      ignored: (what) =>
+        perform({ _tag: "Warn", message: `the client sent a ${what}, which was ignored: only binary messages count` })
     })
     const { members } = options
     if (members !== undefined) {
@@ -314,14 +353,18 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
         }
         for (const member of ready) if (!channels.has(member) && member !== router.defaultMember) redial(member, 0)
       }
-      yield* Effect.acquireRelease(Effect.sync(() => members.listen(follow)), (stop) => Effect.sync(stop))
+      yield* Effect.acquireRelease(
+        Effect.sync(() => members.listen(follow)),
+        (stop) => Effect.sync(stop)
+      )
       follow()
     }
     const { pingMembersEvery } = router
     if (pingMembersEvery !== undefined) {
       const check = (): void => {
         const oldest = clock.currentTimeMillisUnsafe() - missedPings * pingMembersEvery
-        for (const [member, channel] of channels) if ((heardAt.get(member) ?? 0) < oldest) lose(member, channel, "it does not answer any more")
+        for (const [member, channel] of channels)
+          if ((heardAt.get(member) ?? 0) < oldest) lose(member, channel, "it does not answer any more")
       }
       run("silence", Effect.forever(Effect.andThen(Effect.sleep(pingMembersEvery), () => Effect.sync(check))))
     }
@@ -339,4 +382,8 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
   })
 
 /** A router input without its time, which is added when it is fed. */
-type RouterInputBody = RouterInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
+type RouterInputBody = RouterInput extends infer I
+  ? I extends { readonly now: number }
+    ? Omit<I, "now">
+    : never
+  : never

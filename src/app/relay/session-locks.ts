@@ -11,7 +11,10 @@ export interface LockHolder {
   readonly check: () => void
 }
 
-/** Which program on which machine connects, as far as it says so: of two such clients the later one may be the earlier one that comes back. */
+/**
+ * Which program on which machine connects, as far as it says so: of two such clients the later one may be the earlier
+ * one that comes back.
+ */
 export type ClientIdentity = string & { readonly ClientIdentity: unique symbol }
 export const clientIdentity = (name: string | undefined, hostname: string | undefined): ClientIdentity =>
   JSON.stringify([name, hostname]) as ClientIdentity
@@ -28,9 +31,13 @@ export interface SessionLocks {
 export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, arrivals: new Set(), holders: new Map() })
 
 /**
- * Takes note of a client for as long as the scope lives. Gives whether the same client, as far as anybody can tell, has come again since.
+ * Takes note of a client for as long as the scope lives. Gives whether the same client, as far as anybody can tell, has
+ * come again since.
  */
-export const arrive = ({ arrivals }: SessionLocks, identity: ClientIdentity): Effect.Effect<() => boolean, never, Scope.Scope> => {
+export const arrive = (
+  { arrivals }: SessionLocks,
+  identity: ClientIdentity
+): Effect.Effect<() => boolean, never, Scope.Scope> => {
   const self = { identity }
   const hasYounger = (): boolean => {
     let isAfter = false

@@ -10,8 +10,8 @@ interface SeenTimes {
 }
 
 /**
- * When this process learnt what about sessions. Their ages are counted from then, by one steady clock, never from the times that objects
- * carry: clocks of hosts differ and jump (failures.md class 13).
+ * When this process learnt what about sessions. Their ages are counted from then, by one steady clock, never from the
+ * times that objects carry: clocks of hosts differ and jump (failures.md class 13).
  */
 export class SessionClock {
   readonly #since: number
@@ -52,8 +52,8 @@ export class SessionClock {
   }
 
   /**
-   * When the heartbeat `value` was first seen, epoch ms; nothing while there is none. One that was there before this process is as
-   * old as it says, but never younger than now.
+   * When the heartbeat `value` was first seen, epoch ms; nothing while there is none. One that was there before this
+   * process is as old as it says, but never younger than now.
    */
   heartbeatSeen(session: string, value: string | null | undefined, now: number): number | undefined {
     if (value === undefined || value === null) return undefined

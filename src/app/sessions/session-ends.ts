@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect"
-import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
 import { audit } from "../kernel/audit.ts"
 
 type OwnEnd = Exclude<Extract<SessionAct, { readonly act: "ended" }>, { readonly cause: "Deleted" }>
@@ -18,7 +18,10 @@ interface End {
   seen: AuditedSession | undefined
 }
 
-/** The ends of sessions, one audit line for each object: with its cause after a deletion of this process's own, as `Deleted` otherwise. */
+/**
+ * The ends of sessions, one audit line for each object: with its cause after a deletion of this process's own, as
+ * `Deleted` otherwise.
+ */
 export class SessionEnds {
   /** By UID, the latest last. */
   readonly #ends = new Map<string, End>()
@@ -51,7 +54,12 @@ export class SessionEnds {
   }
 
   readonly #tellDeleted = (known: End, about: AuditedSession): Effect.Effect<void> =>
-    this.#tell(known, { act: "ended", cause: "Deleted", ...about, message: "Its object was deleted. Who did that is in the API server's audit log." })
+    this.#tell(known, {
+      act: "ended",
+      cause: "Deleted",
+      ...about,
+      message: "Its object was deleted. Who did that is in the API server's audit log."
+    })
 
   #endOf({ name, uid = name }: Identity): End {
     const known = this.#ends.get(uid)

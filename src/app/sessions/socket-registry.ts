@@ -20,7 +20,8 @@ export const makeSocketRegistry = (changed: (session: string) => void): SocketRe
     sessions.set(session, { open, lastClosedAt: open === 0 ? now : undefined })
     changed(session)
   }
-  const count = (session: string, change: number) => Effect.map(Clock.currentTimeMillis, (now) => update(session, change, now))
+  const count = (session: string, change: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => update(session, change, now))
   return {
     presence,
     track: (session) => Effect.acquireRelease(count(session, 1), () => count(session, -1)),

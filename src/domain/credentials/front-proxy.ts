@@ -41,23 +41,33 @@ export const usualHeaders: IdentityHeaders = {
 const List = Schema.fromJsonString(Schema.Array(Schema.String))
 
 /**
- * Reads the ConfigMap's data; the failure is a sentence that names the key. Nothing is taken for granted where a key cannot be read: an
- * unreadable list of names is not an empty one, which would let everybody in.
+ * Reads the ConfigMap's data; the failure is a sentence that names the key. Nothing is taken for granted where a key
+ * cannot be read: an unreadable list of names is not an empty one, which would let everybody in.
  */
 export const readFrontProxy = (data: Readonly<Record<string, string>>): Result.Result<FrontProxy, string> =>
   Result.gen(function* () {
     const list = (key: string): Result.Result<ReadonlyArray<string>, string> => {
       const text = data[key] ?? ""
       if (text === "") return Result.succeed([])
-      return Result.mapError(Schema.decodeUnknownResult(List)(text), () => `${key}: found ${JSON.stringify(text.slice(0, 100))}; it must be a JSON list of strings`)
+      return Result.mapError(
+        Schema.decodeUnknownResult(List)(text),
+        () => `${key}: found ${JSON.stringify(text.slice(0, 100))}; it must be a JSON list of strings`
+      )
     }
-    const names = (key: string): Result.Result<ReadonlyArray<string>, string> => Result.map(list(key), (found) => found.map((name) => name.toLowerCase()))
+    const names = (key: string): Result.Result<ReadonlyArray<string>, string> =>
+      Result.map(list(key), (found) => found.map((name) => name.toLowerCase()))
     const certificateAuthority = data["requestheader-client-ca-file"] ?? ""
     if (certificateAuthority === "") {
-      return yield* Result.fail("requestheader-client-ca-file: found nothing; it must be the PEM of the front proxy's CA (flag --requestheader-client-ca-file of kube-apiserver)")
+      return yield* Result.fail(
+        "requestheader-client-ca-file: found nothing; it must be the PEM of the front proxy's CA (flag " +
+          "--requestheader-client-ca-file of kube-apiserver)"
+      )
     }
     const user = yield* names("requestheader-username-headers")
-    if (user.length === 0) return yield* Result.fail('requestheader-username-headers: found none; it must name a header, such as ["X-Remote-User"]')
+    if (user.length === 0)
+      return yield* Result.fail(
+        'requestheader-username-headers: found none; it must name a header, such as ["X-Remote-User"]'
+      )
     return {
       certificateAuthority,
       allowedNames: yield* list("requestheader-allowed-names"),
@@ -71,9 +81,13 @@ export const readFrontProxy = (data: Readonly<Record<string, string>>): Result.R
   })
 
 /** A certificate's common name is one that the front proxy may have. */
-export const isAllowedName = ({ allowedNames }: FrontProxy, commonName: string): boolean => allowedNames.length === 0 || allowedNames.includes(commonName)
+export const isAllowedName = ({ allowedNames }: FrontProxy, commonName: string): boolean =>
+  allowedNames.length === 0 || allowedNames.includes(commonName)
 
-/** The key of an extra is percent-encoded in a header's name; one that is not is taken as it is (k8s.io/apiserver, headerrequest). */
+/**
+ * The key of an extra is percent-encoded in a header's name; one that is not is taken as it is (k8s.io/apiserver,
+ * headerrequest).
+ */
 const decodeKey = (text: string): string => {
   try {
     return decodeURIComponent(text)
@@ -83,8 +97,12 @@ const decodeKey = (text: string): string => {
 }
 
 /** The identity that a request's headers tell; nothing if they name no user. Names of `headers` are in lower case. */
-export const callerFrom = (headers: Readonly<Record<string, ReadonlyArray<string> | undefined>>, names: IdentityHeaders): Caller | undefined => {
-  const all = (wanted: ReadonlyArray<string>): ReadonlyArray<string> => wanted.flatMap((name) => headers[name] ?? []).filter((value) => value !== "")
+export const callerFrom = (
+  headers: Readonly<Record<string, ReadonlyArray<string> | undefined>>,
+  names: IdentityHeaders
+): Caller | undefined => {
+  const all = (wanted: ReadonlyArray<string>): ReadonlyArray<string> =>
+    wanted.flatMap((name) => headers[name] ?? []).filter((value) => value !== "")
   const [user] = all(names.user)
   if (user === undefined) return undefined
   const [uid] = all(names.uid)
@@ -96,5 +114,11 @@ export const callerFrom = (headers: Readonly<Record<string, ReadonlyArray<string
     extra.set(key, [...(extra.get(key) ?? []), ...values])
   }
   const from = all(["x-forwarded-for"]).join(", ")
-  return { user, ...(uid === undefined ? {} : { uid }), groups: all(names.groups), extra: Object.fromEntries(extra), ...(from === "" ? {} : { from }) }
+  return {
+    user,
+    ...(uid === undefined ? {} : { uid }),
+    groups: all(names.groups),
+    extra: Object.fromEntries(extra),
+    ...(from === "" ? {} : { from })
+  }
 }

@@ -9,8 +9,8 @@ export interface ClockReading {
 const headerResolution = 999
 
 /**
- * By how much the server's clock is certainly ahead (positive) or behind (negative), ms; 0 where the reading also fits equal clocks. A slow
- * network thus never makes a skew.
+ * By how much the server's clock is certainly ahead (positive) or behind (negative), ms; 0 where the reading also fits
+ * equal clocks. A slow network thus never makes a skew.
  */
 export const certainSkew = ({ after, before, server }: ClockReading): number => {
   const least = server - after

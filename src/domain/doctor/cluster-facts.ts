@@ -14,7 +14,12 @@ export type Answer<T> =
 
 /** By what this cluster is asked. */
 export type CredentialFacts =
-  | { readonly _tag: "Token"; readonly from: string; readonly claims: TokenClaims | undefined; /** Somebody replaces it in time: the kubelet. */ readonly renewed: boolean }
+  | {
+      readonly _tag: "Token"
+      readonly from: string
+      readonly claims: TokenClaims | undefined
+      /** Somebody replaces it in time: the kubelet. */ readonly renewed: boolean
+    }
   | { readonly _tag: "Certificate"; readonly from: string; readonly validity: Validity }
   /** There is none, or it cannot be used; both are whole sentences. */
   | { readonly _tag: "Unusable"; readonly problem: string; readonly fix: string }
@@ -28,8 +33,12 @@ export type ConnectionFacts =
   | {
       readonly _tag: "Connected"
       /** Of the API server; missing when it showed none. */
-      readonly certificate: { readonly subject: string; readonly issuer: string; readonly validity: Validity } | undefined
-      /** Node's code of why the certificate is not to be trusted, such as `SELF_SIGNED_CERT_IN_CHAIN`; missing: it is. */
+      readonly certificate:
+        | { readonly subject: string; readonly issuer: string; readonly validity: Validity }
+        | undefined
+      /**
+       * Node's code of why the certificate is not to be trusted, such as `SELF_SIGNED_CERT_IN_CHAIN`; missing: it is.
+       */
       readonly distrust: string | undefined
       /** Whether a CA was configured, or the public ones of the system decide. */
       readonly hasOwnAuthority: boolean

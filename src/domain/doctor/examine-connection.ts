@@ -15,7 +15,10 @@ const networkFix = (code: string, { name, part, server }: ClusterFacts): string 
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
-      return `What answers at ${server} does not speak TLS as an API server does: check scheme and port in ${setting}, and proxies on the way.`
+      return (
+        `What answers at ${server} does not speak TLS as an API server does: check scheme and port in ${setting}, ` +
+        "and proxies on the way."
+      )
     default:
       return `Check firewalls, routes and network policies from here to ${server}, and the address in ${setting}.`
   }
@@ -23,23 +26,45 @@ const networkFix = (code: string, { name, part, server }: ClusterFacts): string 
 
 const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { readonly _tag: "Connected" }): Finding => {
   const { certificate, distrust, hasOwnAuthority, unchecked } = connection
-  const ca = facts.part === "own" ? "certificate-authority-data of the kubeconfig" : `operator.multiCluster.clusters.${facts.name}.caData`
-  if (unchecked) return warning("certificate", "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.", `Set ${ca} instead.`)
-  if (certificate === undefined) return failed("certificate", "The API server shows no certificate.", `Check that an API server answers at ${facts.server}.`)
+  const ca =
+    facts.part === "own"
+      ? "certificate-authority-data of the kubeconfig"
+      : `operator.multiCluster.clusters.${facts.name}.caData`
+  if (unchecked)
+    return warning(
+      "certificate",
+      "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.",
+      `Set ${ca} instead.`
+    )
+  if (certificate === undefined)
+    return failed(
+      "certificate",
+      "The API server shows no certificate.",
+      `Check that an API server answers at ${facts.server}.`
+    )
   const { issuer, subject, validity } = certificate
   const until = validity.until === undefined ? "" : `until ${momentText(validity.until)}`
-  const renew = "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
+  const renew =
+    "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
   switch (judgeValidity(validity, facts.now)) {
     case "Ended":
       return failed("certificate", `The API server's certificate (${subject}) was valid ${until} only.`, renew)
     case "NotYet":
-      return failed("certificate", `The API server's certificate (${subject}) is not valid before ${momentText(validity.from ?? 0)}.`, "Check the clocks of both machines; if they are right, renew that certificate.")
+      return failed(
+        "certificate",
+        `The API server's certificate (${subject}) is not valid before ${momentText(validity.from ?? 0)}.`,
+        "Check the clocks of both machines; if they are right, renew that certificate."
+      )
     case "Valid":
     case "EndsSoon":
       break
   }
   if (distrust === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return failed("certificate", `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`, "Use a host name or address that the certificate names, or add this one to the certificate.")
+    return failed(
+      "certificate",
+      `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`,
+      "Use a host name or address that the certificate names, or add this one to the certificate."
+    )
   }
   if (distrust === "CERT_HAS_EXPIRED") {
     return failed(
@@ -51,18 +76,29 @@ const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { read
   if (distrust !== undefined) {
     return failed(
       "certificate",
-      `The API server's certificate (issued by ${issuer}) is not signed by ${hasOwnAuthority ? "the configured CA" : "a public CA, and no CA is configured"} (${distrust}).`,
-      `Set ${ca} to the CA of that cluster: kubectl config view --raw --minify -o jsonpath='{.clusters[0].cluster.certificate-authority-data}'.`
+      `The API server's certificate (issued by ${issuer}) is not signed by ` +
+        `${hasOwnAuthority ? "the configured CA" : "a public CA, and no CA is configured"} (${distrust}).`,
+      `Set ${ca} to the CA of that cluster: kubectl config view --raw --minify -o ` +
+        "jsonpath='{.clusters[0].cluster.certificate-authority-data}'."
     )
   }
   return judgeValidity(validity, facts.now) === "EndsSoon"
-    ? warning("certificate", `The API server's certificate is trusted and ends in ${spanText((validity.until ?? 0) - facts.now)}, ${momentText(validity.until ?? 0)}.`, renew)
+    ? warning(
+        "certificate",
+        `The API server's certificate is trusted and ends in ${spanText((validity.until ?? 0) - facts.now)}, ` +
+          `${momentText(validity.until ?? 0)}.`,
+        renew
+      )
     : ok("certificate", `The API server's certificate is trusted, ${until}.`)
 }
 
 const answering = ({ server, version }: ClusterFacts): Finding => {
   if (version._tag === "NoAnswer") {
-    return failed("reach", `${server} does not answer requests: ${version.detail}.`, "Look at the API server, and at proxies and load balancers in front of it.")
+    return failed(
+      "reach",
+      `${server} does not answer requests: ${version.detail}.`,
+      "Look at the API server, and at proxies and load balancers in front of it."
+    )
   }
   if (version._tag === "NotAsked") return ok("reach", `${server} accepts connections.`)
   return ok("reach", `${server} answers${version._tag === "Answered" ? `, Kubernetes ${version.value}` : ""}.`)
@@ -73,11 +109,18 @@ export const examineConnection = (facts: ClusterFacts): ReadonlyArray<Finding> =
   const { connection, server, version } = facts
   switch (connection._tag) {
     case "NotTried":
-      return [version._tag === "NotAsked" ? skipped("reach", connection.why) : answering(facts), skipped("certificate", connection.why)]
+      return [
+        version._tag === "NotAsked" ? skipped("reach", connection.why) : answering(facts),
+        skipped("certificate", connection.why)
+      ]
     case "NoAuthority":
       return [
         skipped("reach", "It was not tried: the CA is missing."),
-        failed("certificate", `The CA of the API server cannot be read: ${connection.detail}.`, "Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead.")
+        failed(
+          "certificate",
+          `The CA of the API server cannot be read: ${connection.detail}.`,
+          "Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead."
+        )
       ]
     case "Failed":
       return [

@@ -8,7 +8,11 @@ const timed = (what: string, { from, until }: Validity, now: number, fix: string
   const left = spanText(until - now)
   switch (judgeValidity({ from, until }, now)) {
     case "NotYet":
-      return failed("credentials", `${what}; it is not valid before ${momentText(from ?? 0)}.`, "Check the clocks of both machines; if they are right, make new credentials.")
+      return failed(
+        "credentials",
+        `${what}; it is not valid before ${momentText(from ?? 0)}.`,
+        "Check the clocks of both machines; if they are right, make new credentials."
+      )
     case "Ended":
       return failed("credentials", `${what}; it expired ${spanText(now - until)} ago, ${momentText(until)}.`, fix)
     case "EndsSoon":
@@ -25,16 +29,23 @@ export const examineCredentials = ({ credentials, now, part }: ClusterFacts, ren
     case "Unusable":
       return failed("credentials", credentials.problem, credentials.fix)
     case "Unsupported":
-      return failed("credentials", `authType ${credentials.authType} is not supported yet; its expiry cannot be told.`, "Use authType bearerToken or mtls for this cluster.")
+      return failed(
+        "credentials",
+        `authType ${credentials.authType} is not supported yet; its expiry cannot be told.`,
+        "Use authType bearerToken or mtls for this cluster."
+      )
     case "Other":
       return ok("credentials", `Credentials of ${credentials.from}; when they expire cannot be told.`)
     case "Certificate":
       return timed(`Client certificate of ${credentials.from}`, credentials.validity, now, fix)
     case "Token": {
       const { claims, from, renewed } = credentials
-      if (claims === undefined) return ok("credentials", `Bearer token of ${from}; it is no JWT, so when it expires cannot be told.`)
+      if (claims === undefined)
+        return ok("credentials", `Bearer token of ${from}; it is no JWT, so when it expires cannot be told.`)
       const what = `Bearer token of ${from}${claims.subject === undefined ? "" : ` for ${claims.subject}`}`
-      return renewed && judgeValidity(claims.validity, now) === "EndsSoon" ? ok("credentials", `${what}; the kubelet renews it.`) : timed(what, claims.validity, now, fix)
+      return renewed && judgeValidity(claims.validity, now) === "EndsSoon"
+        ? ok("credentials", `${what}; the kubelet renews it.`)
+        : timed(what, claims.validity, now, fix)
     }
   }
 }

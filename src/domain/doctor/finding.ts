@@ -1,5 +1,15 @@
 /** What `braid doctor` looks at in a cluster, in the order in which it is told: each needs the ones before it. */
-export const checks = ["configuration", "reach", "certificate", "credentials", "authentication", "clock", "permissions", "resources", "operator"] as const
+export const checks = [
+  "configuration",
+  "reach",
+  "certificate",
+  "credentials",
+  "authentication",
+  "clock",
+  "permissions",
+  "resources",
+  "operator"
+] as const
 export type Check = (typeof checks)[number]
 
 /** `warning`: it works today. `skipped`: could not be looked at, because of a failure that is told too. */
@@ -17,8 +27,18 @@ export interface Finding {
 
 export const ok = (check: Check, message: string): Finding => ({ check, status: "ok", message })
 export const skipped = (check: Check, message: string): Finding => ({ check, status: "skipped", message })
-export const warning = (check: Check, message: string, fix: string): Finding => ({ check, status: "warning", message, fix })
-export const failed = (check: Check, message: string, fix: string): Finding => ({ check, status: "failed", message, fix })
+export const warning = (check: Check, message: string, fix: string): Finding => ({
+  check,
+  status: "warning",
+  message,
+  fix
+})
+export const failed = (check: Check, message: string, fix: string): Finding => ({
+  check,
+  status: "failed",
+  message,
+  fix
+})
 
 /** The worst of many findings. What was skipped counts for nothing: its cause is a finding of its own. */
 export const verdictOf = (findings: ReadonlyArray<Pick<Finding, "status">>): "ok" | "warning" | "failed" => {

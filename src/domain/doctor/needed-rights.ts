@@ -18,7 +18,14 @@ export interface NeededRight {
 const sessions = "mirrord.metalbear.co"
 const operators = "operator.metalbear.co"
 
-const right = (scope: RightScope, group: string, resource: string, verbs: string, without: string, name?: string): NeededRight => ({
+const right = (
+  scope: RightScope,
+  group: string,
+  resource: string,
+  verbs: string,
+  without: string,
+  name?: string
+): NeededRight => ({
   scope,
   group,
   resource,
@@ -46,12 +53,39 @@ const everyOperator: ReadonlyArray<NeededRight> = [
   right("cluster", sessions, "mirrordclustersessions/status", "patch", "no session here becomes ready"),
   right("operator-namespace", "", "secrets", "get", "no user gets a certificate", "mirrord-operator-user-authority"),
   right("operator-namespace", "", "secrets", "create", "no user gets a certificate"),
-  right("event-namespace", "", "events", "create patch", "kubectl describe tells nothing of what happened to a session"),
+  right(
+    "event-namespace",
+    "",
+    "events",
+    "create patch",
+    "kubectl describe tells nothing of what happened to a session"
+  ),
   right("operator-namespace", "coordination.k8s.io", "leases", "create", "no leader is elected, and nothing is served"),
-  right("operator-namespace", "coordination.k8s.io", "leases", "get patch", "no leader is elected, and nothing is served", "mirrord-operator"),
-  right("operator-namespace", "coordination.k8s.io", "leases", "watch", "who stands by leads up to seconds later than it could", "mirrord-operator"),
+  right(
+    "operator-namespace",
+    "coordination.k8s.io",
+    "leases",
+    "get patch",
+    "no leader is elected, and nothing is served",
+    "mirrord-operator"
+  ),
+  right(
+    "operator-namespace",
+    "coordination.k8s.io",
+    "leases",
+    "watch",
+    "who stands by leads up to seconds later than it could",
+    "mirrord-operator"
+  ),
   right("operator-namespace", "", "pods", "list patch", "the leader's pod gets no label, and no request finds it"),
-  right("kube-system", "", "configmaps", "list watch", "every request is refused, since the API server's front proxy is not known", "extension-apiserver-authentication")
+  right(
+    "kube-system",
+    "",
+    "configmaps",
+    "list watch",
+    "every request is refused, since the API server's front proxy is not known",
+    "extension-apiserver-authentication"
+  )
 ]
 
 /** Asking the operator of a cluster through its API server, and connecting to it. */
@@ -61,16 +95,42 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
 ]
 
 const primaryOperator: ReadonlyArray<NeededRight> = [
-  right("cluster", operators, "mirrordmulticlustersessions", "get list watch create patch delete", "no session over several clusters is served"),
-  right("cluster", operators, "mirrordmulticlustersessions/status", "patch", "no session over several clusters becomes ready"),
+  right(
+    "cluster",
+    operators,
+    "mirrordmulticlustersessions",
+    "get list watch create patch delete",
+    "no session over several clusters is served"
+  ),
+  right(
+    "cluster",
+    operators,
+    "mirrordmulticlustersessions/status",
+    "patch",
+    "no session over several clusters becomes ready"
+  ),
   right("operator-namespace", "", "secrets", "list watch", "members' credentials are not seen"),
-  right("operator-namespace", "", "configmaps", "list watch create", "sessions that a lost cluster still has to end are forgotten"),
-  right("operator-namespace", "", "configmaps", "patch", "sessions that a lost cluster still has to end are forgotten", "mirrord-operator-debts"),
+  right(
+    "operator-namespace",
+    "",
+    "configmaps",
+    "list watch create",
+    "sessions that a lost cluster still has to end are forgotten"
+  ),
+  right(
+    "operator-namespace",
+    "",
+    "configmaps",
+    "patch",
+    "sessions that a lost cluster still has to end are forgotten",
+    "mirrord-operator-debts"
+  ),
   ...reachingAnOperator
 ]
 
 /**
- * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts compares both ways.
+ * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts
+ * compares both ways.
  */
 export const ownRights = (role: Role): ReadonlyArray<NeededRight> => [
   ...everyOperator,
@@ -81,5 +141,11 @@ export const ownRights = (role: Role): ReadonlyArray<NeededRight> => [
 /** All that a primary's identity does on a member. */
 export const memberRights: ReadonlyArray<NeededRight> = [
   ...reachingAnOperator,
-  right("cluster", sessions, "mirrordclustersessions", "get list watch create delete", "no session is made in this cluster")
+  right(
+    "cluster",
+    sessions,
+    "mirrordclustersessions",
+    "get list watch create delete",
+    "no session is made in this cluster"
+  )
 ]

@@ -20,9 +20,14 @@ export interface DoctorReport {
   readonly clusters: ReadonlyArray<ClusterReport>
 }
 
-const all = ({ clusters, findings }: DoctorReport): ReadonlyArray<Finding> => [...findings, ...clusters.flatMap((cluster) => cluster.findings)]
+const all = ({ clusters, findings }: DoctorReport): ReadonlyArray<Finding> => [
+  ...findings,
+  ...clusters.flatMap((cluster) => cluster.findings)
+]
 
-/** The code of the process: 0 without a failure, warnings or not; 1 with one; 2 when there was no cluster to look at. */
+/**
+ * The code of the process: 0 without a failure, warnings or not; 1 with one; 2 when there was no cluster to look at.
+ */
 export const exitCodeOf = (report: DoctorReport): number => {
   if (verdictOf(all(report)) !== "failed") return 0
   return report.clusters.length === 0 ? 2 : 1
@@ -47,7 +52,9 @@ const printable = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ")
 const linesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
   findings.flatMap(({ check, fix, message, status }, index) => [
     `  ${marks[status].padEnd(4)}  ${check.padEnd(widestCheck)}  ${printable(message)}`,
-    ...(fix === undefined || findings[index + 1]?.fix === fix ? [] : [`${" ".repeat(8)}${"fix:".padStart(widestCheck)}  ${printable(fix)}`])
+    ...(fix === undefined || findings[index + 1]?.fix === fix
+      ? []
+      : [`${" ".repeat(8)}${"fix:".padStart(widestCheck)}  ${printable(fix)}`])
   ])
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
@@ -56,7 +63,10 @@ const summary = (report: DoctorReport): string => {
   const failures = all(report).filter(({ status }) => status === "failed").length
   const warnings = all(report).filter(({ status }) => status === "warning").length
   if (failures === 0 && warnings === 0) return `All is well in ${count(report.clusters.length, "cluster", "clusters")}.`
-  const parts = [...(failures === 0 ? [] : [count(failures, "failure", "failures")]), ...(warnings === 0 ? [] : [count(warnings, "warning", "warnings")])]
+  const parts = [
+    ...(failures === 0 ? [] : [count(failures, "failure", "failures")]),
+    ...(warnings === 0 ? [] : [count(warnings, "warning", "warnings")])
+  ]
   return `${parts.join(", ")} in ${count(report.clusters.length, "cluster", "clusters")}.`
 }
 

@@ -9,9 +9,11 @@ export interface TokenClaims {
   readonly validity: Validity
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
-const milliseconds = (seconds: unknown): number | undefined => (typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined)
+const milliseconds = (seconds: unknown): number | undefined =>
+  typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
 
 /** Reads the claims of a JWT (RFC 7519), or nothing when the text is no JWT. */
 export const readTokenClaims = (token: string): TokenClaims | undefined => {
@@ -24,7 +26,10 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
     if (!isRecord(claims)) return undefined
     const subject = claims["sub"]
     const from = milliseconds(claims["nbf"]) ?? milliseconds(claims["iat"])
-    return { subject: typeof subject === "string" ? subject : undefined, validity: { from, until: milliseconds(claims["exp"]) } }
+    return {
+      subject: typeof subject === "string" ? subject : undefined,
+      validity: { from, until: milliseconds(claims["exp"]) }
+    }
   } catch {
     return undefined
   }

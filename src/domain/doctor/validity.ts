@@ -1,4 +1,6 @@
-/** From when to when something is valid, epoch ms. `from` is missing where nothing says it, `until` where it never ends. */
+/**
+ * From when to when something is valid, epoch ms. `from` is missing where nothing says it, `until` where it never ends.
+ */
 export interface Validity {
   readonly from: number | undefined
   readonly until: number | undefined
@@ -10,7 +12,10 @@ const day = 86_400_000
 /** What ends within so many ms is to be renewed, whatever its lifetime. */
 const longestNotice = 30 * day
 
-/** Soon is the last fifth of the lifetime, but not more than 30 days: 5 h for a token of a day, 18 days for a certificate of 90. */
+/**
+ * Soon is the last fifth of the lifetime, but not more than 30 days: 5 h for a token of a day, 18 days for a
+ * certificate of 90.
+ */
 export const judgeValidity = ({ from, until }: Validity, now: number): ValidityVerdict => {
   if (from !== undefined && now < from) return "NotYet"
   if (until === undefined) return "Valid"
@@ -19,7 +24,12 @@ export const judgeValidity = ({ from, until }: Validity, now: number): ValidityV
   return until - now < notice ? "EndsSoon" : "Valid"
 }
 
-const units: ReadonlyArray<readonly [string, number]> = [["d", day], ["h", 3_600_000], ["m", 60_000], ["s", 1_000]]
+const units: ReadonlyArray<readonly [string, number]> = [
+  ["d", day],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000]
+]
 
 /** A time span as people say it, `3d` or `2h5m`: the largest unit and, below ten of it, the next one. At least 0 s. */
 export const spanText = (milliseconds: number): string => {
@@ -34,4 +44,6 @@ export const spanText = (milliseconds: number): string => {
 
 /** Epoch ms as people read it in any time zone: `2026-11-22 01:42 UTC`. */
 export const momentText = (time: number): string =>
-  Number.isFinite(time) && Math.abs(time) <= 8.64e15 ? `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC` : "an unreadable time"
+  Number.isFinite(time) && Math.abs(time) <= 8.64e15
+    ? `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`
+    : "an unreadable time"

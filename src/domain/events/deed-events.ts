@@ -1,11 +1,17 @@
 import type { SessionEvent } from "./event-catalogue.ts"
 
 /** The operator deletes a session on its own; `why` is a sentence. */
-export const expiredEvent = (why: string): SessionEvent => ({ reason: "Expired", message: `${why} The session is ended; a new one has to be started.` })
+export const expiredEvent = (why: string): SessionEvent => ({
+  reason: "Expired",
+  message: `${why} The session is ended; a new one has to be started.`
+})
 
 /** A child that could not be deleted in time is in the ledger now. */
 export const childOwedEvent = (cluster: string, childName: string): SessionEvent => ({
   reason: "ChildOwed",
   cluster,
-  message: `Session ${childName} in cluster ${cluster} could not be deleted in time; ConfigMap mirrord-operator-debts keeps it in mind, and it is deleted when that cluster is back. Until then check that cluster and its credentials.`
+  message:
+    `Session ${childName} in cluster ${cluster} could not be deleted in time; ConfigMap mirrord-operator-debts ` +
+    "keeps it in mind, and it is deleted when that cluster is back. Until then check that cluster and its " +
+    "credentials."
 })

@@ -18,19 +18,39 @@ export const eventCatalogue = {
   Pending: { type: "Normal", on: parent, when: "the session is in phase `Pending`: its clusters are being prepared" },
   ClusterReady: { type: "Normal", on: parent, when: "a cluster became ready, at first or again" },
   Ready: { type: "Normal", on: parent, when: "the session is in phase `Ready`: clients are served" },
-  ClusterLeftOut: { type: "Warning", on: parent, when: "the session goes on without a cluster, or the reason for that is another one now" },
+  ClusterLeftOut: {
+    type: "Warning",
+    on: parent,
+    when: "the session goes on without a cluster, or the reason for that is another one now"
+  },
   ClusterNotReady: { type: "Warning", on: parent, when: "a cluster that was ready is not, and is waited for" },
   ClusterAwaited: { type: "Normal", on: parent, when: "a cluster that was left out is waited for again" },
-  DefaultClusterLost: { type: "Warning", on: parent, when: "the default cluster is not usable, or the reason for that is another one now" },
+  DefaultClusterLost: {
+    type: "Warning",
+    on: parent,
+    when: "the default cluster is not usable, or the reason for that is another one now"
+  },
   Terminating: { type: "Normal", on: parent, when: "the session is being deleted, its children first" },
-  ChildOwed: { type: "Warning", on: parent, when: "a child could not be deleted in time and stands in the ledger of debts" },
-  Starting: { type: "Normal", on: child, when: "target and agents are being looked for and started, at first or again" },
+  ChildOwed: {
+    type: "Warning",
+    on: parent,
+    when: "a child could not be deleted in time and stands in the ledger of debts"
+  },
+  Starting: {
+    type: "Normal",
+    on: child,
+    when: "target and agents are being looked for and started, at first or again"
+  },
   AgentReady: { type: "Normal", on: child, when: "the agents are ready for clients" },
   NoSuchTarget: { type: "Warning", on: child, when: "the target, or its container, does not exist in this cluster" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
-  Expired: { type: "Normal", on: "both", when: "the operator deletes the session itself: no client for the TTL, or five minutes after it failed" }
+  Expired: {
+    type: "Normal",
+    on: "both",
+    when: "the operator deletes the session itself: no client for the TTL, or five minutes after it failed"
+  }
 } as const satisfies Readonly<Record<string, Entry>>
 
 export type EventReason = keyof typeof eventCatalogue

@@ -1,17 +1,15 @@
-import { timestamp } from "../resources/object-meta.ts"
-import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
-import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import * as Schema from "effect/Schema"
-import { ObjectMeta } from "../resources/object-meta.ts"
 import { oneLine } from "../one-line.ts"
+import { timestamp, ObjectMeta } from "../resources/object-meta.ts"
+import { type ResourceDescriptor, apiVersionOf } from "../resources/resource-descriptor.ts"
 import { eventCatalogue, type SessionEvent } from "./event-catalogue.ts"
 
 /** The view of an Event: none is ever read. */
 const Event = Schema.Struct({ metadata: ObjectMeta })
 
 /**
- * `core/v1`: what `kubectl describe` lists, by `involvedObject`, and what carries a count. The same objects are there as
- * `events.k8s.io/v1`.
+ * `core/v1`: what `kubectl describe` lists, by `involvedObject`, and what carries a count. The same objects are there
+ * as `events.k8s.io/v1`.
  */
 export const events: ResourceDescriptor<typeof Event.Type> = {
   group: "",
@@ -46,7 +44,11 @@ export interface Occurrences {
   readonly lastAt: number
 }
 
-const said = ({ message }: SessionEvent, { count, lastAt }: Occurrences) => ({ message: oneLine(message, longestMessage), count, lastTimestamp: timestamp(lastAt) })
+const said = ({ message }: SessionEvent, { count, lastAt }: Occurrences) => ({
+  message: oneLine(message, longestMessage),
+  count,
+  lastTimestamp: timestamp(lastAt)
+})
 
 /** The Event to create. `name` must be new in {@link eventNamespace}. */
 export const eventObject = (name: string, about: InvolvedObject, event: SessionEvent, occurrences: Occurrences) => ({

@@ -1,7 +1,10 @@
-import type { InvolvedObject, Occurrences } from "./event-object.ts"
 import type { SessionEvent } from "./event-catalogue.ts"
+import type { InvolvedObject, Occurrences } from "./event-object.ts"
 
-/** Milliseconds between the first two writes of a series, doubling up to the longest: what flaps is counted, not written each time. */
+/**
+ * Milliseconds between the first two writes of a series, doubling up to the longest: what flaps is counted, not written
+ * each time.
+ */
 const firstSpacing = 10_000
 const longestSpacing = 120_000
 
@@ -22,10 +25,17 @@ export interface EventSeries extends Occurrences {
 }
 
 /** What belongs to one series. */
-export const seriesKey = ({ uid }: InvolvedObject, { cluster, reason }: SessionEvent): string => `${uid} ${reason} ${cluster ?? ""}`
+export const seriesKey = ({ uid }: InvolvedObject, { cluster, reason }: SessionEvent): string =>
+  `${uid} ${reason} ${cluster ?? ""}`
 
 /** The series with one more occurrence. `name`: for the Event object of a new series. */
-export const occurred = (series: EventSeries | undefined, name: string, about: InvolvedObject, event: SessionEvent, now: number): EventSeries =>
+export const occurred = (
+  series: EventSeries | undefined,
+  name: string,
+  about: InvolvedObject,
+  event: SessionEvent,
+  now: number
+): EventSeries =>
   series === undefined
     ? { name, about, event, count: 1, firstAt: now, lastAt: now, written: undefined, failures: 0 }
     : { ...series, event, count: series.count + 1, lastAt: now }
@@ -47,7 +57,10 @@ export const wasWritten = (series: EventSeries, count: number, now: number): Eve
 /** What an API server said to a write. `Later`: it may work another time; `Never`: not in this way. */
 export type WriteProblem = "Expired" | "Later" | "Never"
 
-/** After a write failed: the series to go on with, or nothing when it is given up. An Event that expired is created anew. */
+/**
+ * After a write failed: the series to go on with, or nothing when it is given up. An Event that expired is created
+ * anew.
+ */
 export const wasRefused = (series: EventSeries, problem: WriteProblem): EventSeries | undefined => {
   const failures = series.failures + 1
   if (problem === "Never" || failures >= mostTries) return undefined

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
-import { literals, text, truth } from "../resources/field-schemas.ts"
 import { authTypes } from "../credentials/cluster-auth.ts"
+import { literals, text, truth } from "../resources/field-schemas.ts"
 
 /**
  * What each field of the two configuration files may hold (helm-chart.md §2.1). The parser asks them, and the chart's
@@ -14,14 +14,16 @@ const seconds = (description: string) => Schema.Int.check(Schema.isGreaterThan(0
 export const primaryFields = {
   clusterName: text("Name of this cluster in the fleet; primary unless given"),
   defaultCluster: text(
-    "Name of the cluster that serves environment, files, DNS and outgoing connections: a key of clusters, or clusterName unless managementOnly"
+    "Name of the cluster that serves environment, files, DNS and outgoing connections: a key of clusters, or " +
+      "clusterName unless managementOnly"
   ),
   managementOnly: truth("Whether this cluster runs no workloads; true unless given"),
   remoteSessionTimeoutSecs: seconds("Seconds that a starting session waits for its clusters; 300 unless given"),
   sessionTtlSecs: seconds("Seconds that a session lives without a client; 60 unless given"),
   sessionStart: literals(
     ["default", "all"],
-    "When a session is usable: default, as soon as the default cluster is ready and the others are ready or left out; all, when every cluster is ready"
+    "When a session is usable: default, as soon as the default cluster is ready and the others are ready or left " +
+      "out; all, when every cluster is ready"
   )
 }
 

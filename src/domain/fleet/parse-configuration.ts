@@ -7,13 +7,13 @@ import {
   type ClusterName,
   type Sha256Hex
 } from "./cluster-name.ts"
+import { primaryFields } from "./configuration-fields.ts"
 import {
   defaultSessionTimes,
   type ConfigurationMistake,
   type FleetConfiguration,
   type SessionStart
 } from "./configuration.ts"
-import { primaryFields } from "./configuration-fields.ts"
 import { MistakeList } from "./mistakes.ts"
 import { parseMembers, type MemberEntry } from "./parse-members.ts"
 
@@ -44,7 +44,12 @@ const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknow
     case "Absent":
       return undefined
     case "Unreadable":
-      mistakes.add("", document.reason, "the file cannot be read", "mount the ConfigMap that holds it, or unset the variable that names it")
+      mistakes.add(
+        "",
+        document.reason,
+        "the file cannot be read",
+        "mount the ConfigMap that holds it, or unset the variable that names it"
+      )
       return undefined
     case "NotYaml":
       mistakes.add("", document.reason, "the file is not YAML", "correct the text at the place that is named")
@@ -197,7 +202,10 @@ const checkDefault = (
 export interface FleetDocuments {
   readonly multiCluster: ConfigurationDocument
   readonly clusters: ConfigurationDocument
-  /** Takes the place of the file's `managementOnly`: `PRIMARY_MANAGEMENT_ONLY` of the design document (helm-chart.md §7). */
+  /**
+   * Takes the place of the file's `managementOnly`: `PRIMARY_MANAGEMENT_ONLY` of the design document (helm-chart.md
+   * §7).
+   */
   readonly managementOnly?: boolean | undefined
 }
 
@@ -206,9 +214,9 @@ export interface FleetDocuments {
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
- * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide.
- * What concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet is
- * reported by `fleetProblems`.
+ * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. What
+ * concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet is reported
+ * by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
   documents: FleetDocuments,

@@ -2,7 +2,10 @@
 export interface LeaseTimes {
   /** So long others leave a holder alone after they have last seen it renew. */
   readonly leaseDuration: number
-  /** A leader that could not renew for so long writes nothing more. The rest of the duration is for writes that are on their way. */
+  /**
+   * A leader that could not renew for so long writes nothing more. The rest of the duration is for writes that are on
+   * their way.
+   */
   readonly renewDeadline: number
   /** Between two attempts to renew or to acquire. */
   readonly retryPeriod: number
@@ -15,10 +18,14 @@ export const usualLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadlin
 export const leaseTimesProblem = ({ leaseDuration, renewDeadline, retryPeriod }: LeaseTimes): string | undefined => {
   if (retryPeriod <= 0) return `the retry period is ${retryPeriod / 1000} s; it must be longer than nothing`
   if (renewDeadline <= retryPeriod * retryJitter) {
-    return `the renew deadline is ${renewDeadline / 1000} s; it must be more than ${retryJitter} times the retry period of ${retryPeriod / 1000} s`
+    return (
+      `the renew deadline is ${renewDeadline / 1000} s; it must be more than ${retryJitter} times the retry period ` +
+      `of ${retryPeriod / 1000} s`
+    )
   }
   return leaseDuration <= renewDeadline
-    ? `the lease duration is ${leaseDuration / 1000} s; it must be longer than the renew deadline of ${renewDeadline / 1000} s`
+    ? `the lease duration is ${leaseDuration / 1000} s; it must be longer than the renew deadline of ` +
+        `${renewDeadline / 1000} s`
     : undefined
 }
 

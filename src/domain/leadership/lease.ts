@@ -44,7 +44,10 @@ export type LeaseStep =
 /** Who decides, and when. */
 export interface LeaseMoment {
   readonly identity: string
-  /** Whether the term of this process still runs; it is over for good once it has ended, be the Lease still in this process's name. */
+  /**
+   * Whether the term of this process still runs; it is over for good once it has ended, be the Lease still in this
+   * process's name.
+   */
   readonly term: { readonly epoch: number } | undefined
   /** The steady clock of this process, ms: by it others' silence is measured. */
   readonly elapsed: number
@@ -67,7 +70,11 @@ const recordOf = ({ spec }: Lease): LeaseRecord => ({
 export const isReleased = (lease: Lease): boolean => recordOf(lease).holder === ""
 
 const isSame = (a: LeaseRecord, b: LeaseRecord): boolean =>
-  a.holder === b.holder && a.epoch === b.epoch && a.duration === b.duration && a.renewedAt === b.renewedAt && a.acquiredAt === b.acquiredAt
+  a.holder === b.holder &&
+  a.epoch === b.epoch &&
+  a.duration === b.duration &&
+  a.renewedAt === b.renewedAt &&
+  a.acquiredAt === b.acquiredAt
 
 /** Takes note of a Lease as it was just read. `elapsed`: the steady clock after the answer came, ms. */
 export const observeLease = (before: ObservedLease | undefined, lease: Lease, elapsed: number): ObservedLease => {
@@ -77,9 +84,9 @@ export const observeLease = (before: ObservedLease | undefined, lease: Lease, el
 }
 
 /**
- * What to do about the Lease, in the manner of client-go: a holder counts as alive for its lease duration after this process saw it renew.
- * The times in the Lease are other hosts' and are not looked at, so that wrong clocks do no harm. A write names the version that was
- * seen: of several that acquire at once, one succeeds.
+ * What to do about the Lease, in the manner of client-go: a holder counts as alive for its lease duration after this
+ * process saw it renew. The times in the Lease are other hosts' and are not looked at, so that wrong clocks do no harm.
+ * A write names the version that was seen: of several that acquire at once, one succeeds.
  */
 export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMoment, times: LeaseTimes): LeaseStep => {
   const { elapsed, identity, now, term } = moment
@@ -91,11 +98,18 @@ export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMome
     leaseTransitions: epoch
   })
   if (observed === undefined) return { _tag: "Create", spec: spec(0, microTime(now)) }
-  const { record: { acquiredAt, duration, epoch, holder }, since, version } = observed
-  if (term !== undefined && holder === identity && epoch === term.epoch) return { _tag: "Renew", version, spec: spec(epoch, acquiredAt) }
+  const {
+    record: { acquiredAt, duration, epoch, holder },
+    since,
+    version
+  } = observed
+  if (term !== undefined && holder === identity && epoch === term.epoch)
+    return { _tag: "Renew", version, spec: spec(epoch, acquiredAt) }
   const until = since + (duration ?? times.leaseDuration)
   const isFree = holder === "" || holder === identity || isPredecessor(holder, identity) || elapsed >= until
-  return isFree ? { _tag: "Acquire", version, spec: spec(epoch + 1, microTime(now)) } : { _tag: "StandBy", holder, until }
+  return isFree
+    ? { _tag: "Acquire", version, spec: spec(epoch + 1, microTime(now)) }
+    : { _tag: "StandBy", holder, until }
 }
 
 /** Gives the Lease up, so that nobody needs to wait for its end; nothing if it is not this process's. */
@@ -105,6 +119,12 @@ export const releaseStep = (
 ): { readonly version: string; readonly spec: LeaseSpec } | undefined => {
   if (observed === undefined || observed.record.holder !== identity) return undefined
   const { acquiredAt, epoch } = observed.record
-  const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: acquiredAt, renewTime: microTime(now), leaseTransitions: epoch }
+  const spec = {
+    holderIdentity: "",
+    leaseDurationSeconds: 1,
+    acquireTime: acquiredAt,
+    renewTime: microTime(now),
+    leaseTransitions: epoch
+  }
   return { version: observed.version, spec }
 }

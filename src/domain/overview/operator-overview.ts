@@ -41,17 +41,31 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
 })
 
 /** The overview for a person. */
-export const overviewLines = ({ clusters, isPrimary, protocolVersion, sessions, version }: OperatorOverview, now: number): ReadonlyArray<string> => [
+export const overviewLines = (
+  { clusters, isPrimary, protocolVersion, sessions, version }: OperatorOverview,
+  now: number
+): ReadonlyArray<string> => [
   ...textTable([
     ["OPERATOR", "PROTOCOL", "PART", "SESSIONS"],
-    [version, protocolVersion ?? "", isPrimary ? "primary" : "one cluster", String(sessions.multiCluster + sessions.here)]
+    [
+      version,
+      protocolVersion ?? "",
+      isPrimary ? "primary" : "one cluster",
+      String(sessions.multiCluster + sessions.here)
+    ]
   ]),
   ...(isPrimary
     ? [
         "",
         ...textTable([
           ["CLUSTER", "STATE", "OPERATOR", "CHECKED", "REASON"],
-          ...clusters.map(({ checkedAt, name, reason, state, version: theirs }) => [name, state, theirs ?? "", checkedAt === undefined ? "" : `${spanText(now - checkedAt)} ago`, reason ?? ""])
+          ...clusters.map(({ checkedAt, name, reason, state, version: theirs }) => [
+            name,
+            state,
+            theirs ?? "",
+            checkedAt === undefined ? "" : `${spanText(now - checkedAt)} ago`,
+            reason ?? ""
+          ])
         ])
       ]
     : [])

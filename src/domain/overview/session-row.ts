@@ -4,10 +4,10 @@ import { type MirrordClusterSession, readyCondition } from "../resources/mirrord
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
-import type { SessionInfo } from "../resources/session.ts"
 import type { KubeResourceTarget, SessionOwner } from "../resources/session-shapes.ts"
-import { fromKubeTarget } from "../target/target.ts"
+import type { SessionInfo } from "../resources/session.ts"
 import { formatTargetPath } from "../target/target-path.ts"
+import { fromKubeTarget } from "../target/target.ts"
 
 /** One cluster's part of a session. */
 export interface SessionCluster {
@@ -38,7 +38,8 @@ export interface SessionRow {
   readonly reason: string | undefined
 }
 
-const userText = ({ k8sUsername, username }: SessionOwner): string => (username === k8sUsername ? username : `${username} (${k8sUsername})`)
+const userText = ({ k8sUsername, username }: SessionOwner): string =>
+  username === k8sUsername ? username : `${username} (${k8sUsername})`
 
 const targetText = (target: KubeResourceTarget | null | undefined, otherwise: string): string => {
   const known = fromKubeTarget(target)
@@ -56,7 +57,9 @@ const complaint = (conditions: ReadonlyArray<Condition> | null | undefined): str
 /** A session over many clusters, in the words of its own object. */
 export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession): SessionRow => {
   const known = status?.clusterSessions ?? {}
-  const clusters = [...new Set([...spec.clusters, ...Object.keys(known)])].toSorted().map((name) => ({ name, ready: known[name]?.ready ?? false, reason: known[name]?.error }))
+  const clusters = [...new Set([...spec.clusters, ...Object.keys(known)])]
+    .toSorted()
+    .map((name) => ({ name, ready: known[name]?.ready ?? false, reason: known[name]?.error }))
   const leftOut = clusters.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
   return {
     name: metadata.name,
@@ -76,7 +79,13 @@ export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession
 export const childRow = ({ metadata, spec, status }: MirrordClusterSession): SessionRow => {
   const closed = status?.closed ?? undefined
   const isReady = findCondition(status?.conditions ?? undefined, readyCondition)?.status === "True"
-  const phase = isDeleted(metadata.deletionTimestamp) ? "Terminating" : closed !== undefined ? "Closed" : isReady ? "Ready" : "Pending"
+  const phase = isDeleted(metadata.deletionTimestamp)
+    ? "Terminating"
+    : closed !== undefined
+      ? "Closed"
+      : isReady
+        ? "Ready"
+        : "Pending"
   return {
     name: metadata.name,
     kind: "MirrordClusterSession",
@@ -120,10 +129,15 @@ export const publishedChildRow = (info: SessionInfo, now: number): SessionRow =>
 })
 
 /** Oldest first. The children of parents that are told are not told again: their parent says how they are. */
-export const sessionRows = (parents: ReadonlyArray<SessionRow>, children: ReadonlyArray<SessionRow>): ReadonlyArray<SessionRow> => {
+export const sessionRows = (
+  parents: ReadonlyArray<SessionRow>,
+  children: ReadonlyArray<SessionRow>
+): ReadonlyArray<SessionRow> => {
   const told = new Set(parents.map(({ name }) => name))
   const others = children.filter(({ parent }) => parent === undefined || !told.has(parent))
-  return [...parents, ...others].toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.name < b.name ? -1 : 1))
+  return [...parents, ...others].toSorted(
+    (a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.name < b.name ? -1 : 1)
+  )
 }
 
 export const sessionHeader = ["NAME", "PHASE", "NAMESPACE", "TARGET", "USER", "CLUSTERS", "AGE", "REASON"] as const
@@ -131,11 +145,16 @@ export const sessionHeader = ["NAME", "PHASE", "NAMESPACE", "TARGET", "USER", "C
 const clustersText = (clusters: ReadonlyArray<SessionCluster>): string => {
   if (clusters.length === 0) return ""
   const ready = clusters.filter((cluster) => cluster.ready === true).length
-  return clusters.some((cluster) => cluster.ready === undefined) ? `?/${clusters.length}` : `${ready}/${clusters.length}`
+  return clusters.some((cluster) => cluster.ready === undefined)
+    ? `?/${clusters.length}`
+    : `${ready}/${clusters.length}`
 }
 
 /** A row as cells, in the order of {@link sessionHeader}. */
-export const sessionCells = ({ clusters, createdAt, name, namespace, phase, reason, target, user }: SessionRow, now: number): ReadonlyArray<string> => [
+export const sessionCells = (
+  { clusters, createdAt, name, namespace, phase, reason, target, user }: SessionRow,
+  now: number
+): ReadonlyArray<string> => [
   name,
   phase,
   namespace,

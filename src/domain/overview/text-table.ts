@@ -1,6 +1,17 @@
-/** Columns of text as kubectl prints them: as wide as their widest cell, three blanks between, nothing at the end of a line. */
+/**
+ * Columns of text as kubectl prints them: as wide as their widest cell, three blanks between, nothing at the end of a
+ * line.
+ */
 export const textTable = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const printable = rows.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}+/gu, " ") || "-"))
-  const widths = printable.reduce<ReadonlyArray<number>>((widest, row) => row.map((cell, index) => Math.max(widest[index] ?? 0, cell.length)), [])
-  return printable.map((row) => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("   ").trimEnd())
+  const widths = printable.reduce<ReadonlyArray<number>>(
+    (widest, row) => row.map((cell, index) => Math.max(widest[index] ?? 0, cell.length)),
+    []
+  )
+  return printable.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join("   ")
+      .trimEnd()
+  )
 }

@@ -20,8 +20,8 @@ import {
 } from "./shape.ts"
 
 /**
- * `AddressFamily` and `SockType`: upstream's member for "unknown from a newer client" has an index too, but an index beyond it is
- * an error like everywhere else (wire-protocol §3.7).
+ * `AddressFamily` and `SockType`: upstream's member for "unknown from a newer client" has an index too, but an index
+ * beyond it is an error like everywhere else (wire-protocol §3.7).
  */
 const AddressFamily = enumeration("AddressFamily", {
   Ipv4Only: unitVariant,

@@ -6,7 +6,8 @@ import { checkText, headerName, isHeaderValue } from "./text-rules.ts"
 import { Writer } from "./writer.ts"
 
 /**
- * Encoder and decoder of any shape. Both are compiled once per shape into closures, so that a message costs plain calls.
+ * Encoder and decoder of any shape. Both are compiled once per shape into closures, so that a message costs plain
+ * calls.
  *
  * Filters nest without limit upstream; ours stop at this depth, so that no message can exhaust the stack.
  */
@@ -16,12 +17,17 @@ export interface Codec<T> {
   readonly name: string
   /** Decodes the message at the front of `bytes`; never throws. Byte fields are views into `bytes`. */
   readonly decode: (bytes: Uint8Array) => Decoded<T>
-  /** Throws a `RangeError` for a value that the wire cannot carry (a port of 70000, a header with a line break): a caller's bug. */
+  /**
+   * Throws a `RangeError` for a value that the wire cannot carry (a port of 70000, a header with a line break): a
+   * caller's bug.
+   */
   readonly encode: (value: T) => Uint8Array
 }
 
 type Read = (reader: Reader) => unknown
-/** Values are checked by the compiler where they are made ({@link TypedShape}); inside they are as dynamic as the shape. */
+/**
+ * Values are checked by the compiler where they are made ({@link TypedShape}); inside they are as dynamic as the shape.
+ */
 type Write = (writer: Writer, value: never) => void
 interface Compiled {
   readonly read: Read
@@ -49,7 +55,7 @@ const integer = (value: number, low: number, high: number, type: string): number
 }
 
 /** i64 and i32 travel as zigzag (wire-protocol §1.2). */
-const zigzag = (value: bigint): bigint => (value >= 0n ? value << 1n : ((-value) << 1n) - 1n)
+const zigzag = (value: bigint): bigint => (value >= 0n ? value << 1n : (-value << 1n) - 1n)
 const unzigzag = (value: bigint): bigint => ((value & 1n) === 0n ? value >> 1n : -((value + 1n) >> 1n))
 
 const readHeaders = (reader: Reader): Headers => {
@@ -66,7 +72,8 @@ const readHeaders = (reader: Reader): Headers => {
       if (!isHeaderValue(value)) reader.fail(`the value of header ${name} has a control character`, start)
       values.push(value)
     }
-    // A repeated name with one value replaces what was there, with several it adds: upstream inserts and appends (http-serde).
+    // A repeated name with one value replaces what was there, with several it adds: upstream inserts and appends
+    // (http-serde).
     if (count > 0) byName.set(name, count === 1 ? values : [...(byName.get(name) ?? []), ...values])
   }
   return [...byName].flatMap(([name, values]) => values.map((value) => [name, value] as const))
@@ -103,7 +110,9 @@ const readFields = (fields: ReadonlyArray<Field>): ((reader: Reader, into: Recor
   }
 }
 
-const writeFields = (fields: ReadonlyArray<Field>): ((writer: Writer, value: Readonly<Record<string, never>>) => void) => {
+const writeFields = (
+  fields: ReadonlyArray<Field>
+): ((writer: Writer, value: Readonly<Record<string, never>>) => void) => {
   const writes = fields.map(({ name, shape }) => ({ name, write: compile(shape).write }))
   return (writer, value) => {
     for (const { name, write } of writes) write(writer, value[name] as never)
@@ -151,34 +160,61 @@ const buildEnum = (shape: Enum): Compiled => {
 const build = (shape: Shape): Compiled => {
   switch (shape.kind) {
     case "u8":
-      return on((r) => r.u8(), (w, v: number) => w.u8(integer(v, 0, 0xff, "u8")))
+      return on(
+        (r) => r.u8(),
+        (w, v: number) => w.u8(integer(v, 0, 0xff, "u8"))
+      )
     case "bool":
-      return on((r) => r.bool("a boolean"), (w, v: boolean) => w.u8(v ? 1 : 0))
+      return on(
+        (r) => r.bool("a boolean"),
+        (w, v: boolean) => w.u8(v ? 1 : 0)
+      )
     case "u16":
-      return on((r) => r.varint32(marker.u16), (w, v: number) => w.varint(integer(v, 0, 0xffff, "u16")))
+      return on(
+        (r) => r.varint32(marker.u16),
+        (w, v: number) => w.varint(integer(v, 0, 0xffff, "u16"))
+      )
     case "u32":
-      return on((r) => r.varint32(marker.u32), (w, v: number) => w.varint(integer(v, 0, 0xffff_ffff, "u32")))
+      return on(
+        (r) => r.varint32(marker.u32),
+        (w, v: number) => w.varint(integer(v, 0, 0xffff_ffff, "u32"))
+      )
     case "u64":
-      return on((r) => r.varint64(), (w, v: bigint) => {
-        if (v >> 64n !== 0n) throw new RangeError(`${v} is not a u64`)
-        w.bigVarint(v)
-      })
+      return on(
+        (r) => r.varint64(),
+        (w, v: bigint) => {
+          if (v >> 64n !== 0n) throw new RangeError(`${v} is not a u64`)
+          w.bigVarint(v)
+        }
+      )
     case "u128":
-      return on((r) => r.varint128(), (w, v: bigint) => w.bigVarint(v))
+      return on(
+        (r) => r.varint128(),
+        (w, v: bigint) => w.bigVarint(v)
+      )
     case "i32":
       return on(
         (r) => Number(unzigzag(BigInt(r.varint32(marker.u32)))),
         (w, v: number) => w.bigVarint(zigzag(BigInt(integer(v, -0x8000_0000, 0x7fff_ffff, "i32"))))
       )
     case "i64":
-      return on((r) => unzigzag(r.varint64()), (w, v: bigint) => {
-        if (BigInt.asIntN(64, v) !== v) throw new RangeError(`${v} is not an i64`)
-        w.bigVarint(zigzag(v))
-      })
+      return on(
+        (r) => unzigzag(r.varint64()),
+        (w, v: bigint) => {
+          if (BigInt.asIntN(64, v) !== v) throw new RangeError(`${v} is not an i64`)
+          w.bigVarint(zigzag(v))
+        }
+      )
     case "bytes":
-      return on((r) => r.byteString(), (w, v: Uint8Array) => w.byteString(v))
+      return on(
+        (r) => r.byteString(),
+        (w, v: Uint8Array) => w.byteString(v)
+      )
     case "unit":
-      return on(() => null, () => {})
+      return on(
+        () => null,
+        () => {}
+      )
     case "status":
       return on(
         (r) => {
@@ -193,7 +229,8 @@ const build = (shape: Shape): Compiled => {
         (r) => {
           const at = r.offset
           const family = r.varint32(marker.u32)
-          if (family > 1) throw new Failure("UnknownVariant", at, `IpAddr has no variant ${family}`).inside(String(family))
+          if (family > 1)
+            throw new Failure("UnknownVariant", at, `IpAddr has no variant ${family}`).inside(String(family))
           const start = r.take(family === 0 ? 4 : 16)
           return formatIp(r.bytes.subarray(start, r.offset))
         },

@@ -43,9 +43,7 @@ export const DaemonMessage = enumeration("DaemonMessage", {
   Pong: unitVariant,
   GetEnvVarsResponse: newtype(result(textMap, ResponseError)),
   GetAddrInfoResponse: newtype(result(list(LookupRecord), ResponseError)),
-  PauseTarget: newtype(
-    enumeration("PauseTarget", { PauseResponse: fields({ changed: bool, containerPaused: bool }) })
-  ),
+  PauseTarget: newtype(enumeration("PauseTarget", { PauseResponse: fields({ changed: bool, containerPaused: bool }) })),
   SwitchProtocolVersionResponse: newtype(semver),
   Vpn: newtype(DaemonVpn),
   OperatorPing: newtype(u128),

@@ -28,7 +28,9 @@ export type OpenOptions = TypeOf<typeof OpenOptions>
 const SeekFrom = enumeration("SeekFrom", { Start: newtype(u64), End: newtype(i64), Current: newtype(i64) })
 export type SeekFrom = TypeOf<typeof SeekFrom>
 
-/** Client to agent (wire-protocol §3.6). All are answered by one {@link FileResponse}, except `Close` and `CloseDir`. */
+/**
+ * Client to agent (wire-protocol §3.6). All are answered by one {@link FileResponse}, except `Close` and `CloseDir`.
+ */
 export const FileRequest = enumeration("FileRequest", {
   Open: newtype(struct({ path, openOptions: OpenOptions })),
   OpenRelative: newtype(struct({ relativeFd: u64, path, openOptions: OpenOptions })),

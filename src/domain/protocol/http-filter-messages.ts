@@ -1,4 +1,17 @@
-import { bool, enumeration, fields, lazy, list, newtype, text, tuple, type TypedShape, type TypeOf, u16, unitVariant } from "./shape.ts"
+import {
+  bool,
+  enumeration,
+  fields,
+  lazy,
+  list,
+  newtype,
+  text,
+  tuple,
+  type TypedShape,
+  type TypeOf,
+  u16,
+  unitVariant
+} from "./shape.ts"
 
 export const HttpMethodFilter = enumeration("HttpMethodFilter", {
   Get: unitVariant,
@@ -20,7 +33,10 @@ export const HttpBodyFilter = enumeration("HttpBodyFilter", {
 })
 export type HttpBodyFilter = TypeOf<typeof HttpBodyFilter>
 
-/** Which HTTP requests a subscription wants (wire-protocol §3.3). Texts are not validated on the wire: the agent compiles them. */
+/**
+ * Which HTTP requests a subscription wants (wire-protocol §3.3). Texts are not validated on the wire: the agent
+ * compiles them.
+ */
 export type HttpFilter =
   | { readonly _tag: "Header"; readonly value: string }
   | { readonly _tag: "Path"; readonly value: string }

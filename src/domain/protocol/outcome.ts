@@ -1,4 +1,7 @@
-/** Why bytes are not a message. `path` names the place in the message (`DaemonMessage.Tcp.7`), `offset` the byte in the buffer. */
+/**
+ * Why bytes are not a message. `path` names the place in the message (`DaemonMessage.Tcp.7`), `offset` the byte in the
+ * buffer.
+ */
 export interface ProtocolError {
   readonly _tag: "UnknownVariant" | "InvalidValue" | "TooDeep" | "TooLarge"
   readonly path: string

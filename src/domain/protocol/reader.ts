@@ -10,7 +10,9 @@ export type Marker = (typeof marker)[keyof typeof marker]
 export const varintTail = (first: number): number =>
   first < 0xfb ? 0 : first === 0xfb ? 2 : first === 0xfc ? 4 : first === 0xfd ? 8 : 16
 
-/** Reads bincode primitives from the front of a buffer. Throws {@link Failure}; `endOfBuffer` when bytes are missing. */
+/**
+ * Reads bincode primitives from the front of a buffer. Throws {@link Failure}; `endOfBuffer` when bytes are missing.
+ */
 export class Reader {
   readonly bytes: Uint8Array
   offset: number

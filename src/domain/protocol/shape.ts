@@ -1,6 +1,6 @@
 /**
- * The language in which messages are described: a shape is data that says how a value looks on the wire. Encoder, decoder
- * (`codec.ts`), skipper (`walker.ts`), TypeScript type (`TypeOf`) and test generator are all derived from it.
+ * The language in which messages are described: a shape is data that says how a value looks on the wire. Encoder,
+ * decoder (`codec.ts`), skipper (`walker.ts`), TypeScript type (`TypeOf`) and test generator are all derived from it.
  *
  * Source of the encoding: wire-protocol §1 (bincode 2.0.1, standard configuration).
  */
@@ -14,7 +14,20 @@ interface Typed<T> {
 export type TextRule = "any" | "method" | "uri" | "httpVersion" | "semver"
 
 export type Primitive = {
-  readonly kind: "u8" | "bool" | "u16" | "u32" | "u64" | "u128" | "i32" | "i64" | "bytes" | "unit" | "status" | "ip" | "headers"
+  readonly kind:
+    | "u8"
+    | "bool"
+    | "u16"
+    | "u32"
+    | "u64"
+    | "u128"
+    | "i32"
+    | "i64"
+    | "bytes"
+    | "unit"
+    | "status"
+    | "ip"
+    | "headers"
 }
 export type Text = { readonly kind: "text"; readonly rule: TextRule }
 export type Option = { readonly kind: "option"; readonly of: Shape }
@@ -32,8 +45,8 @@ export type Shape = Primitive | Text | Option | Result | List | Tuple | TextSet 
 export type Field = { readonly name: string; readonly shape: Shape }
 
 /**
- * One member of an enum. `style` is how Rust declares it (it changes only the textual form of golden vectors); on the wire the
- * fields simply follow the index. A `newtype`'s single field is called `value`.
+ * One member of an enum. `style` is how Rust declares it (it changes only the textual form of golden vectors); on the
+ * wire the fields simply follow the index. A `newtype`'s single field is called `value`.
  */
 export type Variant = {
   readonly name: string
@@ -82,9 +95,7 @@ export const semver = textOf("semver")
 /** `Option<T>`; `None` is `null`. */
 export const option = <T>(of: TypedShape<T>): TypedShape<T | null> => typed({ kind: "option", of })
 
-export type ResultOf<A, E> =
-  | { readonly _tag: "Ok"; readonly value: A }
-  | { readonly _tag: "Err"; readonly error: E }
+export type ResultOf<A, E> = { readonly _tag: "Ok"; readonly value: A } | { readonly _tag: "Err"; readonly error: E }
 export const result = <A, E>(ok: TypedShape<A>, err: TypedShape<E>): TypedShape<ResultOf<A, E>> =>
   typed({ kind: "result", ok, err })
 

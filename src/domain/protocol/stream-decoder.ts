@@ -17,13 +17,16 @@ export interface StreamMessage<T> {
 
 export type Fed<T> = {
   readonly messages: ReadonlyArray<StreamMessage<T>>
-  /** The stream cannot be read any further: without lengths there is no way to find the next message (wire-protocol §2.2). */
+  /**
+   * The stream cannot be read any further: without lengths there is no way to find the next message (wire-protocol
+   * §2.2).
+   */
   readonly error?: ProtocolError
 }
 
 /**
- * Cuts the byte stream of a raw agent socket, which has no length prefixes, into messages. How the stream is chunked makes no
- * difference, and each byte is walked once and copied at most once (amortised).
+ * Cuts the byte stream of a raw agent socket, which has no length prefixes, into messages. How the stream is chunked
+ * makes no difference, and each byte is walked once and copied at most once (amortised).
  */
 export class StreamDecoder<T> {
   readonly #codec: Codec<T>
@@ -84,7 +87,8 @@ export class StreamDecoder<T> {
       this.#append(chunk)
       if (this.#walker.needed > this.#length) return this.#room(messages)
       const step = this.#walker.advance(this.#pending.subarray(0, this.#length))
-      if (step._tag === "Invalid") return { messages, error: this.#refuse(step.error, this.#pending.subarray(0, this.#length)) }
+      if (step._tag === "Invalid")
+        return { messages, error: this.#refuse(step.error, this.#pending.subarray(0, this.#length)) }
       if (step._tag === "More") return this.#room(messages)
       const error = this.#take(this.#pending.subarray(0, step.offset), messages)
       if (error !== undefined) return { messages, error }

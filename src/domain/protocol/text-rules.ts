@@ -1,8 +1,8 @@
 import type { TextRule } from "./shape.ts"
 
 /**
- * Texts that upstream parses while decoding. A parsed value is written back in its canonical form, so decoding yields that form
- * (wire-protocol §1.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
+ * Texts that upstream parses while decoding. A parsed value is written back in its canonical form, so decoding yields
+ * that form (wire-protocol §1.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
  */
 export type TextCheck = { readonly ok: string } | { readonly error: string }
 
@@ -33,7 +33,7 @@ const authorityEnd = (text: string): number | string => {
   const open = authority.indexOf("[")
   const close = authority.indexOf("]")
   const bracketsFit =
-    (open < 0) === (close < 0) &&
+    open < 0 === close < 0 &&
     open <= close &&
     open === authority.lastIndexOf("[") &&
     close === authority.lastIndexOf("]")

@@ -1,6 +1,6 @@
 /**
- * Protocol versions (wire-protocol §5). A version is its text; comparing follows semver precedence, requirements follow the
- * `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
+ * Protocol versions (wire-protocol §5). A version is its text; comparing follows semver precedence, requirements follow
+ * the `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
  */
 
 /** What this project speaks: mirrord-protocol of mirrord 3.250.0. */
@@ -61,7 +61,8 @@ const compareIdentifiers = (a: ReadonlyArray<string>, b: ReadonlyArray<string>):
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x, y] = [a[i] ?? "", b[i] ?? ""]
     const [numericX, numericY] = [/^\d+$/.test(x), /^\d+$/.test(y)]
-    const result = numericX && numericY ? order(BigInt(x), BigInt(y)) : numericX !== numericY ? (numericX ? -1 : 1) : order(x, y)
+    const result =
+      numericX && numericY ? order(BigInt(x), BigInt(y)) : numericX !== numericY ? (numericX ? -1 : 1) : order(x, y)
     if (result !== 0) return result
   }
   return a.length - b.length

@@ -4,10 +4,11 @@ import { marker, varintTail } from "./reader.ts"
 import type { Shape } from "./shape.ts"
 
 /**
- * Finds where a message ends without decoding it ("walk without decoding", wire-protocol §9.5). Resumable: when bytes are
- * missing it remembers where it stands and goes on from there, so that a message that trickles in is walked once.
+ * Finds where a message ends without decoding it ("walk without decoding", wire-protocol §9.5). Resumable: when bytes
+ * are missing it remembers where it stands and goes on from there, so that a message that trickles in is walked once.
  *
- * It checks what decides about lengths (markers, variants, option flags) and leaves the rest, such as UTF-8, to the decoder.
+ * It checks what decides about lengths (markers, variants, option flags) and leaves the rest, such as UTF-8, to the
+ * decoder.
  */
 
 type Op =
@@ -19,7 +20,13 @@ type Op =
   | { readonly do: "repeat"; readonly program: Program }
   | { readonly do: "call"; readonly program: () => Program }
   /** A tag of one byte or a varint that chooses the program; `name` for the error. */
-  | { readonly do: "choose"; readonly name: string; readonly byte: boolean; readonly programs: ReadonlyArray<Program>; readonly labels: ReadonlyArray<string> }
+  | {
+      readonly do: "choose"
+      readonly name: string
+      readonly byte: boolean
+      readonly programs: ReadonlyArray<Program>
+      readonly labels: ReadonlyArray<string>
+    }
   | { readonly do: "flag" }
 type Program = ReadonlyArray<Op>
 
@@ -35,8 +42,18 @@ const programOf = (shape: Shape): Program => {
 
 const bytesOp: Op = { do: "bytes" }
 const varint = (widest: number): Program => [{ do: "varint", widest }]
-const choose = (name: string, byte: boolean, branches: ReadonlyArray<readonly [label: string, program: Program]>): Program => [
-  { do: "choose", name, byte, labels: branches.map(([label]) => label), programs: branches.map(([, program]) => program) }
+const choose = (
+  name: string,
+  byte: boolean,
+  branches: ReadonlyArray<readonly [label: string, program: Program]>
+): Program => [
+  {
+    do: "choose",
+    name,
+    byte,
+    labels: branches.map(([label]) => label),
+    programs: branches.map(([, program]) => program)
+  }
 ]
 
 const build = (shape: Shape): Program => {
@@ -62,13 +79,22 @@ const build = (shape: Shape): Program => {
     case "unit":
       return []
     case "ip":
-      return choose("IpAddr", false, [["", [{ do: "skip", length: 4 }]], ["", [{ do: "skip", length: 16 }]]])
+      return choose("IpAddr", false, [
+        ["", [{ do: "skip", length: 4 }]],
+        ["", [{ do: "skip", length: 16 }]]
+      ])
     case "headers":
       return [{ do: "repeat", program: [bytesOp, { do: "repeat", program: [bytesOp] }] }]
     case "option":
-      return choose("Option", true, [["", []], ["", programOf(shape.of)]])
+      return choose("Option", true, [
+        ["", []],
+        ["", programOf(shape.of)]
+      ])
     case "result":
-      return choose("Result", false, [["", programOf(shape.ok)], ["", programOf(shape.err)]])
+      return choose("Result", false, [
+        ["", programOf(shape.ok)],
+        ["", programOf(shape.err)]
+      ])
     case "list":
       return [{ do: "repeat", program: programOf(shape.of) }]
     case "array":
@@ -83,7 +109,9 @@ const build = (shape: Shape): Program => {
       return choose(
         shape.name,
         false,
-        shape.variants.map((variant) => [variant.name, variant.fields.flatMap((field) => programOf(field.shape))] as const)
+        shape.variants.map(
+          (variant) => [variant.name, variant.fields.flatMap((field) => programOf(field.shape))] as const
+        )
       )
     case "lazy":
       return [{ do: "call", program: () => programOf(shape.force()) }]
@@ -236,7 +264,11 @@ export class Walker {
     if (first === undefined) return undefined
     if (first > widest) {
       const found = first.toString(16)
-      throw new Failure("InvalidValue", this.#offset, `integer marker 0x${found} is wider than the type allows (0x${widest.toString(16)})`)
+      throw new Failure(
+        "InvalidValue",
+        this.#offset,
+        `integer marker 0x${found} is wider than the type allows (0x${widest.toString(16)})`
+      )
     }
     const tail = varintTail(first)
     if (bytes.length - this.#offset <= tail) return undefined
@@ -247,7 +279,10 @@ export class Walker {
   }
 }
 
-export type Skipped = { readonly _tag: "End"; readonly offset: number } | { readonly _tag: "Incomplete" } | { readonly _tag: "Invalid"; readonly error: ProtocolError }
+export type Skipped =
+  | { readonly _tag: "End"; readonly offset: number }
+  | { readonly _tag: "Incomplete" }
+  | { readonly _tag: "Invalid"; readonly error: ProtocolError }
 
 /** Where the message at the front of `bytes` ends. */
 export const skip = (name: string, shape: Shape, bytes: Uint8Array): Skipped => {

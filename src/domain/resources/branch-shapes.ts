@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./observations.ts"
 import { ageColumn, column } from "./custom-resource.ts"
 import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "./field-schemas.ts"
+import { observations } from "./observations.ts"
 import { SessionOwner } from "./session-shapes.ts"
 
 /** What branch databases of all kinds share (helm-chart.md §6, shared shapes). */

@@ -29,11 +29,11 @@ export const withCondition = (
 ): ReadonlyArray<Condition> => {
   const before = findCondition(conditions, next.type)
   if (
-    before !== undefined
-    && before.status === next.status
-    && before.reason === next.reason
-    && before.message === next.message
-    && before.observedGeneration === next.observedGeneration
+    before !== undefined &&
+    before.status === next.status &&
+    before.reason === next.reason &&
+    before.message === next.message &&
+    before.observedGeneration === next.observedGeneration
   ) {
     return conditions
   }

@@ -52,8 +52,7 @@ export const Pod = Schema.Struct({
 export type Pod = typeof Pod.Type
 
 /**
- * Deployment, ReplicaSet, StatefulSet, Job and Argo's Rollout: what they have in common, and a Rollout's
- * `workloadRef`.
+ * Deployment, ReplicaSet, StatefulSet, Job and Argo's Rollout: what they have in common, and a Rollout's `workloadRef`.
  */
 export const Workload = Schema.Struct({
   metadata: ObjectMeta,

@@ -16,16 +16,7 @@ export const branchEngines = [
 ] as const
 export type BranchEngine = (typeof branchEngines)[number]
 
-const brokers = [
-  "sqs",
-  "rmq",
-  "kafka",
-  "gcpPubsub",
-  "azureServiceBus",
-  "redisPubsub",
-  "temporal",
-  "bullmq"
-] as const
+const brokers = ["sqs", "rmq", "kafka", "gcpPubsub", "azureServiceBus", "redisPubsub", "temporal", "bullmq"] as const
 export type Broker = (typeof brokers)[number]
 
 export const branching = (engine: BranchEngine): string => `operator.${engine}Branching`

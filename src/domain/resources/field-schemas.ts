@@ -20,7 +20,10 @@ export const uint16 = (description: string) =>
 
 /** With bounds, for API servers before 1.36 do not look at the format. */
 export const int32 = (description: string) =>
-  Schema.Int.check(Schema.isBetween({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 })).annotate({ description, format: "int32" })
+  Schema.Int.check(Schema.isBetween({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 })).annotate({
+    description,
+    format: "int32"
+  })
 export const int64 = (description: string) => Schema.Int.annotate({ description, format: "int64" })
 
 export const literals = <const L extends ReadonlyArray<string>>(values: L, description: string) =>

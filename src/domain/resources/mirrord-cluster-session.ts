@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./observations.ts"
 import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
 import { nullable, text, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
+import { observations } from "./observations.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
 /** `spec` of one session in one cluster: published fields only, optional ones nullable too (helm-chart.md §6.3). */

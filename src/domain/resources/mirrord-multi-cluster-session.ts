@@ -50,8 +50,8 @@ export const ClusterSessionStatus = Schema.Struct({
 export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
 
 /**
- * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` and `observedGeneration` are our
- * additions. Nothing in it may be null.
+ * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` and `observedGeneration` are our additions.
+ * Nothing in it may be null.
  */
 export const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),

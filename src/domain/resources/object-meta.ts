@@ -30,7 +30,8 @@ export const ObjectMeta = Schema.Struct({
 export type ObjectMeta = typeof ObjectMeta.Type
 
 /** Whether the object only waits for its finalizers. */
-export const isBeingDeleted = ({ deletionTimestamp }: { readonly deletionTimestamp?: string | null }): boolean => (deletionTimestamp ?? undefined) !== undefined
+export const isBeingDeleted = ({ deletionTimestamp }: { readonly deletionTimestamp?: string | null }): boolean =>
+  (deletionTimestamp ?? undefined) !== undefined
 
 /** A server's timestamp in epoch milliseconds, or nothing when it is absent or no time at all. */
 export const timeOf = (text: string | null | undefined): number | undefined => {

@@ -84,8 +84,8 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
 
 /**
  * A schema as the `openAPIV3Schema` of a CRD: references inlined, `null` as `nullable`, no `additionalProperties`
- * beside `properties` (apiextensions.k8s.io/v1 rules for structural schemas). Throws on what has no such form, which
- * is a mistake in the schema, not in data.
+ * beside `properties` (apiextensions.k8s.io/v1 rules for structural schemas). Throws on what has no such form, which is
+ * a mistake in the schema, not in data.
  */
 export const openApiSchema = (schema: Schema.Constraint): JsonObject => {
   const document = Schema.toJsonSchemaDocument(schema, { includeAnnotationKey: (key) => key.startsWith("x-") })

@@ -1,5 +1,4 @@
 import * as Schema from "effect/Schema"
-import { observations } from "./observations.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { branchEngines, previewEnv } from "./feature-flags.ts"
 import {
@@ -16,6 +15,7 @@ import {
   unsigned
 } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
+import { observations } from "./observations.ts"
 import { KubeResourceTarget } from "./session-shapes.ts"
 
 const ports = Schema.Array(uint16("A port."))
@@ -92,7 +92,10 @@ export const PreviewSessionSpec = Schema.Struct({
   ),
   queueSplitting: nullable(
     Schema.Struct({
-      ...eachNamed(filteredBrokers.map((broker) => `${broker}QueueFilters` as const), () => queueFilters),
+      ...eachNamed(
+        filteredBrokers.map((broker) => `${broker}QueueFilters` as const),
+        () => queueFilters
+      ),
       kafkaQueueFilters: Schema.optionalKey(
         Schema.Record(Schema.String, textMap("Header → regular expression.")).annotate({
           description: "By id of the topic."

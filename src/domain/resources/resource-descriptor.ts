@@ -5,10 +5,10 @@ import * as SchemaIssue from "effect/SchemaIssue"
 /**
  * What is needed to address a kind at a Kubernetes API server and to read its objects.
  *
- * A schema here is a *view*: it names the fields this operator reads and lets every other field through unread, so an
- * object written by a newer client decodes. Because a view forgets what it does not name, nothing ever writes a
- * decoded view back (`PUT` would erase the rest, failures.md class 25): objects are created from what we own
- * completely, and changed by merge patches that mention only the fields being changed.
+ * A schema here is a _view_: it names the fields this operator reads and lets every other field through unread, so an
+ * object written by a newer client decodes. Because a view forgets what it does not name, nothing ever writes a decoded
+ * view back (`PUT` would erase the rest, failures.md class 25): objects are created from what we own completely, and
+ * changed by merge patches that mention only the fields being changed.
  */
 export interface ResourceDescriptor<T> {
   /** API group, empty for the core group. */

@@ -1,16 +1,21 @@
 import type { Claim, ConnectionName } from "./port-locks.ts"
 
 /**
- * Which connection to one agent steals which port, over all sessions. Agents are shared, and there the later of two subscriptions
- * that exclude each other evicts the earlier silently (wire-protocol §7.7), so it is decided before the agent is asked
- * (agent-and-targets §9.1). What excludes what is the agent's own rule: a port is stolen whole by one, or with filters by any number.
+ * Which connection to one agent steals which port, over all sessions. Agents are shared, and there the later of two
+ * subscriptions that exclude each other evicts the earlier silently (wire-protocol §7.7), so it is decided before the
+ * agent is asked (agent-and-targets §9.1). What excludes what is the agent's own rule: a port is stolen whole by one,
+ * or with filters by any number.
  *
- * Within a session nothing is refused here: who may steal was arbitrated where the session's clients connect (`port-locks.ts`), and after a
- * reconnect the new link may be here before the old one has ended. What comes through the session's latest link wins; a dead one that still
- * does what it was told, such as subscribing with an agent that is new, takes nothing from it.
+ * Within a session nothing is refused here: who may steal was arbitrated where the session's clients connect
+ * (`port-locks.ts`), and after a reconnect the new link may be here before the old one has ended. What comes through
+ * the session's latest link wins; a dead one that still does what it was told, such as subscribing with an agent that
+ * is new, takes nothing from it.
  */
 
-/** What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api §1.8.2). */
+/**
+ * What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api
+ * §1.8.2).
+ */
 export type ConcurrentSteal = "abort" | "override" | "continue"
 
 /** One connection to the agent, in the service of one client. */
@@ -23,8 +28,14 @@ export interface AgentClient {
 }
 
 interface PortState {
-  readonly holders: ReadonlyMap<ConnectionName, { readonly session: string; readonly link: number; readonly claim: Claim }>
-  /** Sessions that were closed for the port by `override`. They may not take it back the same way, or two of them would do so for ever. */
+  readonly holders: ReadonlyMap<
+    ConnectionName,
+    { readonly session: string; readonly link: number; readonly claim: Claim }
+  >
+  /**
+   * Sessions that were closed for the port by `override`. They may not take it back the same way, or two of them would
+   * do so for ever.
+   */
   readonly losers: ReadonlySet<string>
 }
 
@@ -37,7 +48,10 @@ export type AgentClaimed =
   | { readonly _tag: "Refused" }
   /** A later link of the session has it. The agent must not be asked; the client may think that it has the port. */
   | { readonly _tag: "Superseded" }
-  /** The agent may be asked. It silently gives nothing of this port any more to the `evicted` connections of other sessions. */
+  /**
+   * The agent may be asked. It silently gives nothing of this port any more to the `evicted` connections of other
+   * sessions.
+   */
   | { readonly _tag: "Granted"; readonly evicted: ReadonlyArray<ConnectionName> }
 
 const nothing: PortState = { holders: new Map(), losers: new Set() }
@@ -49,7 +63,9 @@ export const claimOnAgent = (
   claim: Claim
 ): readonly [AgentLocks, AgentClaimed] => {
   const { holders, losers } = locks.get(port) ?? nothing
-  const inTheWay = [...holders].filter(([holder, held]) => holder !== connection && (claim === "whole" || held.claim === "whole"))
+  const inTheWay = [...holders].filter(
+    ([holder, held]) => holder !== connection && (claim === "whole" || held.claim === "whole")
+  )
   const others = inTheWay.filter(([, held]) => held.session !== session)
   if (inTheWay.some(([, held]) => held.session === session && held.link > link)) return [locks, { _tag: "Superseded" }]
   const isRefused = policy === "abort" || (policy === "override" && losers.has(session))

@@ -6,8 +6,9 @@ import { atLeast, gate } from "../protocol/version.ts"
 import { limits } from "./limits.ts"
 
 /**
- * HTTP responses for members that are older than the version agreed with the client: pieces are collected until the body is
- * complete and sent as one (wire-protocol §5.6, §8.3 no. 19). Below 1.3.0 trailers are lost, as they are with every such agent.
+ * HTTP responses for members that are older than the version agreed with the client: pieces are collected until the
+ * body is complete and sent as one (wire-protocol §5.6, §8.3 no. 19). Below 1.3.0 trailers are lost, as they are with
+ * every such agent.
  */
 
 type Pieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> } | undefined
@@ -100,7 +101,12 @@ const badGateway = (connectionId: bigint, requestId: number, why: string): Respo
 const entry = (all: CollectedResponses, id: bigint, requestId: number): Collected | undefined =>
   Option.getOrUndefined(HashMap.get(all.byId, id))?.get(requestId)
 
-const put = (all: CollectedResponses, id: bigint, requestId: number, next: Collected | undefined): CollectedResponses => {
+const put = (
+  all: CollectedResponses,
+  id: bigint,
+  requestId: number,
+  next: Collected | undefined
+): CollectedResponses => {
   const before = entry(all, id, requestId)
   const requests = new Map(Option.getOrUndefined(HashMap.get(all.byId, id)))
   if (next === undefined) requests.delete(requestId)
@@ -115,7 +121,9 @@ const put = (all: CollectedResponses, id: bigint, requestId: number, next: Colle
 /** The id is gone, and with it whatever was collected for it. */
 export const forgetCollected = (all: CollectedResponses, id: bigint): CollectedResponses => {
   const requests = Option.getOrUndefined(HashMap.get(all.byId, id))
-  return requests === undefined ? all : requests.keys().reduce((left, request) => put(left, id, request, undefined), all)
+  return requests === undefined
+    ? all
+    : requests.keys().reduce((left, request) => put(left, id, request, undefined), all)
 }
 
 /** What an older member gets in place of a response message. Ids stay those of the client. */
@@ -125,13 +133,17 @@ export const adaptResponse = (
   memberVersion: string
 ): readonly [CollectedResponses, Adapted] => {
   if (message._tag === "HttpResponse") return [all, { _tag: "Send", message }]
-  if (message._tag === "HttpResponseFramed") return [all, { _tag: "Send", message: whole(message.value, memberVersion) }]
+  if (message._tag === "HttpResponseFramed")
+    return [all, { _tag: "Send", message: whole(message.value, memberVersion) }]
   const chunk = message.value
   const { connectionId, requestId } = chunk.value
   if (chunk._tag === "Error") {
     const answered = entry(all, connectionId, requestId)?._tag === "GivenUp"
     const error = badGateway(connectionId, requestId, "the local process did not complete its response")
-    return [put(all, connectionId, requestId, undefined), answered ? { _tag: "Wait" } : { _tag: "Send", message: error }]
+    return [
+      put(all, connectionId, requestId, undefined),
+      answered ? { _tag: "Wait" } : { _tag: "Send", message: error }
+    ]
   }
   const known = entry(all, connectionId, requestId)
   if (chunk._tag === "Body" && known === undefined) return [all, { _tag: "Wait" }]

@@ -3,9 +3,9 @@ import * as Option from "effect/Option"
 import type { MemberName } from "./member.ts"
 
 /**
- * Client-facing ids of incoming connections and requests. Every agent counts from 0 on its own, separately for mirrored and
- * stolen traffic (wire-protocol §7.3); the client gets ids from one counter for both channels, and none twice, because messages
- * for an id may still be under way when it is freed (§2.3, §6.4).
+ * Client-facing ids of incoming connections and requests. Every agent counts from 0 on its own, separately for mirrored
+ * and stolen traffic (wire-protocol §7.3); the client gets ids from one counter for both channels, and none twice,
+ * because messages for an id may still be under way when it is freed (§2.3, §6.4).
  */
 
 /** Mirrored or stolen traffic. */
@@ -18,7 +18,9 @@ export interface Route {
   readonly memberId: bigint
 }
 
-/** Entries are freed by either side's end of a connection and by the loss of the member; the caller bounds their number. */
+/**
+ * Entries are freed by either side's end of a connection and by the loss of the member; the caller bounds their number.
+ */
 export interface Ids {
   readonly next: bigint
   readonly routes: HashMap.HashMap<bigint, Route>

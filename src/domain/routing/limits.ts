@@ -1,4 +1,7 @@
-/** What one client connection may cost. Each bound is generous for a real client, and reaching it is reported, never silent. */
+/**
+ * What one client connection may cost. Each bound is generous for a real client, and reaching it is reported, never
+ * silent.
+ */
 export const limits = {
   /** What the client said before the default was connected, bytes; each message counts {@link heldMessageCost} more. */
   heldBytes: 1024 * 1024,

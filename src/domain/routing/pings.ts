@@ -1,16 +1,31 @@
 import type { MemberName } from "./member.ts"
-import { drop, type Link, liveMembers, type Ping, type RouterState, sayToClient, sayToMember, setLink, toMember, type Turn, update } from "./state.ts"
+import {
+  drop,
+  type Link,
+  liveMembers,
+  type Ping,
+  type RouterState,
+  sayToClient,
+  sayToMember,
+  setLink,
+  toMember,
+  type Turn,
+  update
+} from "./state.ts"
 
 /**
- * One Pong per Ping (wire-protocol §8.3 no. 2). A ping goes to every member; its Pong goes out when the default has answered and
- * the others have too or have been waited for long enough. A member owes exactly the pings that were sent to it, so one that is
- * lost or came later is not waited for.
+ * One Pong per Ping (wire-protocol §8.3 no. 2). A ping goes to every member; its Pong goes out when the default has
+ * answered and the others have too or have been waited for long enough. A member owes exactly the pings that were sent
+ * to it, so one that is lost or came later is not waited for.
  */
 
 /** Stands for the router's own pings among the numbers of the client's, which start at 1. */
 export const ownPing = 0
 
-/** The client's Ping, to every live member. `owe` notes the expected answer, and says `false` if the member cannot be asked. */
+/**
+ * The client's Ping, to every live member. `owe` notes the expected answer, and says `false` if the member cannot be
+ * asked.
+ */
 export const pingFromClient = (
   turn: Turn,
   bytes: Uint8Array,

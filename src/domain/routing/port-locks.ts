@@ -2,18 +2,18 @@ import { type ClientMessage, clientMessage } from "../protocol/client-message.ts
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 
 /**
- * Which connection of one session holds which port (wire-protocol §7.7, §8.3 no. 22). Two connections of a session are two clients of
- * each agent, and there the later of two subscriptions that exclude each other evicts the earlier silently; so the session
- * decides before an agent is asked. The rules of one agent, without the eviction:
+ * Which connection of one session holds which port (wire-protocol §7.7, §8.3 no. 22). Two connections of a session are
+ * two clients of each agent, and there the later of two subscriptions that exclude each other evicts the earlier
+ * silently; so the session decides before an agent is asked. The rules of one agent, without the eviction:
  *
  * - a port is stolen whole by one connection, or with filters by any number;
- * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it, unless it fell silent: then it is
- *   most likely the newcomer's own former connection, and loses everything;
+ * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it, unless it fell silent:
+ *   then it is most likely the newcomer's own former connection, and loses everything;
  * - a connection may always replace its own subscription, if the others' permit the new one;
  * - mirroring excludes nothing.
  *
- * The session feeds every client message through {@link lockFromClient} before the router of that connection, every message to the
- * client through {@link lockToClient}, and {@link releaseConnection} when a connection ends.
+ * The session feeds every client message through {@link lockFromClient} before the router of that connection, every
+ * message to the client through {@link lockToClient}, and {@link releaseConnection} when a connection ends.
  */
 
 /** A client connection of the session; any name that is unique while it is open. */
@@ -51,7 +51,10 @@ export const claimPort = (
   const holder = inTheWay.find((one) => !mayBeReplaced(one))
   if (holder !== undefined) return [locks, { _tag: "Refused", holder }]
   const left = inTheWay.reduce(releaseConnection, locks)
-  return [new Map(left).set(port, new Map(left.get(port)).set(connection, claim)), { _tag: "Granted", replaced: inTheWay }]
+  return [
+    new Map(left).set(port, new Map(left.get(port)).set(connection, claim)),
+    { _tag: "Granted", replaced: inTheWay }
+  ]
 }
 
 /** Releasing what is not held is no error. */
@@ -69,7 +72,10 @@ export const releasePort = (locks: PortLocks, connection: ConnectionName, port: 
 export const releaseConnection = (locks: PortLocks, connection: ConnectionName): PortLocks =>
   [...locks.keys()].reduce((left, port) => releasePort(left, connection, port), locks)
 
-/** `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire-protocol §9.1): no other message is decoded. */
+/**
+ * `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire-protocol §9.1): no other message is
+ * decoded.
+ */
 const concernsLocks = (bytes: Uint8Array): boolean => bytes[0] === 2 && (bytes[1] === 0 || bytes[1] === 2)
 
 /** What a client's message asks for; without `claim` it gives the port back. */
@@ -100,8 +106,8 @@ export const alreadyStolen = (port: number): DaemonMessage => ({
 })
 
 /**
- * A message of the client before its router sees it. With `answer` the router must not see it: the client gets `answer` instead.
- * Connections in `replaced` are to be ended. Bytes that do not decode are left to the router.
+ * A message of the client before its router sees it. With `answer` the router must not see it: the client gets `answer`
+ * instead. Connections in `replaced` are to be ended. Bytes that do not decode are left to the router.
  */
 export const lockFromClient = (
   locks: PortLocks,
@@ -119,7 +125,8 @@ export const lockFromClient = (
   const { port, claim } = steal
   if (claim === undefined) return { locks: releasePort(locks, connection, port) }
   const [next, claimed] = claimPort(locks, connection, port, claim, mayBeReplaced)
-  if (claimed._tag === "Refused") return { locks, answer: daemonMessage.encode(alreadyStolen(port)), holder: claimed.holder }
+  if (claimed._tag === "Refused")
+    return { locks, answer: daemonMessage.encode(alreadyStolen(port)), holder: claimed.holder }
   return { locks: next, replaced: claimed.replaced }
 }
 

@@ -49,8 +49,8 @@ import { introduce, switchFromClient, versionFromMember } from "./versions.ts"
 export type { DropReason, RouterInput, RouterOptions, RouterOutput, RouterState } from "./state.ts"
 
 /**
- * The router: one client connection, N members, as a pure machine. Where a message goes stands in `table.ts`; this file carries
- * it out. `docs/routing.md` is the readable form.
+ * The router: one client connection, N members, as a pure machine. Where a message goes stands in `table.ts`; this file
+ * carries it out. `docs/routing.md` is the readable form.
  */
 
 export const makeRouter = (options: RouterOptions): RouterState => initialState(options)
@@ -76,7 +76,12 @@ export const step = (state: RouterState, input: RouterInput): readonly [RouterSt
       break
     case "MemberLeft":
       if (turn.state.links.has(input.member)) lose(turn, input.member, input.reason)
-      setMembers(turn, turn.state.options.members.filter((member) => member !== input.member || member === turn.state.options.defaultMember))
+      setMembers(
+        turn,
+        turn.state.options.members.filter(
+          (member) => member !== input.member || member === turn.state.options.defaultMember
+        )
+      )
       break
     case "WarnUser":
       warnUser(turn, input.message)
@@ -105,35 +110,50 @@ const schedule = (turn: Turn): void => {
 }
 
 /** Notes what a member will owe. A member that owes too much is given up, which `false` says. */
-const owe = (turn: Turn) => (member: MemberName, change: (link: Link) => Link): boolean => {
-  const link = turn.state.links.get(member)
-  if (link === undefined) return false
-  const next = change(link)
-  const longest = Math.max(next.pings.length, next.versionSwitches.length, next.results.Tcp.length, next.results.TcpSteal.length)
-  if (longest > limits.unanswered) {
-    giveUp(turn, member, `it has not answered ${limits.unanswered} requests`)
-    return false
+const owe =
+  (turn: Turn) =>
+  (member: MemberName, change: (link: Link) => Link): boolean => {
+    const link = turn.state.links.get(member)
+    if (link === undefined) return false
+    const next = change(link)
+    const longest = Math.max(
+      next.pings.length,
+      next.versionSwitches.length,
+      next.results.Tcp.length,
+      next.results.TcpSteal.length
+    )
+    if (longest > limits.unanswered) {
+      giveUp(turn, member, `it has not answered ${limits.unanswered} requests`)
+      return false
+    }
+    setLink(turn, member, next)
+    return true
   }
-  setLink(turn, member, next)
-  return true
-}
 
 // Client
 
 const fromClient = (turn: Turn, bytes: Uint8Array): void => {
   if (bytes.length > largestMessage) {
     drop(turn, "oversizeClientMessage")
-    if (firstTime(turn, "oversize")) warnUser(turn, `a message of the client has ${bytes.length} bytes; at most ${largestMessage} are taken`)
+    if (firstTime(turn, "oversize"))
+      warnUser(turn, `a message of the client has ${bytes.length} bytes; at most ${largestMessage} are taken`)
     return
   }
   if (!turn.state.links.has(turn.state.options.defaultMember)) {
-    if (!hold(turn, bytes)) end(turn, "DropClient", `the client sent more than ${limits.heldBytes} bytes before the default ${turn.state.options.memberKind} was connected`)
+    if (!hold(turn, bytes))
+      end(
+        turn,
+        "DropClient",
+        `the client sent more than ${limits.heldBytes} bytes before the default ${turn.state.options.memberKind} ` +
+          "was connected"
+      )
     return
   }
   const decoded = clientMessage.decode(bytes)
   switch (decoded._tag) {
     case "Decoded":
-      // Bytes after the message are ignored on a WebSocket (§2.1), but would be a message of their own on an agent's socket.
+      // Bytes after the message are ignored on a WebSocket (§2.1), but would be a message of their own on an agent's
+      // socket.
       return handleClient(turn, decoded.value, decoded.used === bytes.length ? bytes : bytes.subarray(0, decoded.used))
     case "Incomplete":
       return malformed(turn, "it ends too early")
@@ -149,7 +169,9 @@ const malformed = (turn: Turn, why: string): void => {
   if (firstTime(turn, "malformed")) warnUser(turn, `a message of the client cannot be read and is dropped: ${why}`)
 }
 
-/** The outermost variant of a message in which an unknown one was found; the index itself if that is the unknown one. */
+/**
+ * The outermost variant of a message in which an unknown one was found; the index itself if that is the unknown one.
+ */
 const outermost = (error: ProtocolError): string => error.path.split(".")[1] ?? ""
 
 /** Never broadcast: an older agent ends its connection on it (§8.1). */
@@ -173,7 +195,8 @@ const handleClient = (turn: Turn, message: ClientMessage, bytes: Uint8Array): vo
       return toMember(turn, turn.state.options.defaultMember, bytes)
     case "drop":
       drop(turn, "rejected")
-      if (firstTime(turn, `rejected ${message._tag}`)) warnOperator(turn, `${message._tag} of the client is dropped: ${row.reason}`)
+      if (firstTime(turn, `rejected ${message._tag}`))
+        warnOperator(turn, `${message._tag} of the client is dropped: ${row.reason}`)
       return
     case "refuseForGood":
       sayToClient(turn, { _tag: "Close", value: vpnRefusal })
@@ -258,7 +281,13 @@ const fromMember = (turn: Turn, member: MemberName, bytes: Uint8Array): void => 
   const decoded = daemonMessage.decode(bytes)
   switch (decoded._tag) {
     case "Decoded":
-      return handleMember(turn, member, link, decoded.value, decoded.used === bytes.length ? bytes : bytes.subarray(0, decoded.used))
+      return handleMember(
+        turn,
+        member,
+        link,
+        decoded.value,
+        decoded.used === bytes.length ? bytes : bytes.subarray(0, decoded.used)
+      )
     case "Incomplete":
       return giveUp(turn, member, "it sent a message that ends too early")
     case "Invalid":
@@ -271,7 +300,10 @@ const fromMember = (turn: Turn, member: MemberName, bytes: Uint8Array): void => 
 const unreadable = (turn: Turn, member: MemberName, { path, message }: ProtocolError): void =>
   giveUp(turn, member, `it sent a message that cannot be read: ${path}: ${message}`)
 
-/** The client may know what the router does not; a client that does not would drop its connection, again and again (§8.2). */
+/**
+ * The client may know what the router does not; a client that does not would drop its connection, again and again
+ * (§8.2).
+ */
 const unknownFromDefault = (turn: Turn, member: MemberName, error: ProtocolError, bytes: Uint8Array): void => {
   const tag = outermost(error)
   if (neverUnread.has(tag)) return unreadable(turn, member, error)
@@ -279,7 +311,11 @@ const unknownFromDefault = (turn: Turn, member: MemberName, error: ProtocolError
   if (!/^\d+$/.test(tag)) return unreadable(turn, member, error)
   drop(turn, "unknownDaemonTag")
   if (firstTime(turn, `unknown ${error.path}`)) {
-    warnUser(turn, `a message of ${nameOf(turn.state, member)} is newer than protocol ${protocolVersion} and is dropped: ${error.path}`)
+    warnUser(
+      turn,
+      `a message of ${nameOf(turn.state, member)} is newer than protocol ${protocolVersion} and is dropped: ` +
+        `${error.path}`
+    )
   }
 }
 
@@ -302,7 +338,11 @@ const handleMember = (turn: Turn, member: MemberName, link: Link, message: Daemo
     case "version":
       if (message._tag !== "SwitchProtocolVersionResponse") return
       versionFromMember(turn, member, link, message.value, bytes)
-      if (link.version === undefined && turn.state.client.readyForLogs && mayRead(message.value, clientTable.ReadyForLogs.since)) {
+      if (
+        link.version === undefined &&
+        turn.state.client.readyForLogs &&
+        mayRead(message.value, clientTable.ReadyForLogs.since)
+      ) {
         sayToMember(turn, member, { _tag: "ReadyForLogs" })
       }
       return offerAll(turn, member, owe(turn))

@@ -1,7 +1,5 @@
-import type { ClientMessage } from "../protocol/client-message.ts"
-import { clientMessage } from "../protocol/client-message.ts"
-import type { DaemonMessage } from "../protocol/daemon-message.ts"
-import { daemonMessage } from "../protocol/daemon-message.ts"
+import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
 import { type CollectedResponses, nothingCollected } from "./collected-response.ts"
 import { type Channel, type Ids, noIds } from "./ids.ts"
@@ -16,7 +14,9 @@ export interface RouterOptions {
   readonly memberKind: "cluster" | "agent"
   /** Milliseconds that a merged answer waits for members other than the default once the default has answered. */
   readonly mergeBound: number
-  /** Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire-protocol §8.3 no. 21). */
+  /**
+   * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire-protocol §8.3 no. 21).
+   */
   readonly pingMembersEvery: number | undefined
 }
 
@@ -103,7 +103,10 @@ export interface SubscriptionRequest {
   readonly error: ResponseError | undefined
 }
 
-/** A connected member: what it still owes. The queues are in the order of the requests, as one connection answers in order. */
+/**
+ * A connected member: what it still owes. The queues are in the order of the requests, as one connection answers in
+ * order.
+ */
 export interface Link {
   /** The highest version that it has admitted to; `undefined` until its first answer. */
   readonly version: string | undefined
@@ -153,7 +156,9 @@ export interface RouterState {
   readonly subscriptions: ReadonlyMap<string, Subscription>
   readonly requests: ReadonlyArray<SubscriptionRequest>
   readonly nextRequest: number
-  /** When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: nobody is. */
+  /**
+   * When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: nobody is.
+   */
   readonly askAgainAt: number | undefined
   readonly collected: CollectedResponses
   readonly warned: ReadonlySet<string>

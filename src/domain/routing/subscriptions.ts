@@ -29,11 +29,11 @@ import { clientPath, clientTable, filterSince } from "./table.ts"
 import { readableError } from "./versions.ts"
 
 /**
- * Port subscriptions: sent to every member that can read them, one merged result per request, replayed to members that come
- * later (wire-protocol §6.3, §8.3 no. 4, 11, 14, 19).
+ * Port subscriptions: sent to every member that can read them, one merged result per request, replayed to members that
+ * come later (wire-protocol §6.3, §8.3 no. 4, 11, 14, 19).
  *
- * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is the first
- * thing that it says.
+ * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is
+ * the first thing that it says.
  */
 
 type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
@@ -128,7 +128,11 @@ export const subscribeFromClient = (turn: Turn, message: ClientMessage, bytes: U
     (!subscriptions.has(key) && subscriptions.size >= limits.subscriptions) ||
     replayBytes(turn.state) + bytes.length > limits.subscriptionBytes
   ) {
-    warnUser(turn, `port ${port} is not subscribed: one connection may hold ${limits.subscriptions} subscriptions of ${limits.subscriptionBytes} bytes in all`)
+    warnUser(
+      turn,
+      `port ${port} is not subscribed: one connection may hold ${limits.subscriptions} subscriptions of ` +
+        `${limits.subscriptionBytes} bytes in all`
+    )
     return reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
   }
   supersede(turn, subscriptions.get(key))
@@ -158,16 +162,24 @@ const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
     if (!atLeast(link.version, needs)) return tooOld(turn, member, subscription, link.version, needs)
   }
   const expected: ExpectedResult = { port, request, filtered }
-  if (!owe(member, (old) => ({ ...old, results: { ...old.results, [channel]: [...old.results[channel], expected] } }))) return
+  if (!owe(member, (old) => ({ ...old, results: { ...old.results, [channel]: [...old.results[channel], expected] } })))
+    return
   setSubscription(turn, { ...subscription, sent: new Set(subscription.sent).add(member) })
   toMember(turn, member, bytes)
 }
 
-const tooOld = (turn: Turn, member: MemberName, { port, request }: Subscription, version: string, needs: string): void => {
+const tooOld = (
+  turn: Turn,
+  member: MemberName,
+  { port, request }: Subscription,
+  version: string,
+  needs: string
+): void => {
   if (firstTime(turn, `old ${member} ${needs} ${port}`)) {
     warnUser(
       turn,
-      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: its agent speaks protocol ${version}, the filter needs ${needs}`
+      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: its agent speaks ` +
+        `protocol ${version}, the filter needs ${needs}`
     )
   }
   stopWaiting(turn, member, (open) => open.number === request)
@@ -190,11 +202,16 @@ const stopWaiting = (turn: Turn, member: MemberName, which: (request: Subscripti
   })
 }
 
-/** Members that were still to get the subscription will not: they count as if they had accepted it and the next one after it. */
+/**
+ * Members that were still to get the subscription will not: they count as if they had accepted it and the next one
+ * after it.
+ */
 const supersede = (turn: Turn, subscription: Subscription | undefined): void => {
   const request = turn.state.requests.find((open) => open.number === subscription?.request)
   if (subscription === undefined || request === undefined) return
-  const unsent = liveMembers(turn.state).filter((member) => request.waiting.has(member) && !subscription.sent.has(member))
+  const unsent = liveMembers(turn.state).filter(
+    (member) => request.waiting.has(member) && !subscription.sent.has(member)
+  )
   patchRequest(turn, request.number, { accepted: new Set([...request.accepted, ...unsent]) })
   for (const member of unsent) stopWaiting(turn, member, (open) => open.number === request.number)
 }
@@ -213,7 +230,10 @@ export const unsubscribeFromClient = (turn: Turn, channel: Channel, port: number
   for (const member of liveMembers(turn.state)) toMember(turn, member, bytes)
 }
 
-/** The request fails: members that have accepted or still may are unsubscribed at once, in the order of their connection. */
+/**
+ * The request fails: members that have accepted or still may are unsubscribed at once, in the order of their
+ * connection.
+ */
 const reject = (turn: Turn, number: number, error: ResponseError, culprit: MemberName | undefined): void => {
   patchRequest(turn, number, { error, waiting: new Set() })
   const subscription = active(turn.state, number)
@@ -274,25 +294,38 @@ const refused = (
 ): void => {
   const request = turn.state.requests.find((open) => open.number === number)
   if (request?.waiting.has(member)) {
-    // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and then ({@link askAgain}).
-    if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`)) warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+    // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and
+    // then ({@link askAgain}).
+    if (
+      turn.state.options.memberKind === "cluster" ||
+      firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`)
+    )
+      warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
     return reject(turn, number, survivable(turn.state, error, port), member)
   }
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
-  // Mirroring excludes nothing: there the error stands for something else, such as a filter that an agent does not take.
-  const leftOut: LeftOut = subscription.channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
+  // Mirroring excludes nothing: there the error stands for something else, such as a filter that an agent does not
+  // take.
+  const leftOut: LeftOut =
+    subscription.channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined
+      ? "untilFree"
+      : "forGood"
   setSubscription(turn, { ...subscription, leftOut: new Map(subscription.leftOut).set(member, leftOut) })
   if (leftOut === "untilFree") update(turn, { askAgainAt: turn.state.askAgainAt ?? turn.now + limits.askAgainAfter })
   if (firstTime(turn, `${leftOut} ${member} ${port}`)) {
-    const until = leftOut === "untilFree" ? ` until it is free, which is tried every ${limits.askAgainAfter / 1000} s` : ""
-    warnUser(turn, `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${text ?? error._tag}`)
+    const until =
+      leftOut === "untilFree" ? ` until it is free, which is tried every ${limits.askAgainAfter / 1000} s` : ""
+    warnUser(
+      turn,
+      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${text ?? error._tag}`
+    )
   }
 }
 
 /**
- * Offers subscriptions again to the members that refused them for somebody else's sake. Nobody tells when a port becomes free, and its
- * holder may be a connection that is dead already.
+ * Offers subscriptions again to the members that refused them for somebody else's sake. Nobody tells when a port
+ * becomes free, and its holder may be a connection that is dead already.
  */
 export const askAgain = (turn: Turn, owe: Owe): void => {
   if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return

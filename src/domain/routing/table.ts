@@ -1,6 +1,7 @@
 /**
- * The routing table: for every message of either direction where it goes and why. The router takes every such decision from
- * here, `docs/routing.md` is printed from here, and a row for each variant is demanded by the types and by a test.
+ * The routing table: for every message of either direction where it goes and why. The router takes every such decision
+ * from here, `docs/routing.md` is printed from here, and a row for each variant is demanded by the types and by a
+ * test.
  *
  * Source: wire-protocol §8, from which the reasons are taken.
  */
@@ -36,10 +37,7 @@ export type ClientPath =
 
 type IncomingPath = Exclude<DaemonTcp["_tag"], "HttpRequestChunked"> | `HttpRequestChunked.${ChunkedRequest["_tag"]}`
 export type DaemonPath =
-  | Exclude<
-      DaemonMessage["_tag"],
-      "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "File"
-    >
+  | Exclude<DaemonMessage["_tag"], "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "File">
   | `Tcp.${IncomingPath}`
   | `TcpSteal.${IncomingPath}`
   | `TcpOutgoing.${DaemonTcpOutgoing["_tag"]}`
@@ -93,7 +91,9 @@ export const daemonPath = (message: DaemonMessage): DaemonPath => {
 }
 
 interface Row {
-  /** The least version of the receiving side that understands the message; `undefined`: it was there from the beginning. */
+  /**
+   * The least version of the receiving side that understands the message; `undefined`: it was there from the beginning.
+   */
   readonly since: string | undefined
   /** What the loss of a member means for the message or for its answer. */
   readonly lost: string
@@ -126,7 +126,10 @@ export type ClientRow = Row & {
 
 export type DaemonRow = Row & {
   readonly treatment: "forward" | "fromDefault" | "merge" | "rewriteId" | "consume" | "drop"
-  /** `open` makes a new client-facing id, `request` uses the known or makes one, `use` needs a known one, `end` frees it. */
+  /**
+   * `open` makes a new client-facing id, `request` uses the known or makes one, `use` needs a known one, `end` frees
+   * it.
+   */
   readonly action:
     | "forward"
     | "close"
@@ -144,7 +147,8 @@ export type DaemonRow = Row & {
 
 const lostDefault = "Default: the client's socket is closed and it starts again. Others: nothing, they never saw it."
 const lostOwner = "The id is freed and closed towards the client; what still comes for it is dropped."
-const lostAnswer = "Only the default answers, and its loss closes the client's socket: the client fails its own pending requests."
+const lostAnswer =
+  "Only the default answers, and its loss closes the client's socket: the client fails its own pending requests."
 
 type Versions<K extends string> = { readonly [P in K]: string | undefined }
 
@@ -154,9 +158,9 @@ const each = <P extends string, K extends string, R extends Row>(
   versions: Versions<K>,
   row: Omit<R, "since">
 ): { readonly [Q in `${P}.${K}`]: R } =>
-  Object.fromEntries(
-    Object.entries(versions).map(([name, since]) => [`${prefix}.${name}`, { ...row, since }])
-  ) as { readonly [Q in `${P}.${K}`]: R }
+  Object.fromEntries(Object.entries(versions).map(([name, since]) => [`${prefix}.${name}`, { ...row, since }])) as {
+    readonly [Q in `${P}.${K}`]: R
+  }
 
 const stateful = (reason: string): Omit<ClientRow, "since"> => ({
   to: "default",
@@ -166,7 +170,9 @@ const stateful = (reason: string): Omit<ClientRow, "since"> => ({
   reason,
   source: "§8.1"
 })
-const outgoing = stateful("one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (§8.3 no. 3)")
+const outgoing = stateful(
+  "one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (§8.3 no. 3)"
+)
 const files = stateful("file descriptors belong to one agent, answers are matched by position")
 
 const subscribe: Omit<ClientRow, "since"> = {
@@ -174,7 +180,9 @@ const subscribe: Omit<ClientRow, "since"> = {
   action: "subscribe",
   gatedBy: "router",
   lost: "A pending result no longer waits for it; it is subscribed again when it returns.",
-  reason: "traffic may arrive anywhere; remembered for replay, results merged into one, filter kinds gated per member (§8.3 no. 4, 11, 19)",
+  reason:
+    "traffic may arrive anywhere; remembered for replay, results merged into one, filter kinds gated per member " +
+    "(§8.3 no. 4, 11, 19)",
   source: "§8.1"
 }
 const unsubscribe: ClientRow = {
@@ -192,7 +200,9 @@ const endOwner: ClientRow = {
   gatedBy: undefined,
   since: undefined,
   lost: lostOwner,
-  reason: "agents' ids collide: id rewritten, then freed; may overtake data, so an unknown id is dropped silently (§8.3 no. 6, 8, 9)",
+  reason:
+    "agents' ids collide: id rewritten, then freed; may overtake data, so an unknown id is dropped silently " +
+    "(§8.3 no. 6, 8, 9)",
   source: "§8.1"
 }
 const response = (since: string | undefined, reason: string): ClientRow => ({
@@ -240,7 +250,9 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     gatedBy: undefined,
     since: undefined,
     lost: lostOwner,
-    reason: "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (§8.3 no. 6, 25)",
+    reason:
+      "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (§8.3 " +
+      "no. 6, 25)",
     source: "§8.1"
   },
   "TcpSteal.HttpResponse": response(undefined, "understood by every agent; id rewritten"),
@@ -249,7 +261,10 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     gate.httpChunkedResponse,
     "id rewritten; for an older owner the body is collected, bounded, and sent as HttpResponseFramed (§8.3 no. 19)"
   ),
-  "TcpSteal.HttpResponseChunked.Body": response(gate.httpChunkedResponse, "as Start; the id is at the end (§8.3 no. 7)"),
+  "TcpSteal.HttpResponseChunked.Body": response(
+    gate.httpChunkedResponse,
+    "as Start; the id is at the end (§8.3 no. 7)"
+  ),
   "TcpSteal.HttpResponseChunked.Error": {
     ...response(gate.httpChunkedResponse, "id rewritten, then freed; an older owner gets status 502 (§8.3 no. 9)"),
     action: "endResponse"
@@ -311,7 +326,9 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     gatedBy: undefined,
     since: gate.switchProtocolVersion,
     lost: "Nothing: only the default's answer counts; a returning member is told again.",
-    reason: "every member is told the client's true version, the client gets one answer: min(client, default) (§8.3 no. 1, 17, 18)",
+    reason:
+      "every member is told the client's true version, the client gets one answer: min(client, default) (§8.3 " +
+      "no. 1, 17, 18)",
     source: "§8.1"
   },
   ReadyForLogs: {
@@ -330,11 +347,15 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     since: "1.10.0",
     lost: "Nothing.",
     reason:
-      "no agent supports it and each would answer Close; one Close is made here, because `mirrord vpn` would wait for ever for an answer (§8.3 no. 15)",
+      "no agent supports it and each would answer Close; one Close is made here, because `mirrord vpn` would " +
+      "wait for ever for an answer (§8.3 no. 15)",
     source: "§8.1"
   },
   GetAddrInfoRequestV2: { ...stateful("the answer is matched by position, together with V1"), since: "1.15.0" },
-  OperatorPong: rejected(gate.operatorPing, "answers an operator's own ping, and the router sends the client none; agents choke on it"),
+  OperatorPong: rejected(
+    gate.operatorPing,
+    "answers an operator's own ping, and the router sends the client none; agents choke on it"
+  ),
   ReverseDnsLookup: rejected(gate.reverseDns, "between operator and agent only"),
   ShareLink: rejected(gate.shareLink, "between operator and agent only: a client could register other sessions' keys")
 }
@@ -348,7 +369,10 @@ const incoming = (reason: string, action: DaemonRow["action"]): Omit<DaemonRow, 
   source: "§8.2"
 })
 const opens = incoming("a fresh client-facing id from the one counter: agents' ids collide (§8.3 no. 5)", "open")
-const requests = incoming("as a new connection; several requests of one connection share its id, the request id is kept (§8.3 no. 5, 7)", "request")
+const requests = incoming(
+  "as a new connection; several requests of one connection share its id, the request id is kept (§8.3 no. 5, 7)",
+  "request"
+)
 const uses = incoming("dropped if the id is not mapped (§8.3 no. 8); empty data is a half-close (§8.3 no. 25)", "use")
 const ends = incoming("frees the id; may come twice (§8.3 no. 8, 9)", "end")
 const subscribeResult: Omit<DaemonRow, "since"> = {
@@ -412,14 +436,19 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     since: undefined,
     lost: "Nothing.",
     reason:
-      "final for the client, so only the default may end the session; from another member it means that member is lost. In place of the result of a filtered subscription it rejects that subscription (§8.3 no. 14)",
+      "final for the client, so only the default may end the session; from another member it means that member " +
+      "is lost. In place of the result of a filtered subscription it rejects that subscription (§8.3 no. 14)",
     source: "§8.2"
   },
   ...incomingRows("Tcp"),
   ...incomingRows("TcpSteal"),
   ...each("TcpOutgoing", connectionAnswers, outgoingAnswer),
   ...each("UdpOutgoing", connectionAnswers, outgoingAnswer),
-  ...each("SeqpacketOutgoing", { Read: gate.seqpacket, Close: gate.seqpacket, ConnectV2: gate.seqpacket }, outgoingAnswer),
+  ...each(
+    "SeqpacketOutgoing",
+    { Read: gate.seqpacket, Close: gate.seqpacket, ConnectV2: gate.seqpacket },
+    outgoingAnswer
+  ),
   LogMessage: {
     treatment: "forward",
     action: "log",
@@ -482,10 +511,15 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     action: "operatorPing",
     since: gate.operatorPing,
     lost: "Nothing.",
-    reason: "answered here with OperatorPong to that member: the client's answer would not say to whom it belongs, and its handshake forbids it",
+    reason:
+      "answered here with OperatorPong to that member: the client's answer would not say to whom it belongs, and " +
+      "its handshake forbids it",
     source: "§8.2"
   },
-  ReverseDnsLookup: dropped(gate.reverseDns, "answers a request that only an operator makes, and the router makes none; fatal for every client")
+  ReverseDnsLookup: dropped(
+    gate.reverseDns,
+    "answers a request that only an operator makes, and the router makes none; fatal for every client"
+  )
 }
 
 /** The least version of an agent that can read a subscription with such a filter (wire-protocol §3.3). */
@@ -506,7 +540,7 @@ export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string 
 }
 
 /**
- * Messages of a variant that this version of the protocol does not know (design §4 line 7, wire-protocol §8). Only what lies
- * outside these tags may be passed on unread: inside them are ids to rewrite and results to merge.
+ * Messages of a variant that this version of the protocol does not know (design §4 line 7, wire-protocol §8). Only what
+ * lies outside these tags may be passed on unread: inside them are ids to rewrite and results to merge.
  */
 export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])

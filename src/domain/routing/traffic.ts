@@ -12,8 +12,8 @@ import { drop, firstTime, nameOf, sayToClient, sayToMember, toClient, toMember, 
 import type { ClientRow, DaemonRow } from "./table.ts"
 
 /**
- * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side and ours on
- * the other (wire-protocol §8.3 no. 5 to 10, 24).
+ * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side
+ * and ours on the other (wire-protocol §8.3 no. 5 to 10, 24).
  */
 
 const free = (turn: Turn, clientId: bigint): void =>
@@ -56,7 +56,8 @@ export const trafficFromMember = (
   }
   if (known !== undefined) closeAtClient(turn, channel, known)
   if (openIds(turn.state.ids) >= limits.openIds) {
-    if (firstTime(turn, "ids")) warnUser(turn, `more than ${limits.openIds} incoming connections are open; new ones are refused`)
+    if (firstTime(turn, "ids"))
+      warnUser(turn, `more than ${limits.openIds} incoming connections are open; new ones are refused`)
     drop(turn, "tooManyConnections")
     return refuse(turn, member, channel, addressed.id)
   }
@@ -86,7 +87,13 @@ export const trafficFromClient = (turn: Turn, message: ClientMessage, row: Clien
   if (row.action === "endOwner" || row.action === "endResponse") free(turn, clientId)
 }
 
-const respondInOldForm = (turn: Turn, message: ClientMessage, member: MemberName, memberId: bigint, version: string): void => {
+const respondInOldForm = (
+  turn: Turn,
+  message: ClientMessage,
+  member: MemberName,
+  memberId: bigint,
+  version: string
+): void => {
   const response = responseOf(message)
   if (response === undefined) return
   const [collected, adapted] = adaptResponse(turn.state.collected, response, version)
@@ -95,7 +102,11 @@ const respondInOldForm = (turn: Turn, message: ClientMessage, member: MemberName
   if (adapted._tag === "GiveUp") {
     drop(turn, "collectedTooMuch")
     if (firstTime(turn, `collected ${member}`)) {
-      warnUser(turn, `responses to ${nameOf(turn.state, member)} are too large: its agent speaks protocol ${version} and takes whole bodies only`)
+      warnUser(
+        turn,
+        `responses to ${nameOf(turn.state, member)} are too large: its agent speaks protocol ${version} and ` +
+          "takes whole bodies only"
+      )
     }
   }
   const addressed = addressedByClient({ _tag: "TcpSteal", value: adapted.message })

@@ -1,7 +1,7 @@
 import type { ResponseError } from "../protocol/response-error.ts"
 import { atLeast, compareVersions, gate, minVersion, protocolVersion } from "../protocol/version.ts"
-import type { MemberName } from "./member.ts"
 import { releaseLogs } from "./handshake.ts"
+import type { MemberName } from "./member.ts"
 import {
   drop,
   type Link,
@@ -16,9 +16,9 @@ import {
 } from "./state.ts"
 
 /**
- * Version agreement (wire-protocol §5.6, second strategy): every member hears the client's true version, the client hears
- * min(client, default), once per switch and as soon as the default has answered. The other members' answers teach what may be
- * broadcast to them and go no further.
+ * Version agreement (wire-protocol §5.6, second strategy): every member hears the client's true version, the client
+ * hears min(client, default), once per switch and as soon as the default has answered. The other members' answers teach
+ * what may be broadcast to them and go no further.
  *
  * A client that never announces a version is older than 1.3.0; members then go by the router's own version. No client
  * that gets past the operator's API is that old.
@@ -26,10 +26,12 @@ import {
 
 type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
 
-const owing = (announced: string, forClient: boolean) => (link: Link): Link => ({
-  ...link,
-  versionSwitches: [...link.versionSwitches, { announced, forClient }]
-})
+const owing =
+  (announced: string, forClient: boolean) =>
+  (link: Link): Link => ({
+    ...link,
+    versionSwitches: [...link.versionSwitches, { announced, forClient }]
+  })
 
 /** The client's switch. May come any number of times. */
 export const switchFromClient = (turn: Turn, announced: string, bytes: Uint8Array, owe: Owe): void => {
@@ -43,7 +45,8 @@ export const switchFromClient = (turn: Turn, announced: string, bytes: Uint8Arra
 /** Tells a member that has just connected the client's version, or ours to learn its own. */
 export const introduce = (turn: Turn, member: MemberName, owe: Owe): void => {
   const announced = turn.state.client.version ?? protocolVersion
-  if (owe(member, owing(announced, false))) sayToMember(turn, member, { _tag: "SwitchProtocolVersion", value: announced })
+  if (owe(member, owing(announced, false)))
+    sayToMember(turn, member, { _tag: "SwitchProtocolVersion", value: announced })
 }
 
 /** A client's gates never open for a pre-release (§5.1), so none is ever answered. */
@@ -53,7 +56,13 @@ const withoutPreRelease = (version: string): string => {
   return minVersion(release, protocolVersion)
 }
 
-export const versionFromMember = (turn: Turn, member: MemberName, link: Link, version: string, bytes: Uint8Array): void => {
+export const versionFromMember = (
+  turn: Turn,
+  member: MemberName,
+  link: Link,
+  version: string,
+  bytes: Uint8Array
+): void => {
   const [answered, ...versionSwitches] = link.versionSwitches
   if (answered === undefined) return drop(turn, "strayVersion")
   // A member answers no more than it was told, so the highest answer says most about it.
@@ -66,7 +75,6 @@ export const versionFromMember = (turn: Turn, member: MemberName, link: Link, ve
   else sayToClient(turn, { _tag: "SwitchProtocolVersionResponse", value: agreed })
   releaseLogs(turn)
 }
-
 
 /** An error in a form that a client of this version can read (wire-protocol §5.6). */
 export const readableError = (error: ResponseError, client: string): ResponseError => {

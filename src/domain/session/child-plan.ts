@@ -4,8 +4,8 @@ import { readyCondition, type MirrordClusterSession } from "../resources/mirrord
 import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
 import { startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
-import { childAnnotations } from "./names.ts"
 import type { MergePatch } from "./merge-patch.ts"
+import { childAnnotations } from "./names.ts"
 import type { Precondition } from "./session-action.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
@@ -21,7 +21,9 @@ interface FailedAttempt {
  * Where resolving the target stands. `P` is whatever starting an agent needs; `undefined` placement is for targetless.
  */
 export type TargetObservation<P> =
-  { readonly _tag: "Unresolved" } | { readonly _tag: "Resolved"; readonly placement: P } | FailedAttempt
+  | { readonly _tag: "Unresolved" }
+  | { readonly _tag: "Resolved"; readonly placement: P }
+  | FailedAttempt
 
 /** Where the agent stands. An agent that ended because its last client left is `None` again. */
 export type AgentObservation =
@@ -35,8 +37,8 @@ export type AgentObservation =
 export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
   /**
-   * When this process saw the child first, by its own clock: those of hosts differ (failures.md class 13). A child that was there
-   * before it counts as a moment older than {@link operatorSince}.
+   * When this process saw the child first, by its own clock: those of hosts differ (failures.md class 13). A child that
+   * was there before it counts as a moment older than {@link operatorSince}.
    */
   readonly createdSeenAt: number
   readonly target: TargetObservation<P>
@@ -62,7 +64,10 @@ export type ChildAction<P> =
    * up.
    */
   | { readonly _tag: "StartAgent"; readonly placement: P }
-  /** Look at the target's pods again, and start agents next to new ones: a workload is scaled and rolled out while it is used. */
+  /**
+   * Look at the target's pods again, and start agents next to new ones: a workload is scaled and rolled out while it is
+   * used.
+   */
   | { readonly _tag: "RefreshAgents" }
   /** Merge patch of the child's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
@@ -93,7 +98,10 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   if (sockets.open > 0) return undefined
   // Without a parent the real client itself talks to us, and pauses as liveness.ts says.
   const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
-  const started = Math.max(createdSeenAt, operatorSince + (fromParent ? 0 : graceAfterStart(createdSeenAt, operatorSince, sockets)))
+  const started = Math.max(
+    createdSeenAt,
+    operatorSince + (fromParent ? 0 : graceAfterStart(createdSeenAt, operatorSince, sockets))
+  )
   const lastSeen = Math.max(
     observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
     sockets.lastClosedAt ?? 0
@@ -101,7 +109,8 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
   if (lastSeen === 0) {
     const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
-    // A parent whose client is away lives for its TTL, with a new leader longer; what ended before that would be made anew until then.
+    // A parent whose client is away lives for its TTL, with a new leader longer; what ended before that would be made
+    // anew until then.
     const wait = Math.max(timeout, ttl + (fromParent ? leaderGrace : 0))
     return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
   }
@@ -128,7 +137,8 @@ const readiness = <P>(
   return { ...at, status: "False", reason: startingReason, message }
 }
 
-const observedFor = ({ metadata: { generation } }: MirrordClusterSession) => (generation === undefined ? {} : { observedGeneration: generation })
+const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>
+  generation === undefined ? {} : { observedGeneration: generation }
 
 /** The next step towards a running agent, and when a failed one is tried again. */
 const progress = <P>(
@@ -150,8 +160,8 @@ const progress = <P>(
 /**
  * What a member does next for one MirrordClusterSession: target → agent → Ready condition, and the end on its own when
  * no socket comes, so that a primary that is gone for ever leaves nothing behind (issue "a session", §4). Pure and
- * level-triggered like the primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as
- * long as the child lives: a workload that appears later still joins.
+ * level-triggered like the primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as long
+ * as the child lives: a workload that appears later still joins.
  */
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed

@@ -1,8 +1,8 @@
 /**
- * Whether a client still lives, told from what it says. A laptop that sleeps or changes its network closes nothing, and it may not be
- * asked: a WebSocket ping is an error to it (operator-api §5.3). But the internal proxy, the external proxy and port-forwarding
- * send protocol Pings at an interval that the user configures (operator-api §5.4), so it is learnt; `cli` and `dump` never send
- * any, and of them nothing can be told.
+ * Whether a client still lives, told from what it says. A laptop that sleeps or changes its network closes nothing, and
+ * it may not be asked: a WebSocket ping is an error to it (operator-api §5.3). But the internal proxy, the external
+ * proxy and port-forwarding send protocol Pings at an interval that the user configures (operator-api §5.4), so it is
+ * learnt; `cli` and `dump` never send any, and of them nothing can be told.
  *
  * All times are ms of one clock that never jumps; which one does not matter.
  */
@@ -35,12 +35,14 @@ export const heard = (pulse: Pulse, bytes: Uint8Array, now: number): Pulse => {
   return { heardAt: now, pingedAt: now, gaps }
 }
 
-/** The client could not be heard until now, as it was not read or this process stood still: its silence proves nothing. */
+/**
+ * The client could not be heard until now, as it was not read or this process stood still: its silence proves nothing.
+ */
 export const excuse = (pulse: Pulse, now: number): Pulse => ({ ...pulse, heardAt: now, pingedAt: undefined })
 
 /**
- * The client's ping interval, `undefined` before two Pings. The longest gap counts: where two programs ping through one connection,
- * the short ones say nothing.
+ * The client's ping interval, `undefined` before two Pings. The longest gap counts: where two programs ping through one
+ * connection, the short ones say nothing.
  */
 export const intervalOf = ({ gaps }: Pulse): number | undefined => {
   if (gaps.length === 0) return undefined
@@ -54,9 +56,10 @@ export const isGone = (pulse: Pulse, now: number): boolean => {
 }
 
 /**
- * Whether its Pings are so late that it has most likely given this connection up. A client reconnects when a Ping went unanswered for an
- * interval in which nothing else came: by then its next Ping is overdue by half an interval or more, and nothing else has come for at least
- * that long. A client without an interval, which may never ping, counts as one of the usual interval.
+ * Whether its Pings are so late that it has most likely given this connection up. A client reconnects when a Ping went
+ * unanswered for an interval in which nothing else came: by then its next Ping is overdue by half an interval or more,
+ * and nothing else has come for at least that long. A client without an interval, which may never ping, counts as one
+ * of the usual interval.
  */
 export const isOverdue = (pulse: Pulse, now: number): boolean => {
   const interval = intervalOf(pulse) ?? usualInterval
@@ -64,8 +67,8 @@ export const isOverdue = (pulse: Pulse, now: number): boolean => {
 }
 
 /**
- * Whether another connection of its session may take its ports from it (wire-protocol §8.3 no. 22). A client without an interval must have
- * said nothing for the usual one.
+ * Whether another connection of its session may take its ports from it (wire-protocol §8.3 no. 22). A client without an
+ * interval must have said nothing for the usual one.
  */
 export const mayBeReplaced = (pulse: Pulse, now: number): boolean =>
   intervalOf(pulse) === undefined ? now - pulse.heardAt >= usualInterval : isOverdue(pulse, now)

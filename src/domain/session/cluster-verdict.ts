@@ -5,7 +5,10 @@ import { childOwner } from "./child-owner.ts"
 import type { ClusterReach } from "./observed-session.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
-/** Milliseconds for which silence of a cluster is not yet taken for its loss: a busy server may ask to wait for five seconds. */
+/**
+ * Milliseconds for which silence of a cluster is not yet taken for its loss: a busy server may ask to wait for five
+ * seconds.
+ */
 export const lossGrace = 8_000
 
 /** Milliseconds until a create that was refused is tried again. */

@@ -115,8 +115,8 @@ const position = (name: string): number => (isKnown(name) ? parameterNames.index
 
 /**
  * The parameters that a primary sends to one member: names of database branches to the default cluster alone, for
- * branches exist only there; queue ids, filters and everything else to all; `is_default_cluster` as it is, whatever
- * the client wrote.
+ * branches exist only there; queue ids, filters and everything else to all; `is_default_cluster` as it is, whatever the
+ * client wrote.
  */
 export const forMember = (params: ConnectParams, { isDefault }: { readonly isDefault: boolean }): ConnectParams => {
   const isKept = (name: string) => name !== "is_default_cluster" && (isDefault || !branchParameters.has(name))

@@ -16,8 +16,8 @@ export type ConnectVerdict =
 
 /**
  * Decides about a connect request, first or repeated, from the session's parent alone, so every replica decides the
- * same. A running session whose default cluster is away is held; `plan` fails it past the bound, and then it is
- * refused with 410.
+ * same. A running session whose default cluster is away is held; `plan` fails it past the bound, and then it is refused
+ * with 410.
  */
 export const connectVerdict = (parent: MirrordMultiClusterSession | undefined): ConnectVerdict => {
   if (parent === undefined) return { _tag: "Create" }

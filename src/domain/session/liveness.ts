@@ -8,8 +8,8 @@ export interface SocketPresence {
 export const noSockets: SocketPresence = { open: 0, lastClosedAt: undefined }
 
 /**
- * While an API server answers 503 the real client pauses up to 131 s between two tries (issue "a session", §4): so
- * long after its start a leader cannot conclude from silence that a session's client is gone. Milliseconds.
+ * While an API server answers 503 the real client pauses up to 131 s between two tries (issue "a session", §4): so long
+ * after its start a leader cannot conclude from silence that a session's client is gone. Milliseconds.
  */
 export const leaderGrace = 150_000
 
@@ -26,13 +26,16 @@ export interface LivenessObservation {
 }
 
 /**
- * How long after `since`, when an operator began to serve, silence says nothing about a client, in ms: only a session that is older,
- * and whose client has not been here since, can be in the real client's long pause.
+ * How long after `since`, when an operator began to serve, silence says nothing about a client, in ms: only a session
+ * that is older, and whose client has not been here since, can be in the real client's long pause.
  */
 export const graceAfterStart = (createdAt: number, since: number, { lastClosedAt }: SocketPresence): number =>
   createdAt < since && lastClosedAt === undefined ? leaderGrace : 0
 
-/** From when a session's TTL runs: the latest of heartbeat, last socket, creation, and where it applies this leader's start + 150 s. */
+/**
+ * From when a session's TTL runs: the latest of heartbeat, last socket, creation, and where it applies this leader's
+ * start + 150 s.
+ */
 const aliveUntil = ({ createdAt, heartbeatAt, leaderSince, sockets }: LivenessObservation): number =>
   Math.max(
     createdAt,

@@ -8,7 +8,10 @@ const mostItems = 50
 export interface AuditedCaller {
   readonly user: string
   readonly groups: ReadonlyArray<string>
-  /** `X-Forwarded-For` as the API server sent it: its last entry is the API server's own, those before it the client may have chosen. */
+  /**
+   * `X-Forwarded-For` as the API server sent it: its last entry is the API server's own, those before it the client may
+   * have chosen.
+   */
   readonly from?: string
 }
 
@@ -38,7 +41,8 @@ export type SessionAct =
   /** One more connection of a session that had a client before: that client comes back, or another of its processes. */
   | (AuditedSession & Asked & { readonly act: "reconnected" })
   | (AuditedSession & Asked & { readonly act: "disconnected"; readonly message: string })
-  | (AuditedSession & Asked & { readonly act: "refused"; readonly code: number; readonly reason: string; readonly message: string })
+  | (AuditedSession &
+      Asked & { readonly act: "refused"; readonly code: number; readonly reason: string; readonly message: string })
   /** `Stopped`, `AllStopped`: by a user, one session or all of them. */
   | (AuditedSession & Asked & { readonly act: "ended"; readonly cause: "Stopped" | "AllStopped" })
   /** By the operator itself: no client in time, a while after it failed, or its client was told that it is over. */
@@ -57,8 +61,9 @@ const clean = (value: AuditValue): AuditValue => {
 }
 
 /**
- * The fields of an act's line in the log, which has `audit=true` so that it can be told from others. What is not known is left out, what the
- * client claims says so in its name, and whatever somebody sent stays within its own field and line.
+ * The fields of an act's line in the log, which has `audit=true` so that it can be told from others. What is not known
+ * is left out, what the client claims says so in its name, and whatever somebody sent stays within its own field and
+ * line.
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   const asked = "by" in act ? act : undefined
@@ -83,5 +88,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     reason: "reason" in act ? act.reason : undefined,
     message: "message" in act ? act.message : undefined
   }
-  return Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, clean(value)] as const])))
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, clean(value)] as const]))
+  )
 }

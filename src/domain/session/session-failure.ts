@@ -33,8 +33,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   TimedOut: "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
-  ClusterLost:
-    "check that the cluster's API server and its operator are up, then run the command again",
+  ClusterLost: "check that the cluster's API server and its operator are up, then run the command again",
   DefaultLost: "check that cluster, then start a new session",
   Error: "look at the operator's log in that cluster, then run the command again"
 }

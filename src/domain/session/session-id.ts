@@ -35,8 +35,8 @@ export const parseSessionIdHeader = (text: string | undefined): Result.Result<Se
     })
   }
   return (
-    parseDigits(text)
-    ?? Result.fail({
+    parseDigits(text) ??
+    Result.fail({
       _tag: "OutOfRange",
       message: `The header x-session-id is ${shown(text)}; it must be below 2^64.`
     })

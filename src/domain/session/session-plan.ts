@@ -1,13 +1,12 @@
-import { childName } from "./names.ts"
-import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
+import { withCondition } from "../resources/condition.ts"
 import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
-import { withCondition } from "../resources/condition.ts"
-import { parentConditions, parentView, type ParentView } from "./parent-view.ts"
-import { planStart } from "./session-start.ts"
+import { childName, parentFinalizer } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
+import { parentConditions, parentView, type ParentView } from "./parent-view.ts"
 import type { SessionAction } from "./session-action.ts"
-import { parentFinalizer } from "./names.ts"
+import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
+import { planStart } from "./session-start.ts"
 
 /** Milliseconds for which a failed parent stays, so that `kubectl` can show why. */
 export const failedRetention = 300_000
@@ -49,7 +48,15 @@ const planTermination = (
       ? []
       : open.map(({ cluster, childName }) => ({ _tag: "RecordDebt", cluster, childName, parentUid: parent.uid }))
   const phase: ReadonlyArray<SessionAction> =
-    parent.phase === "Terminating" ? [] : [{ _tag: "PatchStatus", patch: { phase: "Terminating", conditions: endedConditions(parent, open, now) }, precondition }]
+    parent.phase === "Terminating"
+      ? []
+      : [
+          {
+            _tag: "PatchStatus",
+            patch: { phase: "Terminating", conditions: endedConditions(parent, open, now) },
+            precondition
+          }
+        ]
   return [...phase, ...actions, ...debts, ...requeue([owedAt, now + cleanupRetry], now)]
 }
 

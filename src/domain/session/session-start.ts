@@ -17,8 +17,9 @@ import { explainFailure, type SessionFailure } from "./session-failure.ts"
 export const memberGrace = 15_000
 
 /**
- * Milliseconds for which a session is not refused for a look at a cluster that is older than the session: the cluster may have come back
- * since, and who asks then is not to hear of it. A younger look takes its place, usually within a second.
+ * Milliseconds for which a session is not refused for a look at a cluster that is older than the session: the cluster
+ * may have come back since, and who asks then is not to hear of it. A younger look takes its place, usually within a
+ * second.
  */
 export const oldNewsGrace = 8_000
 /** Milliseconds until a session that waits for a younger look is planned again. */
@@ -35,8 +36,8 @@ const notInTime = `it was not ready ${memberGrace / 1000} s after the default cl
 
 /** From when members are waited for: a new leader gives them their time again, for it must first learn how they are. */
 const graceEnd = ({ observed, parent, now }: Situation): number =>
-  Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince)
-  + memberGrace
+  Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince) +
+  memberGrace
 
 /** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
 const leftOutReason = (one: ClusterAssessment, situation: Situation): string | undefined => {
@@ -74,7 +75,10 @@ const isOldNewsUntil = ({ verdict }: ClusterAssessment, { parent, now }: Situati
 }
 
 /** Clusters without which the session cannot start. */
-const demandedOf = ({ observed, clusters }: Situation, defaultCluster: ClusterAssessment): ReadonlyArray<ClusterAssessment> =>
+const demandedOf = (
+  { observed, clusters }: Situation,
+  defaultCluster: ClusterAssessment
+): ReadonlyArray<ClusterAssessment> =>
   observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
 
 /** Why a session that is not Ready yet can never be, or nothing. */
@@ -242,7 +246,10 @@ export const planStart = (
   const status: ReadonlyArray<SessionAction> =
     patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition: parent.precondition }]
   const lostAt = conditionSince(after.conditions, parentConditions.defaultReady, "False")
-  const news = phase === "Ready" || defaultCluster === undefined ? [] : demandedOf(situation, defaultCluster).map((one) => isOldNewsUntil(one, situation))
+  const news =
+    phase === "Ready" || defaultCluster === undefined
+      ? []
+      : demandedOf(situation, defaultCluster).map((one) => isOldNewsUntil(one, situation))
   const lookAgainAt = [
     ...news.map((until) => (until === undefined ? undefined : Math.min(until, now + lookForNews))),
     ...clusters.map(({ changesAt }) => changesAt),

@@ -82,8 +82,8 @@ export const servicePodsProblem = (
   pods: ReadonlyArray<Pod>,
   container: string | undefined
 ): TargetError | undefined =>
-  container === undefined
-  || pods.length === 0
-  || pods.some((pod) => pod.spec?.containers?.some(({ name }) => name === container))
+  container === undefined ||
+  pods.length === 0 ||
+  pods.some((pod) => pod.spec?.containers?.some(({ name }) => name === container))
     ? undefined
     : { _tag: "NoSuchContainer", target, container }

@@ -56,10 +56,16 @@ export const needsCopy = (target: Target): boolean =>
   target._tag === "Workload" && (target.kind === "job" || target.kind === "cronjob")
 
 /** Whether two session resources are for the same target. */
-export const isSameTarget = (one: KubeResourceTarget | null | undefined, other: KubeResourceTarget | null | undefined): boolean =>
+export const isSameTarget = (
+  one: KubeResourceTarget | null | undefined,
+  other: KubeResourceTarget | null | undefined
+): boolean =>
   one === undefined || one === null || other === undefined || other === null
     ? (one ?? undefined) === (other ?? undefined)
-    : one.apiVersion === other.apiVersion && one.kind === other.kind && one.name === other.name && (one.container ?? undefined) === (other.container ?? undefined)
+    : one.apiVersion === other.apiVersion &&
+      one.kind === other.kind &&
+      one.name === other.name &&
+      (one.container ?? undefined) === (other.container ?? undefined)
 
 /** The target as session resources hold it; nothing for targetless, and for labels, which those shapes cannot hold. */
 export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => {

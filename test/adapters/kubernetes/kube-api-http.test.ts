@@ -3,15 +3,15 @@ import https from "node:https"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
 import { makeKubeApi, pathOf, reasonOf } from "../../../src/adapters/kubernetes/kube-api-http.ts"
-import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeError } from "../../../src/ports/kube-api.ts"
-import { listenLocally } from "../../support/listen-locally.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { connectKubeApi } from "./kube-api-server.ts"
 import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
 
@@ -33,7 +33,13 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
       restart: () => Effect.runPromise(cluster.restart()),
       forget: async (admin) => {
         for (let i = 0; i < 60; i++) {
-          await Effect.runPromise(admin.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `forget-${i}` } }, "default"))
+          await Effect.runPromise(
+            admin.create(
+              configMaps,
+              { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `forget-${i}` } },
+              "default"
+            )
+          )
         }
       }
     })
@@ -50,7 +56,10 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
   it("gets bookmarks while nothing happens", async () => {
     const { resourceVersion } = await Effect.runPromise(server.admin.list(mirrordClusterSessions))
     const first = await Effect.runPromise(Stream.runHead(server.admin.watch(mirrordClusterSessions, resourceVersion)))
-    expect(first).toMatchObject({ _tag: "Some", value: { _tag: "Bookmark", resourceVersion: expect.stringMatching(/^\d+$/) } })
+    expect(first).toMatchObject({
+      _tag: "Some",
+      value: { _tag: "Bookmark", resourceVersion: expect.stringMatching(/^\d+$/) }
+    })
   })
 
   it("authenticates a member by client certificate too", async () => {
@@ -62,7 +71,14 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
           config.loadFromFile(running.cluster.kubeconfigPath)
           const connector = yield* makeClusterConnector(config, "local", () => Effect.die("no links here"))
           const { api } = yield* connector.member(
-            { name: clusterName("m"), server: `${running.cluster.server}/`, namespace: undefined, certificateAuthority: running.cluster.caPem, auth: { _tag: "Mtls" }, problems: [] },
+            {
+              name: clusterName("m"),
+              server: `${running.cluster.server}/`,
+              namespace: undefined,
+              certificateAuthority: running.cluster.caPem,
+              auth: { _tag: "Mtls" },
+              problems: []
+            },
             { _tag: "ClientCertificate", certificatePem: cert ?? "", keyPem: Redacted.make(key ?? "") }
           )
           return yield* api.list(configMaps, { namespace: "kube-system" })
@@ -74,14 +90,23 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
 })
 
 describe("answers that are not an API server's", () => {
-  const answering = async <A>(answer: (res: http.ServerResponse, req: http.IncomingMessage) => void, use: (config: KubeConfig) => Promise<A>): Promise<A> => {
+  const answering = async <A>(
+    answer: (res: http.ServerResponse, req: http.IncomingMessage) => void,
+    use: (config: KubeConfig) => Promise<A>
+  ): Promise<A> => {
     const authority = await createAuthority("ca", Date.now)
     const { certPem, keyPem } = await authority.issue({ commonName: "c", sans: [{ type: "ip", value: "127.0.0.1" }] })
     const server = https.createServer({ cert: certPem, key: keyPem }, (req, res) => answer(res, req))
     const port = await listenLocally(server)
     const config = new KubeConfig()
     config.loadFromOptions({
-      clusters: [{ name: "c", server: `https://127.0.0.1:${port}/prefix/`, caData: Buffer.from(authority.caPem).toString("base64") }],
+      clusters: [
+        {
+          name: "c",
+          server: `https://127.0.0.1:${port}/prefix/`,
+          caData: Buffer.from(authority.caPem).toString("base64")
+        }
+      ],
       users: [{ name: "u", token: "very-secret" }],
       contexts: [{ name: "c", cluster: "c", user: "u" }],
       currentContext: "c"
@@ -105,14 +130,42 @@ describe("answers that are not an API server's", () => {
     )
 
   it.each([
-    ["text of a proxy", (res: http.ServerResponse) => void res.writeHead(502).end("Bad Gateway"), { reason: "Other", code: 502, detail: "Bad Gateway" }],
-    ["nothing with 429", (res: http.ServerResponse) => void res.writeHead(429).end(), { reason: "TooManyRequests", code: 429, detail: "HTTP 429" }],
-    ["429 that says how long to wait", (res: http.ServerResponse) => void res.writeHead(429, { "retry-after": "7" }).end(), { reason: "TooManyRequests", retryAfterMs: 7_000 }],
-    ["JSON without Status", (res: http.ServerResponse) => void res.writeHead(404).end('{"error":"x"}'), { reason: "NotFound", code: 404 }],
+    [
+      "text of a proxy",
+      (res: http.ServerResponse) => void res.writeHead(502).end("Bad Gateway"),
+      { reason: "Other", code: 502, detail: "Bad Gateway" }
+    ],
+    [
+      "nothing with 429",
+      (res: http.ServerResponse) => void res.writeHead(429).end(),
+      { reason: "TooManyRequests", code: 429, detail: "HTTP 429" }
+    ],
+    [
+      "429 that says how long to wait",
+      (res: http.ServerResponse) => void res.writeHead(429, { "retry-after": "7" }).end(),
+      { reason: "TooManyRequests", retryAfterMs: 7_000 }
+    ],
+    [
+      "JSON without Status",
+      (res: http.ServerResponse) => void res.writeHead(404).end('{"error":"x"}'),
+      { reason: "NotFound", code: 404 }
+    ],
     ["a number", (res: http.ServerResponse) => void res.writeHead(200).end("5"), { reason: "Other" }],
-    ["no metadata", (res: http.ServerResponse) => void res.writeHead(200).end('{"kind":"ConfigMap"}'), { reason: "Other" }],
-    ["half an object", (res: http.ServerResponse) => void res.writeHead(200).end('{"metadata":'), { reason: "Unreachable" }],
-    ["a redirect", (res: http.ServerResponse) => void res.writeHead(302, { location: "https://elsewhere/" }).end(), { reason: "Other", code: 302 }],
+    [
+      "no metadata",
+      (res: http.ServerResponse) => void res.writeHead(200).end('{"kind":"ConfigMap"}'),
+      { reason: "Other" }
+    ],
+    [
+      "half an object",
+      (res: http.ServerResponse) => void res.writeHead(200).end('{"metadata":'),
+      { reason: "Unreachable" }
+    ],
+    [
+      "a redirect",
+      (res: http.ServerResponse) => void res.writeHead(302, { location: "https://elsewhere/" }).end(),
+      { reason: "Other", code: 302 }
+    ],
     ["a connection that breaks off", (res: http.ServerResponse) => void res.destroy(), { reason: "Unreachable" }]
   ])("%s is an error and never a success", async (_what, answer, expected) => {
     const error = await failing(answer)
@@ -150,7 +203,11 @@ describe("answers that are not an API server's", () => {
   })
 
   it.each([
-    ["410 within the stream", '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n', { reason: "Gone", code: 410 }],
+    [
+      "410 within the stream",
+      '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n',
+      { reason: "Gone", code: 410 }
+    ],
     ["an event without object", '{"type":"ADDED"}\n', { reason: "Other" }],
     ["garbage", "}{\n", { reason: "Unreachable" }]
   ])("a watch that gets %s fails", async (_what, body, expected) => {
@@ -158,23 +215,36 @@ describe("answers that are not an API server's", () => {
   })
 
   it("a watch tells of all that came before what ends it, in the same piece too", async () => {
-    const event = (name: string): string => `{"type":"ADDED","object":{"metadata":{"name":"${name}","managedFields":[{"manager":"m"}]}}}\n`
+    const event = (name: string): string =>
+      `{"type":"ADDED","object":{"metadata":{"name":"${name}","managedFields":[{"manager":"m"}]}}}\n`
     const seen: Array<unknown> = []
     const error = await answering(
-      (res) => void res.writeHead(200).end(`${event("a")}${event("b")}{"type":"ERROR","object":{"code":410,"reason":"Expired"}}\n${event("c")}`),
+      (res) =>
+        void res
+          .writeHead(200)
+          .end(`${event("a")}${event("b")}{"type":"ERROR","object":{"code":410,"reason":"Expired"}}\n${event("c")}`),
       (config) =>
         failureOf(
           Effect.scoped(
-            Effect.flatMap(makeKubeApi(config, "c"), (api) => Stream.runForEach(api.watch(configMaps, "1"), (event) => Effect.sync(() => void seen.push(event))))
+            Effect.flatMap(makeKubeApi(config, "c"), (api) =>
+              Stream.runForEach(api.watch(configMaps, "1"), (event) => Effect.sync(() => void seen.push(event)))
+            )
           )
         )
     )
     expect(error.reason).toBe("Gone")
-    expect(seen).toEqual(["a", "b"].map((name) => ({ _tag: "Changed", object: { metadata: { name, managedFields: null } } })))
+    expect(seen).toEqual(
+      ["a", "b"].map((name) => ({ _tag: "Changed", object: { metadata: { name, managedFields: null } } }))
+    )
   })
 
   it("a list that is none is an error: an empty one would be taken for the truth", async () => {
-    for (const body of ["{}", "[]", '{"kind":"Status","status":"Success"}', '{"items":5,"metadata":{"resourceVersion":"1"}}']) {
+    for (const body of [
+      "{}",
+      "[]",
+      '{"kind":"Status","status":"Success"}',
+      '{"items":5,"metadata":{"resourceVersion":"1"}}'
+    ]) {
       const error = await answering(
         (res) => void res.writeHead(200).end(body),
         (config) => failureOf(Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => api.list(configMaps))))
@@ -187,7 +257,9 @@ describe("answers that are not an API server's", () => {
 describe("the small print", () => {
   it("paths", () => {
     expect(pathOf(pods, "a b", "x/y")).toBe("/api/v1/namespaces/a%20b/pods/x%2Fy")
-    expect(pathOf(mirrordClusterSessions, "ignored", "s", "status")).toBe("/apis/mirrord.metalbear.co/v1alpha/mirrordclustersessions/s/status")
+    expect(pathOf(mirrordClusterSessions, "ignored", "s", "status")).toBe(
+      "/apis/mirrord.metalbear.co/v1alpha/mirrordclustersessions/s/status"
+    )
     expect(pathOf(pods, undefined)).toBe("/api/v1/pods")
   })
   it("reasons", () => {

@@ -35,7 +35,9 @@ export interface ServedCluster extends Pick<KubeApiServer, "stop" | "restart"> {
 }
 
 /** Installs what the suite needs, and connects as production does. */
-export const connectKubeApi = async (cluster: ServedCluster): Promise<{ readonly server: KubeApiServer; readonly close: () => Promise<void> }> => {
+export const connectKubeApi = async (
+  cluster: ServedCluster
+): Promise<{ readonly server: KubeApiServer; readonly close: () => Promise<void> }> => {
   const scope = Effect.runSync(Scope.make())
   for (const file of ["mirrordclustersessions", "mirrordmulticlustersessions"]) {
     await cluster.apply(await readFile(new URL(`../../../crds/${file}.yaml`, import.meta.url), "utf8"))
@@ -44,9 +46,9 @@ export const connectKubeApi = async (cluster: ServedCluster): Promise<{ readonly
   const local = new KubeConfig()
   local.loadFromFile(cluster.kubeconfigPath)
   const connector = await Effect.runPromise(
-    makeClusterConnector(local, "local", (_config, { cluster: name }) => Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))).pipe(
-      Scope.provide(scope)
-    )
+    makeClusterConnector(local, "local", (_config, { cluster: name }) =>
+      Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))
+    ).pipe(Scope.provide(scope))
   )
   const member = (token: string) =>
     Effect.runPromise(

@@ -12,7 +12,10 @@ export interface KubeApiServer {
   readonly admin: KubeApi
   /** A client certificate that no authority of the server's signed, or a token that it never issued. */
   readonly unknown: KubeApi
-  /** A service account `default/reader` by its token; it may get, list and watch ConfigMaps in `default` and nothing else. */
+  /**
+   * A service account `default/reader` by its token; it may get, list and watch ConfigMaps in `default` and nothing
+   * else.
+   */
   readonly reader: KubeApi
   readonly stop: () => Promise<void>
   readonly restart: () => Promise<void>
@@ -35,11 +38,15 @@ const session = (name: string) => ({
   metadata: { name },
   spec: { namespace: "default", owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" } }
 })
-const shown = (event: WatchEvent): string => (event._tag === "Bookmark" ? "bookmark" : `${event._tag} ${event.object.metadata.name}`)
+const shown = (event: WatchEvent): string =>
+  event._tag === "Bookmark" ? "bookmark" : `${event._tag} ${event.object.metadata.name}`
 
 /** Everything that {@link KubeApi} promises, asked of a real connection. The same cases hold for any API server. */
 export const kubeApiSuite = (server: () => KubeApiServer): void => {
-  /** A real server that has just started, or forgotten, lists a kind only after a moment: "storage is (re)initializing" (429). */
+  /**
+   * A real server that has just started, or forgotten, lists a kind only after a moment: "storage is (re)initializing"
+   * (429).
+   */
   const listed = (...args: Parameters<KubeApi["list"]>): Promise<Listed> =>
     eventually(`a list of ${args[0].plural}`, () => run(server().admin.list(...args)))
 
@@ -47,21 +54,35 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
   beforeEach(async () => {
     const { admin } = server()
     const maps = await listed(configMaps, { namespace: "default" })
-    for (const { metadata } of maps.items) if (metadata.name !== "kube-root-ca.crt") await run(admin.delete(configMaps, metadata.name, { namespace: "default" }))
-    for (const { metadata } of (await listed(mirrordClusterSessions)).items) await run(admin.delete(mirrordClusterSessions, metadata.name))
+    for (const { metadata } of maps.items)
+      if (metadata.name !== "kube-root-ca.crt")
+        await run(admin.delete(configMaps, metadata.name, { namespace: "default" }))
+    for (const { metadata } of (await listed(mirrordClusterSessions)).items)
+      await run(admin.delete(mirrordClusterSessions, metadata.name))
   })
 
   describe("objects", () => {
     it("are created, read, listed by label, patched and deleted", async () => {
       const { admin } = server()
-      const made = await run(admin.create(configMaps, configMap("crud", { a: "1" }, { labels: { of: "crud" } }), "default"))
-      expect(made.metadata).toMatchObject({ name: "crud", namespace: "default", uid: expect.any(String), resourceVersion: expect.any(String) })
+      const made = await run(
+        admin.create(configMaps, configMap("crud", { a: "1" }, { labels: { of: "crud" } }), "default")
+      )
+      expect(made.metadata).toMatchObject({
+        name: "crud",
+        namespace: "default",
+        uid: expect.any(String),
+        resourceVersion: expect.any(String)
+      })
       expect((await run(admin.get(configMaps, "crud", "default")))["data"]).toEqual({ a: "1" })
-      const { items, resourceVersion } = await run(admin.list(configMaps, { namespace: "default", labelSelector: "of=crud" }))
+      const { items, resourceVersion } = await run(
+        admin.list(configMaps, { namespace: "default", labelSelector: "of=crud" })
+      )
       expect(items.map(({ metadata }) => metadata.name)).toEqual(["crud"])
       expect(resourceVersion).toMatch(/^\d+$/)
       expect((await run(admin.list(configMaps, { labelSelector: "of=crud" }))).items).toHaveLength(1)
-      const patched = await run(admin.mergePatch(configMaps, "crud", { data: { a: null, b: "2" } }, { namespace: "default" }))
+      const patched = await run(
+        admin.mergePatch(configMaps, "crud", { data: { a: null, b: "2" } }, { namespace: "default" })
+      )
       expect(patched["data"]).toEqual({ b: "2" })
       await run(admin.delete(configMaps, "crud", { namespace: "default" }))
       expect(await failureOf(admin.get(configMaps, "crud", "default"))).toMatchObject({ reason: "NotFound", code: 404 })
@@ -69,23 +90,41 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
 
     it("keep fields that this program does not know", async () => {
       const { admin } = server()
-      await run(admin.create(configMaps, { ...configMap("unknown-fields"), immutable: true, binaryData: { x: "AA==" } }, "default"))
-      expect(await run(admin.get(configMaps, "unknown-fields", "default"))).toMatchObject({ immutable: true, binaryData: { x: "AA==" } })
+      await run(
+        admin.create(
+          configMaps,
+          { ...configMap("unknown-fields"), immutable: true, binaryData: { x: "AA==" } },
+          "default"
+        )
+      )
+      expect(await run(admin.get(configMaps, "unknown-fields", "default"))).toMatchObject({
+        immutable: true,
+        binaryData: { x: "AA==" }
+      })
     })
 
     it("that are there already are AlreadyExists", async () => {
       const { admin } = server()
       await run(admin.create(configMaps, configMap("twice"), "default"))
-      expect(await failureOf(admin.create(configMaps, configMap("twice"), "default"))).toMatchObject({ reason: "AlreadyExists", code: 409 })
+      expect(await failureOf(admin.create(configMaps, configMap("twice"), "default"))).toMatchObject({
+        reason: "AlreadyExists",
+        code: 409
+      })
     })
 
     it("are not changed by a patch from an old view: Conflict for a stale version and for another uid", async () => {
       const { admin } = server()
       const { metadata } = await run(admin.create(configMaps, configMap("stale"), "default"))
       await run(admin.mergePatch(configMaps, "stale", { data: { a: "1" } }, { namespace: "default" }))
-      const patch = (meta: object) => admin.mergePatch(configMaps, "stale", { metadata: meta, data: { a: "2" } }, { namespace: "default" })
-      expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }))).toMatchObject({ reason: "Conflict", code: 409 })
-      expect(await failureOf(patch({ uid: "00000000-0000-0000-0000-000000000000" }))).toMatchObject({ reason: "Conflict" })
+      const patch = (meta: object) =>
+        admin.mergePatch(configMaps, "stale", { metadata: meta, data: { a: "2" } }, { namespace: "default" })
+      expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }))).toMatchObject({
+        reason: "Conflict",
+        code: 409
+      })
+      expect(await failureOf(patch({ uid: "00000000-0000-0000-0000-000000000000" }))).toMatchObject({
+        reason: "Conflict"
+      })
       expect((await run(admin.get(configMaps, "stale", "default")))["data"]).toEqual({ a: "1" })
     })
 
@@ -93,19 +132,42 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       const { admin } = server()
       const { metadata } = await run(admin.create(configMaps, configMap("uid"), "default"))
       const uid = "00000000-0000-0000-0000-000000000000"
-      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default", uid }))).toMatchObject({ reason: "Conflict" })
-      await run(admin.delete(configMaps, "uid", { namespace: "default", ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) }))
-      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default" }))).toMatchObject({ reason: "NotFound" })
+      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default", uid }))).toMatchObject({
+        reason: "Conflict"
+      })
+      await run(
+        admin.delete(configMaps, "uid", {
+          namespace: "default",
+          ...(metadata.uid === undefined ? {} : { uid: metadata.uid })
+        })
+      )
+      expect(await failureOf(admin.delete(configMaps, "uid", { namespace: "default" }))).toMatchObject({
+        reason: "NotFound"
+      })
     })
 
     it("have a status that only its subresource changes", async () => {
       const { admin } = server()
-      await run(admin.create(mirrordClusterSessions, { ...session("status"), status: { connectedTimestamp: "2026-01-01T00:00:00Z" } }))
+      await run(
+        admin.create(mirrordClusterSessions, {
+          ...session("status"),
+          status: { connectedTimestamp: "2026-01-01T00:00:00Z" }
+        })
+      )
       const read = async () => (await run(admin.get(mirrordClusterSessions, "status")))["status"]
       expect(await read()).toBeUndefined()
-      await run(admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-02T00:00:00Z" } }, { subresource: "status" }))
+      await run(
+        admin.mergePatch(
+          mirrordClusterSessions,
+          "status",
+          { status: { connectedTimestamp: "2026-01-02T00:00:00Z" } },
+          { subresource: "status" }
+        )
+      )
       expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
-      await run(admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-03T00:00:00Z" } }))
+      await run(
+        admin.mergePatch(mirrordClusterSessions, "status", { status: { connectedTimestamp: "2026-01-03T00:00:00Z" } })
+      )
       expect(await read()).toEqual({ connectedTimestamp: "2026-01-02T00:00:00Z" })
     })
 
@@ -113,15 +175,27 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       const { admin } = server()
       const { metadata } = await run(admin.create(mirrordClusterSessions, session("status-of-another")))
       const patch = (meta: object, connectedTimestamp: string) =>
-        admin.mergePatch(mirrordClusterSessions, "status-of-another", { metadata: meta, status: { connectedTimestamp } }, { subresource: "status" })
+        admin.mergePatch(
+          mirrordClusterSessions,
+          "status-of-another",
+          { metadata: meta, status: { connectedTimestamp } },
+          { subresource: "status" }
+        )
       const uid = "00000000-0000-0000-0000-000000000000"
-      expect(await run(patch({ uid }, "2026-01-01T00:00:00Z"))).toMatchObject({ metadata: { uid: metadata.uid }, status: { connectedTimestamp: "2026-01-01T00:00:00Z" } })
-      expect(await failureOf(patch({ resourceVersion: metadata.resourceVersion }, "2026-01-02T00:00:00Z"))).toMatchObject({ reason: "Conflict", code: 409 })
+      expect(await run(patch({ uid }, "2026-01-01T00:00:00Z"))).toMatchObject({
+        metadata: { uid: metadata.uid },
+        status: { connectedTimestamp: "2026-01-01T00:00:00Z" }
+      })
+      expect(
+        await failureOf(patch({ resourceVersion: metadata.resourceVersion }, "2026-01-02T00:00:00Z"))
+      ).toMatchObject({ reason: "Conflict", code: 409 })
     })
 
     it("that break their schema are Invalid, with the field's name", async () => {
       const { admin } = server()
-      expect(await failureOf(admin.create(mirrordClusterSessions, { ...session("invalid"), spec: { namespace: 5 } }))).toMatchObject({
+      expect(
+        await failureOf(admin.create(mirrordClusterSessions, { ...session("invalid"), spec: { namespace: 5 } }))
+      ).toMatchObject({
         reason: "Invalid",
         code: 422,
         detail: expect.stringContaining("namespace")
@@ -135,7 +209,9 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
 
     it("are asked for by names with any characters in them", async () => {
       const { admin } = server()
-      expect(await failureOf(admin.get(configMaps, "../secrets/a?b#c", "default"))).toMatchObject({ reason: "NotFound" })
+      expect(await failureOf(admin.get(configMaps, "../secrets/a?b#c", "default"))).toMatchObject({
+        reason: "NotFound"
+      })
     })
   })
 
@@ -145,7 +221,10 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       const events = Effect.runSync(Queue.unbounded<string>())
       const fiber = Effect.runFork(
         Effect.result(
-          Stream.runForEach(api.watch(configMaps, from, { namespace: "default", labelSelector: `of=${label}` }), (event) => Queue.offer(events, shown(event)))
+          Stream.runForEach(
+            api.watch(configMaps, from, { namespace: "default", labelSelector: `of=${label}` }),
+            (event) => Queue.offer(events, shown(event))
+          )
         )
       )
       const next = async (): Promise<string> => {
@@ -195,7 +274,10 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       await listed(configMaps, { namespace: "default" })
       expect((await run(admin.get(configMaps, "r1", "default"))).metadata.name).toBe("r1")
       // A server that was restarted remembers nothing from before.
-      expect(await run(Fiber.join(follow(admin, resourceVersion, "restart").fiber))).toMatchObject({ _tag: "Failure", failure: { reason: "Gone", code: 410 } })
+      expect(await run(Fiber.join(follow(admin, resourceVersion, "restart").fiber))).toMatchObject({
+        _tag: "Failure",
+        failure: { reason: "Gone", code: 410 }
+      })
       const list = await run(admin.list(configMaps, { namespace: "default" }))
       const second = follow(admin, list.resourceVersion, "restart")
       await run(admin.mergePatch(configMaps, "r1", { data: { a: "1" } }, { namespace: "default" }))
@@ -215,10 +297,21 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       expect((await run(reader.get(configMaps, "readable", "default")))["data"]).toEqual({ a: "1" })
       const { resourceVersion } = await run(reader.list(configMaps, { namespace: "default" }))
       await run(admin.create(configMaps, configMap("seen"), "default"))
-      const seen = await run(Stream.runHead(Stream.filter(reader.watch(configMaps, resourceVersion, { namespace: "default" }), ({ _tag }) => _tag === "Changed")))
+      const seen = await run(
+        Stream.runHead(
+          Stream.filter(
+            reader.watch(configMaps, resourceVersion, { namespace: "default" }),
+            ({ _tag }) => _tag === "Changed"
+          )
+        )
+      )
       expect(seen._tag).toBe("Some")
       const refused = await failureOf(reader.create(configMaps, configMap("forbidden"), "default"))
-      expect(refused).toMatchObject({ reason: "Forbidden", code: 403, detail: expect.stringContaining("system:serviceaccount:default:reader") })
+      expect(refused).toMatchObject({
+        reason: "Forbidden",
+        code: 403,
+        detail: expect.stringContaining("system:serviceaccount:default:reader")
+      })
       expect(await failureOf(reader.list(configMaps))).toMatchObject({ reason: "Forbidden" })
     })
   })

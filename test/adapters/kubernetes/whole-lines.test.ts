@@ -1,6 +1,6 @@
+import { PassThrough, Readable } from "node:stream"
 import { Effect, Exit, Pull } from "effect"
 import fc from "fast-check"
-import { PassThrough, Readable } from "node:stream"
 import { describe, expect, it } from "vitest"
 import { wholeLines } from "../../../src/adapters/kubernetes/whole-lines.ts"
 
@@ -15,15 +15,19 @@ const collect = async (body: Readable): Promise<ReadonlyArray<string>> => {
 describe("whole lines", () => {
   it("come out the same however the bytes are cut, inside characters too", () =>
     fc.assert(
-      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.array(fc.nat(400), { maxLength: 12 }), async (values, cuts) => {
-        const text = values.map((value) => `${JSON.stringify(value)}\n`).join("")
-        const bytes = Buffer.from(text)
-        const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]
-        const parts = places.slice(1).map((end, index) => new Uint8Array(bytes.subarray(places[index], end)))
-        const some = await collect(Readable.from(parts))
-        expect(some.join("")).toBe(text)
-        expect(some.every((lines) => lines.endsWith("\n"))).toBe(true)
-      }),
+      fc.asyncProperty(
+        fc.array(fc.jsonValue(), { maxLength: 8 }),
+        fc.array(fc.nat(400), { maxLength: 12 }),
+        async (values, cuts) => {
+          const text = values.map((value) => `${JSON.stringify(value)}\n`).join("")
+          const bytes = Buffer.from(text)
+          const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]
+          const parts = places.slice(1).map((end, index) => new Uint8Array(bytes.subarray(places[index], end)))
+          const some = await collect(Readable.from(parts))
+          expect(some.join("")).toBe(text)
+          expect(some.every((lines) => lines.endsWith("\n"))).toBe(true)
+        }
+      ),
       { numRuns: 300 }
     ))
 
@@ -55,15 +59,19 @@ describe("whole lines", () => {
   it("that nobody asks for are not read for ever; a long one is, whole", async () => {
     const kilobyte = Buffer.alloc(1024, "x")
     let read = 0
-    const lines = Readable.from((function* () {
-      for (; read < 10_000; read++) yield read % 2 === 0 ? kilobyte : Buffer.from("\n")
-    })())
+    const lines = Readable.from(
+      (function* () {
+        for (; read < 10_000; read++) yield read % 2 === 0 ? kilobyte : Buffer.from("\n")
+      })()
+    )
     const next = wholeLines(lines)
     await Effect.runPromise(next)
     for (let turn = 0; turn < 20_000; turn++) await new Promise(setImmediate)
     expect(read).toBeLessThan(5_000)
     let bytes = 0
-    await Effect.runPromise(Pull.catchDone(Effect.forever(Effect.map(next, (some) => void (bytes += some.length))), () => Effect.void))
+    await Effect.runPromise(
+      Pull.catchDone(Effect.forever(Effect.map(next, (some) => void (bytes += some.length))), () => Effect.void)
+    )
     expect([read, bytes > 4_000_000]).toEqual([10_000, true])
     const long = await collect(Readable.from([...Array.from({ length: 3_000 }, () => kilobyte), Buffer.from("\n")]))
     expect(long.map(({ length }) => length)).toEqual([3_000 * 1024 + 1])

@@ -63,7 +63,9 @@ describe("a channel to an agent", () => {
       await turns()
     }
     await until(() => messages.length === 4)
-    expect(messages.map((bytes) => Buffer.from(bytes))).toEqual([pong, close, pong, close].map((bytes) => Buffer.from(bytes)))
+    expect(messages.map((bytes) => Buffer.from(bytes))).toEqual(
+      [pong, close, pong, close].map((bytes) => Buffer.from(bytes))
+    )
     channel.close()
   })
 
@@ -151,6 +153,10 @@ describe("a channel to an agent", () => {
     server.close()
     await once(server, "close")
     const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 100_000)))
-    expect(error).toMatchObject({ _tag: "AgentUnreachable", agent: `127.0.0.1:${port}`, detail: expect.stringContaining("ECONNREFUSED") })
+    expect(error).toMatchObject({
+      _tag: "AgentUnreachable",
+      agent: `127.0.0.1:${port}`,
+      detail: expect.stringContaining("ECONNREFUSED")
+    })
   })
 })

@@ -1,6 +1,6 @@
-import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { agentJob, type AgentSettings, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
@@ -31,14 +31,30 @@ const placement: AgentPlacement = {
   guessed: false,
   shareProcessNamespace: false
 }
-const owner = (uid: string): OwnerReference => ({ apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: `session-${uid}`, uid })
+const owner = (uid: string): OwnerReference => ({
+  apiVersion: "mirrord.metalbear.co/v1alpha",
+  kind: "MirrordClusterSession",
+  name: `session-${uid}`,
+  uid
+})
 
 /** What a kubelet says about the agent's pod. */
-const pod = (api: MemoryKubeApi, job: { readonly name: string; readonly uid: string | undefined }, status: object, name = `${job.name}-x`) =>
+const pod = (
+  api: MemoryKubeApi,
+  job: { readonly name: string; readonly uid: string | undefined },
+  status: object,
+  name = `${job.name}-x`
+) =>
   api.write(
     pods,
     name,
-    { metadata: { labels: { "job-name": job.name }, ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name: job.name, uid: job.uid }] }, status },
+    {
+      metadata: {
+        labels: { "job-name": job.name },
+        ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name: job.name, uid: job.uid }]
+      },
+      status
+    },
     "mirrord"
   )
 const running = { phase: "Running", podIP: "10.1.1.1", containerStatuses: [{ ready: true }] }
@@ -50,7 +66,13 @@ const onlyJob = (api: MemoryKubeApi) => {
 }
 
 /** Starts `ensure`, lets it make its job, and has the pod say something. */
-const ensured = (api: MemoryKubeApi, status: object, target: AgentPlacement | undefined = placement, by = owner("1"), with_ = settings) =>
+const ensured = (
+  api: MemoryKubeApi,
+  status: object,
+  target: AgentPlacement | undefined = placement,
+  by = owner("1"),
+  with_ = settings
+) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dialAgent).ensure(target, by)))
     yield* TestClock.adjust(1)
@@ -68,14 +90,21 @@ describe("the Job of an agent", () => {
       metadata: {
         name: "mirrord-agent-x",
         namespace: "mirrord",
-        labels: { app: "mirrord", "operator.metalbear.co/owner": "mirrord-operator", "kuma.io/sidecar-injection": "disabled" },
+        labels: {
+          app: "mirrord",
+          "operator.metalbear.co/owner": "mirrord-operator",
+          "kuma.io/sidecar-injection": "disabled"
+        },
         annotations: { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" },
         ownerReferences: [owner("1")]
       },
       spec: {
         backoffLimit: 0,
         template: {
-          metadata: { labels: { app: "mirrord", "kuma.io/sidecar-injection": "disabled" }, annotations: { "linkerd.io/inject": "disabled" } },
+          metadata: {
+            labels: { app: "mirrord", "kuma.io/sidecar-injection": "disabled" },
+            annotations: { "linkerd.io/inject": "disabled" }
+          },
           spec: {
             restartPolicy: "Never",
             hostPID: true,
@@ -99,7 +128,11 @@ describe("the Job of an agent", () => {
                   { name: "MIRRORD_JAQ_TIME_LIMIT", value: "1" }
                 ]),
                 resources: { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
-                securityContext: { runAsGroup: 3_001, privileged: false, capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] } },
+                securityContext: {
+                  runAsGroup: 3_001,
+                  privileged: false,
+                  capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] }
+                },
                 volumeMounts: [
                   { name: "hostrun", mountPath: "/host/run" },
                   { name: "hostvar", mountPath: "/host/var" }
@@ -115,7 +148,17 @@ describe("the Job of an agent", () => {
   it("without a target asks for nothing of the host", () => {
     const text = JSON.stringify(agentJob(settings, "x", 4_000, 3_001, undefined, owner("1")))
     expect(text).toContain('"args":["-l","4000","-t","30","targetless"]')
-    for (const word of ["hostPID", "nodeName", "volumes", "volumeMounts", "securityContext", "capabilities", "tolerations", "POD_IPS"]) expect(text).not.toContain(word)
+    for (const word of [
+      "hostPID",
+      "nodeName",
+      "volumes",
+      "volumeMounts",
+      "securityContext",
+      "capabilities",
+      "tolerations",
+      "POD_IPS"
+    ])
+      expect(text).not.toContain(word)
   })
 })
 
@@ -166,12 +209,18 @@ describe("agents as pods", () => {
       const api = new MemoryKubeApi("c")
       api.before = () => Effect.sleep(10)
       const agents = podAgents(api, settings, dialAgent)
-      const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) => Effect.forkChild(agents.ensure(placement, owner(uid))))
+      const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) =>
+        Effect.forkChild(agents.ensure(placement, owner(uid)))
+      )
       for (let i = 0; i < 20; i++) yield* TestClock.adjust(10)
       pod(api, onlyJob(api), running)
       for (let i = 0; i < 200; i++) yield* TestClock.adjust(10)
       yield* Effect.forEach(fibers, Fiber.join)
-      expect(onlyJob(api).metadata.ownerReferences?.map(({ uid }) => uid).sort()).toEqual(["1", "2", "3"])
+      expect(
+        onlyJob(api)
+          .metadata.ownerReferences?.map(({ uid }) => uid)
+          .sort()
+      ).toEqual(["1", "2", "3"])
     })
   )
 
@@ -197,23 +246,38 @@ describe("agents as pods", () => {
   )
 
   it.effect.each([
-    ["whose image cannot be pulled", { phase: "Pending", containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff", message: "no agent:1" } } }] }, /image cannot be pulled: no agent:1/],
+    [
+      "whose image cannot be pulled",
+      {
+        phase: "Pending",
+        containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff", message: "no agent:1" } } }]
+      },
+      /image cannot be pulled: no agent:1/
+    ],
     ["whose pod fails", { phase: "Failed" }, /its pod ended \(Failed\)/],
     ["that end", { phase: "Succeeded" }, /its pod ended \(Succeeded\)/]
   ] as const)("%s fail with the reason", ([_what, status, reason]) =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       const result = yield* ensured(api, status)
-      expect(result).toMatchObject({ _tag: "Failure", failure: { _tag: "AgentFailed", detail: expect.stringMatching(reason) } })
+      expect(result).toMatchObject({
+        _tag: "Failure",
+        failure: { _tag: "AgentFailed", detail: expect.stringMatching(reason) }
+      })
     })
   )
 
   it.effect("that never run fail after their time", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1"))))
+      const fiber = yield* Effect.forkChild(
+        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
+      )
       yield* TestClock.adjust("31 seconds")
-      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Failure", failure: { detail: expect.stringContaining("within 30 s") } })
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        _tag: "Failure",
+        failure: { detail: expect.stringContaining("within 30 s") }
+      })
     })
   )
 
@@ -221,14 +285,28 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       api.before = ({ verb }) =>
-        verb === "create" ? Effect.fail(new KubeError({ cluster: "c", operation: "create jobs", reason: "Forbidden", code: 403, detail: "jobs is forbidden" })) : Effect.void
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("jobs is forbidden") })
+        verb === "create"
+          ? Effect.fail(
+              new KubeError({
+                cluster: "c",
+                operation: "create jobs",
+                reason: "Forbidden",
+                code: 403,
+                detail: "jobs is forbidden"
+              })
+            )
+          : Effect.void
+      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+        detail: expect.stringContaining("jobs is forbidden")
+      })
       api.before = () => Effect.void
       yield* ensured(api, running)
       const { name } = onlyJob(api)
       api.erase(jobs, name, "mirrord")
       api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({ detail: expect.stringContaining("argument -l") })
+      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+        detail: expect.stringContaining("argument -l")
+      })
     })
   )
 })

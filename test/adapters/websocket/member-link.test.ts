@@ -11,13 +11,16 @@ import { openMemberLink } from "../../../src/adapters/websocket/member-link.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../../src/ports/member-link.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
-import { until } from "../../support/until.ts"
 import { untilTrue } from "../../support/until-true.ts"
+import { until } from "../../support/until.ts"
 
 let pki: { readonly ca: string; readonly cert: string; readonly key: string }
 beforeAll(async () => {
   const authority = await createAuthority("member-ca", Date.now)
-  const { certPem, keyPem } = await authority.issue({ commonName: "member", sans: [{ type: "ip", value: "127.0.0.1" }] })
+  const { certPem, keyPem } = await authority.issue({
+    commonName: "member",
+    sans: [{ type: "ip", value: "127.0.0.1" }]
+  })
   pki = { ca: authority.caPem, cert: certPem, key: keyPem }
 })
 
@@ -25,7 +28,10 @@ const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
 /** A member's API server; `answer` decides about upgrades. */
-const member = async (answer: (request: IncomingMessage, socket: Duplex, accept: () => void) => void, autoPong = true) => {
+const member = async (
+  answer: (request: IncomingMessage, socket: Duplex, accept: () => void) => void,
+  autoPong = true
+) => {
   const server = https.createServer({ cert: pki.cert, key: pki.key })
   const sockets = new WebSocketServer({ noServer: true, autoPong, handleProtocols: () => "v4.channel.k8s.io" })
   const requests: Array<IncomingMessage> = []
@@ -81,14 +87,17 @@ const listen = (channel: FrameChannel) => {
   return { events, ended }
 }
 
-const refusalOf = (config: KubeConfig): Promise<LinkRefused> => Effect.runPromise(Effect.flip(openMemberLink(config, request())))
+const refusalOf = (config: KubeConfig): Promise<LinkRefused> =>
+  Effect.runPromise(Effect.flip(openMemberLink(config, request())))
 
 describe("the link to a member", () => {
   it("asks as the member demands: path, session, subprotocol, credentials, parameters in the query", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
     const channel = await Effect.runPromise(openMemberLink(config, request(), "braid/1.2.3 (pod a)"))
     const [seen] = requests
-    expect(seen?.url).toBe("/apis/operator.metalbear.co/v1/proxy/namespaces/my%20ns/targets/deployment.foo%2Fbar?connect=true&key=a+b")
+    expect(seen?.url).toBe(
+      "/apis/operator.metalbear.co/v1/proxy/namespaces/my%20ns/targets/deployment.foo%2Fbar?connect=true&key=a+b"
+    )
     expect(seen?.headers).toMatchObject({
       authorization: "Bearer member-token",
       "user-agent": "braid/1.2.3 (pod a)",
@@ -104,10 +113,14 @@ describe("the link to a member", () => {
 
   it("puts the parameters into the header where the member reads them there", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3" })))
+    const channel = await Effect.runPromise(
+      openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3" }))
+    )
     expect(requests[0]?.url?.endsWith("?connect=true")).toBe(true)
     expect(requests[0]?.headers["x-braid-term"]).toBe("3")
-    expect(Buffer.from(String(requests[0]?.headers["x-mirrord-connect-params"]), "base64").toString()).toBe("connect=true&key=ü")
+    expect(Buffer.from(String(requests[0]?.headers["x-mirrord-connect-params"]), "base64").toString()).toBe(
+      "connect=true&key=ü"
+    )
     channel.close()
   })
 
@@ -131,12 +144,24 @@ describe("the link to a member", () => {
 
   const status = JSON.stringify({ kind: "Status", code: 403, reason: "Forbidden", message: "not for you" })
   it.each([
-    ["a Status", `HTTP/1.1 403 Forbidden\r\nContent-Length: ${status.length}\r\n\r\n${status}`, { code: 403, reason: "Forbidden", detail: "not for you" }],
-    ["plain text", "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\nnope", { code: 502, reason: "", detail: "nope" }],
+    [
+      "a Status",
+      `HTTP/1.1 403 Forbidden\r\nContent-Length: ${status.length}\r\n\r\n${status}`,
+      { code: 403, reason: "Forbidden", detail: "not for you" }
+    ],
+    [
+      "plain text",
+      "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\nnope",
+      { code: 502, reason: "", detail: "nope" }
+    ],
     ["null", "HTTP/1.1 500 E\r\nContent-Length: 4\r\n\r\nnull", { code: 500, detail: "null" }],
     ["a redirect", "HTTP/1.1 302 Found\r\nLocation: https://elsewhere/\r\nContent-Length: 0\r\n\r\n", { code: 302 }],
     ["200", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", { code: 200, detail: "hi" }],
-    ["101 with another subprotocol", "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n", { detail: expect.stringMatching(/Sec-WebSocket/) }]
+    [
+      "101 with another subprotocol",
+      "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n",
+      { detail: expect.stringMatching(/Sec-WebSocket/) }
+    ]
   ])("is refused with %s", async (_what, answer, expected) => {
     const { config } = await member((_request, socket) => socket.end(answer))
     expect(await refusalOf(config)).toMatchObject({ _tag: "LinkRefused", cluster: "cluster-b", ...expected })
@@ -144,7 +169,7 @@ describe("the link to a member", () => {
 
   it("survives a refusal that breaks off in its middle", async () => {
     const { config } = await member((_request, socket) => {
-      socket.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\n{\"kind\":")
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\n{"kind":')
       setImmediate(() => socket.destroy())
     })
     expect(await refusalOf(config)).toMatchObject({ code: 403 })
@@ -153,7 +178,8 @@ describe("the link to a member", () => {
   it("does not read a refusal for ever", async () => {
     const { config } = await member((_request, socket) => {
       socket.write("HTTP/1.1 500 E\r\nContent-Length: 900000000\r\n\r\n")
-      const more = (): void => void (socket.destroyed || socket.write(Buffer.alloc(65_536, "x"), () => setImmediate(more)))
+      const more = (): void =>
+        void (socket.destroyed || socket.write(Buffer.alloc(65_536, "x"), () => setImmediate(more)))
       more()
     })
     const refused = await refusalOf(config)

@@ -10,10 +10,14 @@ import { untilTrue } from "../../support/until-true.ts"
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
-const pair = async (maxPayload = 1024 * 1024): Promise<{ readonly server: WebSocket; readonly client: WebSocket; readonly channel: FrameChannel }> => {
+const pair = async (
+  maxPayload = 1024 * 1024
+): Promise<{ readonly server: WebSocket; readonly client: WebSocket; readonly channel: FrameChannel }> => {
   const listener = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false, maxPayload })
   await once(listener, "listening")
-  const client = new WebSocket(`ws://127.0.0.1:${(listener.address() as AddressInfo).port}`, { perMessageDeflate: false })
+  const client = new WebSocket(`ws://127.0.0.1:${(listener.address() as AddressInfo).port}`, {
+    perMessageDeflate: false
+  })
   const made = new Promise<WebSocket>((resolve) => listener.once("connection", resolve))
   client.on("error", () => {})
   closers.push(() => {
@@ -52,7 +56,9 @@ const listen = (channel: FrameChannel) => {
 
 const frames = (client: WebSocket) => {
   const seen: Array<string> = []
-  client.on("message", (data: Buffer, isBinary: boolean) => seen.push(`${isBinary ? "binary" : "text"} ${data.toString()}`))
+  client.on("message", (data: Buffer, isBinary: boolean) =>
+    seen.push(`${isBinary ? "binary" : "text"} ${data.toString()}`)
+  )
   client.on("ping", () => seen.push("ping"))
   client.on("pong", () => seen.push("pong"))
   client.on("close", (code: number) => seen.push(`close ${code}`))

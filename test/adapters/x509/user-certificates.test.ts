@@ -1,6 +1,10 @@
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto"
 import { describe, expect, it } from "vitest"
-import { issueUserCertificate, makeUserAuthority, verifyUserCertificate } from "../../../src/adapters/x509/user-certificates.ts"
+import {
+  issueUserCertificate,
+  makeUserAuthority,
+  verifyUserCertificate
+} from "../../../src/adapters/x509/user-certificates.ts"
 
 const now = Date.UTC(2026, 10, 21)
 const serial = new Uint8Array(16).fill(7)
@@ -8,12 +12,20 @@ const authority = makeUserAuthority(now, serial)
 
 const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
   const body = Buffer.concat(parts)
-  const length = body.length < 128 ? [body.length] : body.length < 256 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 0xff]
+  const length =
+    body.length < 128
+      ? [body.length]
+      : body.length < 256
+        ? [0x81, body.length]
+        : [0x82, body.length >> 8, body.length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...length]), body])
 }
 const hex = (text: string): Buffer => Buffer.from(text, "hex")
 
-/** The request that the real client makes: an Ed25519 key under X25519's identifier, NULL parameters everywhere (operator-api §1.5.3). */
+/**
+ * The request that the real client makes: an Ed25519 key under X25519's identifier, NULL parameters everywhere
+ * (operator-api §1.5.3).
+ */
 const clientRequest = (commonName: string): { readonly pem: string; readonly key: Buffer } => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519")
   const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
@@ -22,7 +34,10 @@ const clientRequest = (commonName: string): { readonly pem: string; readonly key
   const info = tlv(0x30, hex("020100"), subject, spki, hex("a000"))
   const der = tlv(0x30, info, hex("300706032b65700500"), tlv(0x03, hex("00"), sign(null, info, privateKey)))
   const lines = der.toString("base64").match(/.{1,64}/g) ?? []
-  return { pem: ["-----BEGIN CERTIFICATE REQUEST-----", ...lines, "-----END CERTIFICATE REQUEST-----", ""].join("\r\n"), key }
+  return {
+    pem: ["-----BEGIN CERTIFICATE REQUEST-----", ...lines, "-----END CERTIFICATE REQUEST-----", ""].join("\r\n"),
+    key
+  }
 }
 
 const derOf = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, "")
@@ -49,7 +64,10 @@ describe("certificates of users", () => {
     ["no PEM at all", "hello", /not PEM/],
     ["PEM of something else", "-----BEGIN X-----\naGVsbG8=\n-----END X-----\n", /cannot be read/]
   ])("refuses a request that is %s", (_what, text, problem) => {
-    expect(issueUserCertificate(authority, text, now, serial)).toMatchObject({ _tag: "Refused", message: expect.stringMatching(problem) })
+    expect(issueUserCertificate(authority, text, now, serial)).toMatchObject({
+      _tag: "Refused",
+      message: expect.stringMatching(problem)
+    })
   })
 
   it("refuses a request that was signed with another key", () => {
@@ -57,15 +75,24 @@ describe("certificates of users", () => {
     const der = Buffer.from(derOf(pem), "base64")
     der[der.length - 1] = (der.at(-1) ?? 0) ^ 1
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
-    expect(issueUserCertificate(authority, forged, now, serial)).toMatchObject({ _tag: "Refused", message: expect.stringMatching(/not signed/) })
+    expect(issueUserCertificate(authority, forged, now, serial)).toMatchObject({
+      _tag: "Refused",
+      message: expect.stringMatching(/not signed/)
+    })
   })
 
   it("refuses certificates of another authority, expired ones and garbage", () => {
     const certificate = derOf(String(issueUserCertificate(authority, clientRequest("laptop").pem, now, serial)))
     const other = makeUserAuthority(now, serial)
-    expect(verifyUserCertificate(other, certificate, now)).toMatchObject({ message: expect.stringMatching(/not issued by this operator/) })
-    expect(verifyUserCertificate(authority, certificate, now + 366 * 86_400_000)).toMatchObject({ message: expect.stringMatching(/valid from/) })
-    expect(verifyUserCertificate(authority, "AAAA", now)).toMatchObject({ message: expect.stringMatching(/cannot be read/) })
+    expect(verifyUserCertificate(other, certificate, now)).toMatchObject({
+      message: expect.stringMatching(/not issued by this operator/)
+    })
+    expect(verifyUserCertificate(authority, certificate, now + 366 * 86_400_000)).toMatchObject({
+      message: expect.stringMatching(/valid from/)
+    })
+    expect(verifyUserCertificate(authority, "AAAA", now)).toMatchObject({
+      message: expect.stringMatching(/cannot be read/)
+    })
     expect(other.fingerprint).not.toBe(authority.fingerprint)
   })
 })

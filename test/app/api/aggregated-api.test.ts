@@ -11,7 +11,11 @@ import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { type ApiServerOptions, serveApi } from "../../../src/app/api/aggregated-api.ts"
 import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
-import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../../../src/app/api/served-certificate.ts"
+import {
+  type ServingCertificate,
+  type ServingCertificateSource,
+  unchanging
+} from "../../../src/app/api/served-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
@@ -67,7 +71,10 @@ const sourceOf = <Known>(first: Known) => {
   return { known: () => known, listen: (listener: () => void) => void listeners.push(listener), change }
 }
 const proxySource = (first: KnownFrontProxy | undefined) => sourceOf(first)
-const certificateOf = ({ certPem, keyPem }: KeyPair): ServingCertificate => ({ certificatePem: certPem, keyPem: Redacted.make(keyPem) })
+const certificateOf = ({ certPem, keyPem }: KeyPair): ServingCertificate => ({
+  certificatePem: certPem,
+  keyPem: Redacted.make(keyPem)
+})
 
 const closers: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -83,11 +90,22 @@ interface StartOptions {
 }
 
 const start = async (options: StartOptions = {}) => {
-  const fake: Fake = { problems: [], seen: [], before: Effect.void, connect: () => Effect.fail(forbidden("nobody may")) }
+  const fake: Fake = {
+    problems: [],
+    seen: [],
+    before: Effect.void,
+    connect: () => Effect.fail(forbidden("nobody may"))
+  }
   const facade: OperatorFacade["Service"] = {
-    describe: Effect.as(Effect.suspend(() => fake.before), { kind: "MirrordOperator", metadata: { name: "operator" } }),
+    describe: Effect.as(
+      Effect.suspend(() => fake.before),
+      { kind: "MirrordOperator", metadata: { name: "operator" } }
+    ),
     problems: Effect.sync(() => fake.problems),
-    issueCertificate: (csr) => (csr.includes("BEGIN CERTIFICATE REQUEST") ? Effect.succeed("PEM") : Effect.fail(badRequest("spec.csr: it is not PEM."))),
+    issueCertificate: (csr) =>
+      csr.includes("BEGIN CERTIFICATE REQUEST")
+        ? Effect.succeed("PEM")
+        : Effect.fail(badRequest("spec.csr: it is not PEM.")),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
     deleteSession: (reference, caller) =>
       reference === "boom"
@@ -117,10 +135,20 @@ const start = async (options: StartOptions = {}) => {
     ca: other.caPem,
     ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem })
   })
-  const call = async (method: string, path: string, more: { readonly body?: string; readonly headers?: object; readonly client?: KeyPair | "none" } = {}): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    more: { readonly body?: string; readonly headers?: object; readonly client?: KeyPair | "none" } = {}
+  ): Promise<Answer> => {
     const client = more.client === "none" ? undefined : (more.client ?? proxy)
     const { cert: _cert, key: _key, ...plain } = secure()
-    const req = https.request({ ...(client === undefined ? plain : secure(client)), method, path, agent: false, headers: { ...identity, ...more.headers } })
+    const req = https.request({
+      ...(client === undefined ? plain : secure(client)),
+      method,
+      path,
+      agent: false,
+      headers: { ...identity, ...more.headers }
+    })
     req.end(more.body)
     const [res] = (await once(req, "response")) as [IncomingMessage]
     const chunks: Array<Buffer> = []
@@ -132,10 +160,18 @@ const start = async (options: StartOptions = {}) => {
     } catch {
       body = { text }
     }
-    return { status: res.statusCode ?? 0, headers: res.headers, body: typeof body === "object" && body !== null ? (body as Answer["body"]) : { value: body } }
+    return {
+      status: res.statusCode ?? 0,
+      headers: res.headers,
+      body: typeof body === "object" && body !== null ? (body as Answer["body"]) : { value: body }
+    }
   }
   /** An upgrade as raw bytes, so that nothing is added or forgiven. */
-  const upgrade = async (path: string, headers: Readonly<Record<string, string>> = {}, leaveOut: ReadonlyArray<string> = []) => {
+  const upgrade = async (
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    leaveOut: ReadonlyArray<string> = []
+  ) => {
     const socket = tls.connect(secure())
     await once(socket, "secureConnect")
     const all: Record<string, string> = {
@@ -149,7 +185,9 @@ const start = async (options: StartOptions = {}) => {
       "x-session-id": "5",
       ...headers
     }
-    const lines = Object.entries(all).filter(([name]) => !leaveOut.includes(name)).map(([name, value]) => `${name}: ${value}`)
+    const lines = Object.entries(all)
+      .filter(([name]) => !leaveOut.includes(name))
+      .map(([name, value]) => `${name}: ${value}`)
     socket.write([`GET ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"))
     return socket
   }
@@ -174,7 +212,12 @@ const start = async (options: StartOptions = {}) => {
 const echo: AcceptedConnection = {
   serve: (client) =>
     Effect.callback<void>((resume) =>
-      client.open({ message: (bytes) => client.send(bytes), ended: () => resume(Effect.void), drained: () => {}, ignored: () => {} })
+      client.open({
+        message: (bytes) => client.send(bytes),
+        ended: () => resume(Effect.void),
+        drained: () => {},
+        ignored: () => {}
+      })
     )
 }
 
@@ -201,32 +244,48 @@ describe("who is let in", () => {
     expect((await call("GET", root)).status).toBe(200)
   })
 
-  it("an authority that is exchanged: with both in the bundle both count, then the new one alone, on connections that stay open too", async () => {
-    const frontProxy = proxySource(knownProxy(front.caPem))
-    const { call, port, secure } = await start({ frontProxy })
-    // Connections that are kept: whether they may is not settled once and for all.
-    const keeping = new https.Agent({ keepAlive: true, maxSockets: 1 })
-    const ask = async (): Promise<number | undefined> => {
-      const req = https.request({ ...secure(proxy), port, path: root, agent: keeping, headers: { "X-Remote-User": "dev" } })
-      req.end()
-      const [res] = (await once(req, "response")) as [IncomingMessage]
-      for await (const _ of res);
-      return res.statusCode
+  it(
+    "an authority that is exchanged: with both in the bundle both count, then the new one alone, on connections " +
+      "that stay open too",
+    async () => {
+      const frontProxy = proxySource(knownProxy(front.caPem))
+      const { call, port, secure } = await start({ frontProxy })
+      // Connections that are kept: whether they may is not settled once and for all.
+      const keeping = new https.Agent({ keepAlive: true, maxSockets: 1 })
+      const ask = async (): Promise<number | undefined> => {
+        const req = https.request({
+          ...secure(proxy),
+          port,
+          path: root,
+          agent: keeping,
+          headers: { "X-Remote-User": "dev" }
+        })
+        req.end()
+        const [res] = (await once(req, "response")) as [IncomingMessage]
+        for await (const _ of res);
+        return res.statusCode
+      }
+      expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 401])
+      frontProxy.change(knownProxy(`${front.caPem}\n${other.caPem}`))
+      expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 200])
+      frontProxy.change(knownProxy(other.caPem))
+      expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([401, 200])
+      keeping.destroy()
     }
-    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 401])
-    frontProxy.change(knownProxy(`${front.caPem}\n${other.caPem}`))
-    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([200, 200])
-    frontProxy.change(knownProxy(other.caPem))
-    expect([await ask(), (await call("GET", root, { client: impostor })).status]).toEqual([401, 200])
-    keeping.destroy()
-  })
+  )
 
   it("a connection that was made under the old authority and was busy when it went is no way in either", async () => {
     const frontProxy = proxySource(knownProxy(front.caPem))
     const { fake, port, secure } = await start({ frontProxy })
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
     const ask = async (): Promise<readonly [number | undefined, boolean]> => {
-      const req = https.request({ ...secure(proxy), port, path: `${root}/mirrordoperators/operator`, agent, headers: { "X-Remote-User": "dev" } })
+      const req = https.request({
+        ...secure(proxy),
+        port,
+        path: `${root}/mirrordoperators/operator`,
+        agent,
+        headers: { "X-Remote-User": "dev" }
+      })
       req.end()
       const [res] = (await once(req, "response")) as [IncomingMessage]
       for await (const _ of res);
@@ -245,12 +304,20 @@ describe("who is let in", () => {
   })
 
   it("whom the headers name that the cluster's configuration names, and no others", async () => {
-    const headers = { user: ["x-our-user", "x-old-user"], uid: ["x-our-uid"], groups: ["x-our-group"], extraPrefixes: ["x-our-extra-"] }
+    const headers = {
+      user: ["x-our-user", "x-old-user"],
+      uid: ["x-our-uid"],
+      groups: ["x-our-group"],
+      extraPrefixes: ["x-our-extra-"]
+    }
     const { call, fake } = await start({ frontProxy: proxySource(knownProxy(front.caPem, { headers })) })
     expect((await call("DELETE", `${root}/sessions/5`)).status).toBe(401)
     expect((await call("DELETE", `${root}/sessions/5`, { headers: { "X-Our-User": "ann" } })).status).toBe(200)
     expect((await call("DELETE", `${root}/sessions/5`, { headers: { "X-Old-User": "bob" } })).status).toBe(200)
-    expect(fake.seen).toEqual([["delete", "5", "ann"], ["delete", "5", "bob"]])
+    expect(fake.seen).toEqual([
+      ["delete", "5", "ann"],
+      ["delete", "5", "bob"]
+    ])
   })
 
   it("nobody without a user's name; anybody's word where the installation does not ask for the certificate", async () => {
@@ -267,7 +334,10 @@ describe("who is let in", () => {
     for (const client of [undefined, impostor, stranger]) {
       const { cert: _cert, key: _key, ...plain } = secure()
       const { port, ...tlsOptions } = client === undefined ? plain : secure(client)
-      const socket = new WebSocket(`wss://127.0.0.1:${port}${target}`, ["v4.channel.k8s.io"], { ...tlsOptions, headers: { "X-Remote-User": "system:admin", "x-session-id": "5" } })
+      const socket = new WebSocket(`wss://127.0.0.1:${port}${target}`, ["v4.channel.k8s.io"], {
+        ...tlsOptions,
+        headers: { "X-Remote-User": "system:admin", "x-session-id": "5" }
+      })
       socket.on("error", () => {})
       const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
       expect(response.statusCode).toBe(401)
@@ -277,12 +347,17 @@ describe("who is let in", () => {
 
   it("health asks for nothing; readiness says what is missing", async () => {
     const { call, fake } = await start()
-    for (const path of ["/health", "/livez", "/readyz/serving"]) expect(await call("GET", path, { client: "none" })).toMatchObject({ status: 200, body: { text: "ok" } })
+    for (const path of ["/health", "/livez", "/readyz/serving"])
+      expect(await call("GET", path, { client: "none" })).toMatchObject({ status: 200, body: { text: "ok" } })
     expect((await call("GET", "/readyz", { client: "none" })).status).toBe(200)
     fake.problems = ["No cluster is configured."]
-    expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({ status: 500, body: { text: "No cluster is configured.\n" } })
+    expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({
+      status: 500,
+      body: { text: "No cluster is configured.\n" }
+    })
     // It goes on telling users so itself.
-    for (const path of ["/livez", "/readyz/serving"]) expect((await call("GET", path, { client: "none" })).status).toBe(200)
+    for (const path of ["/livez", "/readyz/serving"])
+      expect((await call("GET", path, { client: "none" })).status).toBe(200)
   })
 })
 
@@ -324,7 +399,9 @@ describe("where it listens", () => {
     await expect(start({ listenOn: absent })).rejects.toThrow("EADDRNOTAVAIL")
     await expect(start({ listenOn: { ...absent, fallback: absent } })).rejects.toThrow("EADDRNOTAVAIL")
     const { port } = await start()
-    await expect(start({ listenOn: { host: "127.0.0.1", port, fallback: { host: "127.0.0.1", port: 0 } } })).rejects.toThrow("EADDRINUSE")
+    await expect(
+      start({ listenOn: { host: "127.0.0.1", port, fallback: { host: "127.0.0.1", port: 0 } } })
+    ).rejects.toThrow("EADDRINUSE")
   })
 })
 
@@ -335,21 +412,32 @@ describe("requests", () => {
     const { body } = await call("GET", root)
     expect(body).toMatchObject({ kind: "APIResourceList", groupVersion: "operator.metalbear.co/v1" })
     for (const { name } of body["resources"] as ReadonlyArray<{ readonly name: string }>) {
-      if (!name.includes("/") && name !== "mirrordclusteroperatorusercredentials") expect((await call("GET", `${root}/${name}`)).status).toBe(200)
+      if (!name.includes("/") && name !== "mirrordclusteroperatorusercredentials")
+        expect((await call("GET", `${root}/${name}`)).status).toBe(200)
     }
   })
 
   it("the operator's object, alone and in a list", async () => {
     const { call } = await start()
     expect((await call("GET", `${root}/mirrordoperators/operator`)).body["kind"]).toBe("MirrordOperator")
-    expect((await call("GET", `${root}/mirrordoperators`)).body).toMatchObject({ kind: "MirrordOperatorList", items: [{ kind: "MirrordOperator" }] })
+    expect((await call("GET", `${root}/mirrordoperators`)).body).toMatchObject({
+      kind: "MirrordOperatorList",
+      items: [{ kind: "MirrordOperator" }]
+    })
   })
 
   const csr = "-----BEGIN CERTIFICATE REQUEST-----\r\nAA==\r\n-----END CERTIFICATE REQUEST-----\r\n"
   it("certificates in the new flow: the object comes back with its status", async () => {
     const { call } = await start()
-    const object = { apiVersion: "operator.metalbear.co/v1", kind: "MirrordClusterOperatorUserCredential", metadata: { generateName: "x-" }, spec: { csr, kind: "regular" } }
-    const { body, status } = await call("POST", `${root}/mirrordclusteroperatorusercredentials`, { body: JSON.stringify(object) })
+    const object = {
+      apiVersion: "operator.metalbear.co/v1",
+      kind: "MirrordClusterOperatorUserCredential",
+      metadata: { generateName: "x-" },
+      spec: { csr, kind: "regular" }
+    }
+    const { body, status } = await call("POST", `${root}/mirrordclusteroperatorusercredentials`, {
+      body: JSON.stringify(object)
+    })
     expect([status, body]).toEqual([201, { ...object, status: { certificate: "PEM" } }])
   })
 
@@ -358,7 +446,14 @@ describe("requests", () => {
     ["a JSON string", JSON.stringify(csr)]
   ])("certificates in the legacy flow from %s: a JSON string comes back", async (_what, body) => {
     const { call } = await start()
-    expect((await call("POST", `${root}/mirrordoperators/operator/certificate`, { body, headers: { "content-type": "application/json" } })).body).toEqual({ value: "PEM" })
+    expect(
+      (
+        await call("POST", `${root}/mirrordoperators/operator/certificate`, {
+          body,
+          headers: { "content-type": "application/json" }
+        })
+      ).body
+    ).toEqual({ value: "PEM" })
   })
 
   it.each([
@@ -372,7 +467,16 @@ describe("requests", () => {
   ])("%s is a bad request with a Status that names the field", async (_what, path, body, message) => {
     const { call } = await start()
     const answer = await call("POST", `${root}/${path}`, { body })
-    expect(answer).toMatchObject({ status: 400, body: { kind: "Status", status: "Failure", code: 400, reason: "BadRequest", message: expect.stringMatching(message) } })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        kind: "Status",
+        status: "Failure",
+        code: 400,
+        reason: "BadRequest",
+        message: expect.stringMatching(message)
+      }
+    })
   })
 
   it("sessions are listed, deleted one by one in every form of their id, and all at once", async () => {
@@ -382,7 +486,11 @@ describe("requests", () => {
     expect((await call("DELETE", `${root}/namespaces/shop/sessions/mc-1?x=1`)).status).toBe(200)
     expect((await call("DELETE", `${root}/sessions`)).status).toBe(200)
     expect(fake.seen).toEqual([["list", "shop"], ["delete", "4DBE", "dev"], ["delete", "mc-1", "dev"], "delete all"])
-    expect((await call("DELETE", `${root}/sessions/missing`)).body).toMatchObject({ kind: "Status", code: 404, reason: "NotFound" })
+    expect((await call("DELETE", `${root}/sessions/missing`)).body).toMatchObject({
+      kind: "Status",
+      code: 404,
+      reason: "NotFound"
+    })
   })
 
   it.each(["%25", "%25zz", "%zz", "a%2Fb"])("the id %s does no harm", async (id) => {
@@ -437,8 +545,19 @@ describe("an upgrade", () => {
       return Effect.fail(forbidden("no"))
     }
     const query = "connect=true&key=a+b&branch_name=%C3%BC"
-    await answerOf(await upgrade(`${root}/proxy/namespaces/my-ns/targets/deployment.a%2Fb?${query}`, { "X-Client-Der": "AAAA, AAAA", "x-mirrord-cli-version": "3.250.0", "x-client-name": "Jo, Do" }))
-    await answerOf(await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, { "x-mirrord-connect-params": Buffer.from(query).toString("base64"), "x-braid-term": "3" }))
+    await answerOf(
+      await upgrade(`${root}/proxy/namespaces/my-ns/targets/deployment.a%2Fb?${query}`, {
+        "X-Client-Der": "AAAA, AAAA",
+        "x-mirrord-cli-version": "3.250.0",
+        "x-client-name": "Jo, Do"
+      })
+    )
+    await answerOf(
+      await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, {
+        "x-mirrord-connect-params": Buffer.from(query).toString("base64"),
+        "x-braid-term": "3"
+      })
+    )
     expect(seen[0]).toEqual({
       caller: { user: "dev", groups: [], extra: {} },
       checked: "proxy",
@@ -488,7 +607,12 @@ describe("an upgrade", () => {
     const [head = "", body = ""] = text.split("\r\n\r\n")
     expect(head).toMatch(/^HTTP\/1\.1 404 /)
     expect(Number(/Content-Length: (\d+)/.exec(head)?.[1])).toBe(Buffer.byteLength(body, "latin1"))
-    expect(JSON.parse(Buffer.from(body, "latin1").toString())).toMatchObject({ kind: "Status", code: 404, reason: "NotFound", message: "There is no Ünding." })
+    expect(JSON.parse(Buffer.from(body, "latin1").toString())).toMatchObject({
+      kind: "Status",
+      code: 404,
+      reason: "NotFound",
+      message: "There is no Ünding."
+    })
   })
 
   const neverPrepared = (fake: Fake) => {
@@ -614,7 +738,11 @@ describe("an upgrade", () => {
       await once(socket, "open")
       return socket
     }
-    const [never, user, silent] = [await open("never"), await open("user", { "x-client-der": "AAAA" }), await open("silent")]
+    const [never, user, silent] = [
+      await open("never"),
+      await open("user", { "x-client-der": "AAAA" }),
+      await open("silent")
+    ]
     user.ping()
     silent.ping()
     const [code] = (await once(silent, "close")) as [number]
@@ -652,7 +780,12 @@ describe("an upgrade", () => {
       Effect.succeed({
         serve: (client: FrameChannel) =>
           Effect.callback<void>((resume) =>
-            client.open({ message: (bytes) => client.send(bytes), ended: () => resume(Effect.void), drained: () => {}, ignored: (what) => ignored.push(what) })
+            client.open({
+              message: (bytes) => client.send(bytes),
+              ended: () => resume(Effect.void),
+              drained: () => {},
+              ignored: (what) => ignored.push(what)
+            })
           )
       })
     const [bad, good] = [connect(), connect()]

@@ -1,9 +1,9 @@
-import { describe, expect } from "vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
@@ -11,14 +11,18 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-connector.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import { day0, operators, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { day0, operators, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
 
 const a = clusterName("cluster-a")
 const secretName = credentialsSecretName(a, sha256Hex)
 
-const start = (configuration: FleetConfiguration, primary = new MemoryKubeApi("primary"), member = workloadCluster("cluster-a")) =>
+const start = (
+  configuration: FleetConfiguration,
+  primary = new MemoryKubeApi("primary"),
+  member = workloadCluster("cluster-a")
+) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(day0)
     const engaged: Array<MemberCredentials> = []
@@ -51,44 +55,70 @@ describe("the fleet", () => {
       const { cluster, engaged, events, fleet, primary } = yield* start(configurationOf(["cluster-a"]))
       expect(cluster().reach()).toEqual({ reachable: true, error: undefined })
       yield* pass(1)
-      expect(cluster().reach()).toMatchObject({ reachable: false, error: expect.stringMatching(new RegExp(`Secret ${secretName} .* does not exist`)) })
+      expect(cluster().reach()).toMatchObject({
+        reachable: false,
+        error: expect.stringMatching(new RegExp(`Secret ${secretName} .* does not exist`))
+      })
       yield* fleet.checked
       giveCredentials(primary, "cluster-a")
       yield* pass(1)
       expect(engaged).toHaveLength(1)
       expect(cluster().reach().reachable).toBe(true)
-      expect(cluster().health()?.health).toMatchObject({ _tag: "Connected", operatorVersion: "1", parametersInHeader: true })
+      expect(cluster().health()?.health).toMatchObject({
+        _tag: "Connected",
+        operatorVersion: "1",
+        parametersInHeader: true
+      })
       expect(events.at(-1)).toBe("reach cluster-a true")
     })
   )
 
-  it.effect("does not take a cluster for lost whose credentials came late, but looks at it as if for the first time", () =>
-    Effect.gen(function* () {
-      const member = workloadCluster("cluster-a")
-      member.before = ({ plural }) => (plural === operators.plural ? Effect.sleep("1 second") : Effect.void)
-      const { cluster, events, primary } = yield* start(configurationOf(["cluster-a"]), undefined, member)
-      yield* pass(1)
-      expect(cluster().reach().reachable).toBe(false)
-      giveCredentials(primary, "cluster-a")
-      yield* TestClock.adjust("500 millis")
-      expect([cluster().reach(), cluster().health()]).toEqual([{ reachable: true, error: undefined }, undefined])
-      expect(events.at(-1)).toBe("reach cluster-a true")
-      member.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
-      primary.erase(secrets, secretName, operatorNamespace)
-      yield* pass(1)
-      giveCredentials(primary, "cluster-a")
-      yield* pass(15)
-      expect(cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
-    })
+  it.effect(
+    "does not take a cluster for lost whose credentials came late, but looks at it as if for the first time",
+    () =>
+      Effect.gen(function* () {
+        const member = workloadCluster("cluster-a")
+        member.before = ({ plural }) => (plural === operators.plural ? Effect.sleep("1 second") : Effect.void)
+        const { cluster, events, primary } = yield* start(configurationOf(["cluster-a"]), undefined, member)
+        yield* pass(1)
+        expect(cluster().reach().reachable).toBe(false)
+        giveCredentials(primary, "cluster-a")
+        yield* TestClock.adjust("500 millis")
+        expect([cluster().reach(), cluster().health()]).toEqual([{ reachable: true, error: undefined }, undefined])
+        expect(events.at(-1)).toBe("reach cluster-a true")
+        member.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
+        primary.erase(secrets, secretName, operatorNamespace)
+        yield* pass(1)
+        giveCredentials(primary, "cluster-a")
+        yield* pass(15)
+        expect(cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
+      })
   )
 
   it.effect("says what is wrong with credentials, and never what they are", () =>
     Effect.gen(function* () {
       const { cluster, primary } = yield* start({
         ...configurationOf([]),
-        members: [{ name: a, server: "https://a", namespace: undefined, certificateAuthority: undefined, auth: { _tag: "Mtls" }, problems: [] }]
+        members: [
+          {
+            name: a,
+            server: "https://a",
+            namespace: undefined,
+            certificateAuthority: undefined,
+            auth: { _tag: "Mtls" },
+            problems: []
+          }
+        ]
       })
-      primary.write(secrets, secretName, { metadata: { labels: { "operator.metalbear.co/remote-cluster-credentials": "true" } }, data: { "tls.crt": "c2VjcmV0" } }, operatorNamespace)
+      primary.write(
+        secrets,
+        secretName,
+        {
+          metadata: { labels: { "operator.metalbear.co/remote-cluster-credentials": "true" } },
+          data: { "tls.crt": "c2VjcmV0" }
+        },
+        operatorNamespace
+      )
       yield* pass(1)
       expect(cluster().reach().error).toMatch(/tls\.crt/)
       expect(cluster().reach().error).not.toContain("secret")
@@ -141,47 +171,60 @@ describe("the fleet", () => {
     })
   )
 
-  it.effect("one failed check is no loss either when it is the first of all: the next comes soon, and says how the cluster is", () =>
-    Effect.gen(function* () {
-      const primary = new MemoryKubeApi("primary")
-      giveCredentials(primary, "cluster-a")
-      const member = workloadCluster("cluster-a")
-      let failing = 1
-      member.before = ({ plural }) =>
-        plural === operators.plural && failing-- > 0
-          ? Effect.fail(new KubeError({ cluster: "cluster-a", operation: "get", reason: "Other", code: 500, detail: "oops" }))
-          : Effect.void
-      const { cluster, events, fleet } = yield* start(configurationOf(["cluster-a"]), primary, member)
-      let isChecked = false
-      yield* Effect.forkScoped(Effect.andThen(fleet.checked, () => Effect.sync(() => { isChecked = true })))
-      yield* pass(0.5)
-      expect([cluster().reach().reachable, isChecked]).toEqual([true, false])
-      yield* pass(1.5)
-      expect(cluster().health()?.health).toMatchObject({ _tag: "Connected" })
-      expect([cluster().reach().reachable, isChecked]).toEqual([true, true])
-      expect(events.filter((event) => event.endsWith("false"))).toEqual([])
-    })
+  it.effect(
+    "one failed check is no loss either when it is the first of all: the next comes soon, and says how the cluster is",
+    () =>
+      Effect.gen(function* () {
+        const primary = new MemoryKubeApi("primary")
+        giveCredentials(primary, "cluster-a")
+        const member = workloadCluster("cluster-a")
+        let failing = 1
+        member.before = ({ plural }) =>
+          plural === operators.plural && failing-- > 0
+            ? Effect.fail(
+                new KubeError({ cluster: "cluster-a", operation: "get", reason: "Other", code: 500, detail: "oops" })
+              )
+            : Effect.void
+        const { cluster, events, fleet } = yield* start(configurationOf(["cluster-a"]), primary, member)
+        let isChecked = false
+        yield* Effect.forkScoped(
+          Effect.andThen(fleet.checked, () =>
+            Effect.sync(() => {
+              isChecked = true
+            })
+          )
+        )
+        yield* pass(0.5)
+        expect([cluster().reach().reachable, isChecked]).toEqual([true, false])
+        yield* pass(1.5)
+        expect(cluster().health()?.health).toMatchObject({ _tag: "Connected" })
+        expect([cluster().reach().reachable, isChecked]).toEqual([true, true])
+        expect(events.filter((event) => event.endsWith("false"))).toEqual([])
+      })
   )
 
-  it.effect("a cluster that refuses is lost within 2 s, and one whose operator is silent within 10 s; then every failed check finds it lost", () =>
-    Effect.gen(function* () {
-      const primary = new MemoryKubeApi("primary")
-      giveCredentials(primary, "cluster-a")
-      const refusing = workloadCluster("cluster-a")
-      refusing.setReachable(false)
-      const down = yield* start(configurationOf(["cluster-a"]), primary, refusing)
-      yield* pass(2)
-      expect(down.cluster().reach().reachable).toBe(false)
-      const silent = workloadCluster("cluster-a")
-      silent.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
-      const hung = yield* start(configurationOf(["cluster-a"]), primary, silent)
-      yield* pass(9.5)
-      expect(hung.cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
-      const before = hung.events.length
-      yield* pass(30)
-      expect(hung.cluster().reach().reachable).toBe(false)
-      expect(hung.events.slice(before)).toEqual([])
-    })
+  it.effect(
+    "a cluster that refuses is lost within 2 s, and one whose operator is silent within 10 s; then every failed " +
+      "check finds it lost",
+    () =>
+      Effect.gen(function* () {
+        const primary = new MemoryKubeApi("primary")
+        giveCredentials(primary, "cluster-a")
+        const refusing = workloadCluster("cluster-a")
+        refusing.setReachable(false)
+        const down = yield* start(configurationOf(["cluster-a"]), primary, refusing)
+        yield* pass(2)
+        expect(down.cluster().reach().reachable).toBe(false)
+        const silent = workloadCluster("cluster-a")
+        silent.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
+        const hung = yield* start(configurationOf(["cluster-a"]), primary, silent)
+        yield* pass(9.5)
+        expect(hung.cluster().reach()).toMatchObject({ reachable: false, error: "its operator did not answer in time" })
+        const before = hung.events.length
+        yield* pass(30)
+        expect(hung.cluster().reach().reachable).toBe(false)
+        expect(hung.events.slice(before)).toEqual([])
+      })
   )
 
   it.effect("tells when children become readable although there are none, and since when they are not", () =>
@@ -211,7 +254,8 @@ describe("the fleet", () => {
       member.setReachable(false)
       yield* pass(5)
       const early = yield* Clock.currentTimeMillis
-      member.before = ({ plural, verb }) => (plural === mirrordClusterSessions.plural && verb === "list" ? Effect.sleep(20_000) : Effect.void)
+      member.before = ({ plural, verb }) =>
+        plural === mirrordClusterSessions.plural && verb === "list" ? Effect.sleep(20_000) : Effect.void
       member.setReachable(true)
       yield* pass(4)
       expect(cluster().reach().reachable).toBe(true)
@@ -236,23 +280,32 @@ describe("the fleet", () => {
     })
   )
 
-  it.effect("a cluster whose configuration is wrong, or whose authType is not supported, is reported and holds up no other", () =>
-    Effect.gen(function* () {
-      const primary = new MemoryKubeApi("primary")
-      giveCredentials(primary, "cluster-b")
-      const base = configurationOf(["cluster-a", "cluster-b", "cluster-c"])
-      const [first, second, third] = base.members
-      if (first === undefined || second === undefined || third === undefined) throw new Error("members are missing")
-      const members = [{ ...first, problems: ["certificateAuthority is not PEM."] }, second, { ...third, auth: { _tag: "Eks", region: "x" } as const }]
-      giveCredentials(primary, "cluster-c")
-      const { fleet } = yield* start({ ...base, members }, primary)
-      yield* pass(1)
-      yield* fleet.checked
-      const reach = (name: string) => fleet.clusters.get(clusterName(name))?.reach()
-      expect(reach("cluster-a")).toEqual({ reachable: false, error: "certificateAuthority is not PEM." })
-      expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
-      expect(reach("cluster-c")).toMatchObject({ reachable: false, error: expect.stringContaining("eks is not supported yet") })
-    })
+  it.effect(
+    "a cluster whose configuration is wrong, or whose authType is not supported, is reported and holds up no other",
+    () =>
+      Effect.gen(function* () {
+        const primary = new MemoryKubeApi("primary")
+        giveCredentials(primary, "cluster-b")
+        const base = configurationOf(["cluster-a", "cluster-b", "cluster-c"])
+        const [first, second, third] = base.members
+        if (first === undefined || second === undefined || third === undefined) throw new Error("members are missing")
+        const members = [
+          { ...first, problems: ["certificateAuthority is not PEM."] },
+          second,
+          { ...third, auth: { _tag: "Eks", region: "x" } as const }
+        ]
+        giveCredentials(primary, "cluster-c")
+        const { fleet } = yield* start({ ...base, members }, primary)
+        yield* pass(1)
+        yield* fleet.checked
+        const reach = (name: string) => fleet.clusters.get(clusterName(name))?.reach()
+        expect(reach("cluster-a")).toEqual({ reachable: false, error: "certificateAuthority is not PEM." })
+        expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
+        expect(reach("cluster-c")).toMatchObject({
+          reachable: false,
+          error: expect.stringContaining("eks is not supported yet")
+        })
+      })
   )
 
   it.effect("has the primary itself in it unless it only manages, by its own identity", () =>

@@ -5,15 +5,28 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 
-const makeWorld = (): World => new World({ ...usualPlan, seed: "rest", clusters: [{ name: "a", pods: 1 }, { name: "b", pods: 1 }], defaultCluster: "a" })
+const makeWorld = (): World =>
+  new World({
+    ...usualPlan,
+    seed: "rest",
+    clusters: [
+      { name: "a", pods: 1 },
+      { name: "b", pods: 1 }
+    ],
+    defaultCluster: "a"
+  })
 
 /** Every session and Event of all clusters. */
 const objects = (world: World): ReadonlyArray<KubeObject> =>
-  [...world.clusters.values()].flatMap(({ server }) => [mirrordMultiClusterSessions, mirrordClusterSessions, events].flatMap((ref) => server.objects.peekAll(ref)))
+  [...world.clusters.values()].flatMap(({ server }) =>
+    [mirrordMultiClusterSessions, mirrordClusterSessions, events].flatMap((ref) => server.objects.peekAll(ref))
+  )
 
-const versions = (world: World): ReadonlyArray<string> => objects(world).map(({ metadata: { name, resourceVersion } }) => `${name} ${resourceVersion}`)
+const versions = (world: World): ReadonlyArray<string> =>
+  objects(world).map(({ metadata: { name, resourceVersion } }) => `${name} ${resourceVersion}`)
 
-const without = (object: object, field: string): object => Object.fromEntries(Object.entries(object).filter(([key]) => key !== field))
+const without = (object: object, field: string): object =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => key !== field))
 
 /** Without what a heartbeat changes. */
 const withoutHeartbeats = (world: World) =>

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { usualPlan, World } from "../../../lab/simulation/world/world.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { sessionId as toSessionId, sessionIdHex } from "../../../src/domain/session/session-id.ts"
-import { usualPlan, World } from "../../../lab/simulation/world/world.ts"
 
 const id = 0xabcn
 const parent = "mc-0000000000000abc"
@@ -13,14 +13,34 @@ interface Line {
 }
 
 /** A world whose audit lines are heard. */
-const audited = (): { readonly world: World; readonly lines: () => ReadonlyArray<Line>; readonly acts: (process: string) => ReadonlyArray<unknown> } => {
+const audited = (): {
+  readonly world: World
+  readonly lines: () => ReadonlyArray<Line>
+  readonly acts: (process: string) => ReadonlyArray<unknown>
+} => {
   const lines: Array<Line> = []
-  const world = new World({ ...usualPlan, seed: "audit", clusters: [{ name: "a", pods: 1 }, { name: "b", pods: 1 }], defaultCluster: "a" }, [
-    (event) => {
-      if (event._tag === "Log" && event.line.details["audit"] === true) lines.push({ process: event.process, details: event.line.details })
-    }
-  ])
-  return { world, lines: () => lines, acts: (process) => lines.filter((line) => line.process === process).map(({ details }) => details["act"]) }
+  const world = new World(
+    {
+      ...usualPlan,
+      seed: "audit",
+      clusters: [
+        { name: "a", pods: 1 },
+        { name: "b", pods: 1 }
+      ],
+      defaultCluster: "a"
+    },
+    [
+      (event) => {
+        if (event._tag === "Log" && event.line.details["audit"] === true)
+          lines.push({ process: event.process, details: event.line.details })
+      }
+    ]
+  )
+  return {
+    world,
+    lines: () => lines,
+    acts: (process) => lines.filter((line) => line.process === process).map(({ details }) => details["act"])
+  }
 }
 const client = { name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId: id } as const
 
@@ -51,7 +71,13 @@ describe("the audit of a session", () => {
     // A member sees the primary's identity, and knows its own name from the child's.
     expect(acts("operator-b-1")).toContain("connected")
     for (const { details } of lines().filter(({ process }) => process === "operator-b-1")) {
-      expect(details).toMatchObject({ user: "system:serviceaccount:mirrord:mirrord-operator-envoy", session: `${parent}-b`, clusters: ["b"], owner: "ann", target: "deployment.myapp" })
+      expect(details).toMatchObject({
+        user: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+        session: `${parent}-b`,
+        clusters: ["b"],
+        owner: "ann",
+        target: "deployment.myapp"
+      })
       expect(details).not.toHaveProperty("userId")
     }
   })
@@ -63,7 +89,11 @@ describe("the audit of a session", () => {
     world.client("s1").process.kill()
     world.pass(200_000)
     expect(acts("operator-primary-1").slice(-2)).toEqual(["disconnected", "ended"])
-    expect(lines().filter(({ process }) => process === "operator-primary-1").at(-1)?.details).toMatchObject({
+    expect(
+      lines()
+        .filter(({ process }) => process === "operator-primary-1")
+        .at(-1)?.details
+    ).toMatchObject({
       user: "the operator",
       session: parent,
       owner: "ann",
@@ -77,10 +107,20 @@ describe("the audit of a session", () => {
     world.startClient(client)
     world.pass(60_000)
     const by = { user: "admin", groups: ["system:masters"], extra: {}, from: "10.0.0.7" }
-    world.primary.host.ask((facade) => facade.deleteSession(sessionIdHex(toSessionId(id)), by), () => {})
+    world.primary.host.ask(
+      (facade) => facade.deleteSession(sessionIdHex(toSessionId(id)), by),
+      () => {}
+    )
     world.pass(60_000)
     const ended = lines().find(({ details }) => details["cause"] === "Stopped")
-    expect(ended?.details).toMatchObject({ act: "ended", user: "admin", groups: ["system:masters"], from: "10.0.0.7", session: parent, owner: "ann" })
+    expect(ended?.details).toMatchObject({
+      act: "ended",
+      user: "admin",
+      groups: ["system:masters"],
+      from: "10.0.0.7",
+      session: parent,
+      owner: "ann"
+    })
     expect(acts("operator-primary-1").filter((act) => act === "ended")).toEqual(["ended"])
   })
 
@@ -91,7 +131,9 @@ describe("the audit of a session", () => {
     world.primary.server.objects.delete(mirrordMultiClusterSessions, parent, {}, world.now)
     world.pass(200_000)
     const ended = lines().filter(({ details }) => details["act"] === "ended")
-    expect(ended.map(({ details, process }) => [process, details["cause"], details["session"]])).toEqual([["operator-primary-1", "Deleted", parent]])
+    expect(ended.map(({ details, process }) => [process, details["cause"], details["session"]])).toEqual([
+      ["operator-primary-1", "Deleted", parent]
+    ])
     expect(ended[0]?.details).toMatchObject({ owner: "ann", target: "deployment.myapp", clusters: ["a", "b"] })
     expect(ended[0]?.details).not.toHaveProperty("user")
     expect(acts("operator-b-1")).not.toContain("ended")
@@ -102,23 +144,36 @@ describe("the audit of a session", () => {
     world.startClient(client)
     world.pass(60_000)
     const stop = (user: string) =>
-      world.primary.host.ask((facade) => facade.deleteSession(sessionIdHex(toSessionId(id)), { user, groups: [], extra: {} }), () => {})
+      world.primary.host.ask(
+        (facade) => facade.deleteSession(sessionIdHex(toSessionId(id)), { user, groups: [], extra: {} }),
+        () => {}
+      )
     stop("admin")
     stop("another")
     world.pass(5)
     stop("a third")
     world.pass(60_000)
-    expect(lines().filter(({ details }) => details["act"] === "ended").map(({ details }) => [details["cause"], details["user"]])).toEqual([["Stopped", "admin"]])
+    expect(
+      lines()
+        .filter(({ details }) => details["act"] === "ended")
+        .map(({ details }) => [details["cause"], details["user"]])
+    ).toEqual([["Stopped", "admin"]])
   })
 
   it("says of a session that failed, too, that somebody deleted it", () => {
     const { lines, world } = audited()
     world.startClient({ ...client, target: "deployment.nowhere" })
     world.pass(60_000)
-    expect(world.primary.server.objects.peek(mirrordMultiClusterSessions, parent)?.["status"]).toMatchObject({ phase: "Failed" })
+    expect(world.primary.server.objects.peek(mirrordMultiClusterSessions, parent)?.["status"]).toMatchObject({
+      phase: "Failed"
+    })
     world.primary.server.objects.delete(mirrordMultiClusterSessions, parent, {}, world.now)
     world.pass(60_000)
-    expect(lines().filter(({ details }) => details["act"] === "ended").map(({ details }) => details["cause"])).toEqual(["Deleted"])
+    expect(
+      lines()
+        .filter(({ details }) => details["act"] === "ended")
+        .map(({ details }) => details["cause"])
+    ).toEqual(["Deleted"])
   })
 
   it("says that somebody was refused another one's session, and why", () => {
@@ -128,7 +183,15 @@ describe("the audit of a session", () => {
     world.startClient({ ...client, name: "s2", user: "bob" })
     world.pass(30_000)
     const refused = lines().find(({ details }) => details["act"] === "refused")
-    expect(refused?.details).toMatchObject({ decision: "denied", user: "bob", session: parent, code: 403, reason: "Forbidden", namespace: "default", target: "deployment.myapp" })
+    expect(refused?.details).toMatchObject({
+      decision: "denied",
+      user: "bob",
+      session: parent,
+      code: 403,
+      reason: "Forbidden",
+      namespace: "default",
+      target: "deployment.myapp"
+    })
     expect(refused?.details["message"]).toContain("belongs to another user")
   })
 
@@ -136,8 +199,15 @@ describe("the audit of a session", () => {
     const { lines, world } = audited()
     world.startClient(client)
     world.pass(60_000)
-    world.primary.host.ask((facade) => Effect.asVoid(facade.deleteAllSessions({ user: "admin", groups: [], extra: {} })), () => {})
+    world.primary.host.ask(
+      (facade) => Effect.asVoid(facade.deleteAllSessions({ user: "admin", groups: [], extra: {} })),
+      () => {}
+    )
     world.pass(10_000)
-    expect(lines().filter(({ details }) => details["cause"] === "AllStopped").map(({ details }) => details["session"])).toEqual([parent])
+    expect(
+      lines()
+        .filter(({ details }) => details["cause"] === "AllStopped")
+        .map(({ details }) => details["session"])
+    ).toEqual([parent])
   })
 })

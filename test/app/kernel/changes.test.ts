@@ -6,7 +6,9 @@ describe("changes of sessions", () => {
   it("are told to those who listen to the session, until they stop", () => {
     const changes = new Changes()
     const told: Array<string> = []
-    const stops = (["a", "a", "b"] as const).map((session, at) => changes.listen(session, () => told.push(`${session}${at}`)))
+    const stops = (["a", "a", "b"] as const).map((session, at) =>
+      changes.listen(session, () => told.push(`${session}${at}`))
+    )
     changes.notify("a")
     changes.notify("c")
     stops[0]?.()

@@ -1,6 +1,6 @@
-import { describe, expect } from "vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { makeController, type Requeue } from "../../../src/app/kernel/controller.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
@@ -21,7 +21,8 @@ const noted = <E = never>(behave: (key: string, run: number) => Effect.Effect<Re
     return { ...controller, runs, times }
   })
 
-const gaps = (times: ReadonlyArray<number>): ReadonlyArray<number> => times.slice(1).map((at, index) => at - (times[index] ?? 0))
+const gaps = (times: ReadonlyArray<number>): ReadonlyArray<number> =>
+  times.slice(1).map((at, index) => at - (times[index] ?? 0))
 
 describe("the kernel of controllers", () => {
   it.effect("runs a key once and then rests for ever", () =>
@@ -70,29 +71,31 @@ describe("the kernel of controllers", () => {
     })
   )
 
-  it.effect("repeats what failed after pauses that double up to half a minute, with jitter, and start anew after success", () =>
-    Effect.gen(function* () {
-      let works = false
-      const { enqueue, times } = yield* noted(() => (works ? Effect.succeed(undefined) : Effect.fail("no")))
-      enqueue("a")
-      yield* TestClock.adjust("10 minutes")
-      const pauses = gaps(times())
-      expect(pauses.length).toBeGreaterThan(15)
-      expect(pauses.length).toBeLessThan(40)
-      pauses.forEach((pause, index) => {
-        const nominal = Math.min(30_000, 200 * 2 ** index)
-        expect(pause).toBeGreaterThanOrEqual(nominal * 0.79)
-        expect(pause).toBeLessThanOrEqual(nominal * 1.21)
+  it.effect(
+    "repeats what failed after pauses that double up to half a minute, with jitter, and start anew after success",
+    () =>
+      Effect.gen(function* () {
+        let works = false
+        const { enqueue, times } = yield* noted(() => (works ? Effect.succeed(undefined) : Effect.fail("no")))
+        enqueue("a")
+        yield* TestClock.adjust("10 minutes")
+        const pauses = gaps(times())
+        expect(pauses.length).toBeGreaterThan(15)
+        expect(pauses.length).toBeLessThan(40)
+        pauses.forEach((pause, index) => {
+          const nominal = Math.min(30_000, 200 * 2 ** index)
+          expect(pause).toBeGreaterThanOrEqual(nominal * 0.79)
+          expect(pause).toBeLessThanOrEqual(nominal * 1.21)
+        })
+        expect(new Set(pauses.slice(-5)).size).toBeGreaterThan(1)
+        works = true
+        yield* TestClock.adjust("1 minute")
+        const before = times().length
+        works = false
+        enqueue("a")
+        yield* TestClock.adjust(1_000)
+        expect(times().length).toBeGreaterThanOrEqual(before + 3)
       })
-      expect(new Set(pauses.slice(-5)).size).toBeGreaterThan(1)
-      works = true
-      yield* TestClock.adjust("1 minute")
-      const before = times().length
-      works = false
-      enqueue("a")
-      yield* TestClock.adjust(1_000)
-      expect(times().length).toBeGreaterThanOrEqual(before + 3)
-    })
   )
 
   it.effect("repeats after a conflict soon, but later and later while conflicts go on", () =>
@@ -112,8 +115,17 @@ describe("the kernel of controllers", () => {
 
   it.effect("waits as long as a server has asked for, whatever happens meanwhile", () =>
     Effect.gen(function* () {
-      const busy = new KubeError({ cluster: "c", operation: "patch", reason: "TooManyRequests", code: 429, detail: "busy", retryAfterMs: 20_000 })
-      const { enqueue, times } = yield* noted((_key, run) => (run === 1 ? Effect.fail(busy) : Effect.succeed(undefined)))
+      const busy = new KubeError({
+        cluster: "c",
+        operation: "patch",
+        reason: "TooManyRequests",
+        code: 429,
+        detail: "busy",
+        retryAfterMs: 20_000
+      })
+      const { enqueue, times } = yield* noted((_key, run) =>
+        run === 1 ? Effect.fail(busy) : Effect.succeed(undefined)
+      )
       enqueue("a")
       yield* TestClock.adjust("1 second")
       enqueue("a")

@@ -1,6 +1,6 @@
-import { describe, expect } from "vitest"
 import { Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
@@ -8,8 +8,8 @@ import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts
 import { events } from "../../../src/domain/events/event-object.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { KubeError, type KubeErrorReason } from "../../../src/ports/kube-api.ts"
-import { day0, pass } from "../sessions/session-fleet.ts"
 import { it } from "../../support/effect-it.ts"
+import { day0, pass } from "../sessions/session-fleet.ts"
 
 const leftOut: SessionEvent = { reason: "ClusterLeftOut", cluster: "b", message: "Cluster b takes no part." }
 const about = (name = "mc-1") => ({ metadata: { name, uid: `uid of ${name}` } })
@@ -22,7 +22,10 @@ const recorder = Effect.gen(function* () {
   const api = new MemoryKubeApi("primary")
   const holdings = new Holdings()
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const { record } = yield* makeEventRecorder(api).pipe(Scope.provide(scope), Effect.provideService(CurrentHoldings, holdings))
+  const { record } = yield* makeEventRecorder(api).pipe(
+    Scope.provide(scope),
+    Effect.provideService(CurrentHoldings, holdings)
+  )
   return {
     api,
     holdings,
@@ -43,7 +46,12 @@ describe("the recorder of Events", () => {
       expect(api.peekAll(events)).toMatchObject([
         {
           metadata: { namespace: "default" },
-          involvedObject: { apiVersion: "operator.metalbear.co/v1alpha", kind: "MirrordMultiClusterSession", name: "mc-1", uid: "uid of mc-1" },
+          involvedObject: {
+            apiVersion: "operator.metalbear.co/v1alpha",
+            kind: "MirrordMultiClusterSession",
+            name: "mc-1",
+            uid: "uid of mc-1"
+          },
           type: "Warning",
           reason: "ClusterLeftOut"
         }
@@ -58,7 +66,9 @@ describe("the recorder of Events", () => {
         yield* pass(1)
       }
       yield* pass(130)
-      expect(stored()).toEqual([{ reason: "ClusterLeftOut", count: 200, message: "Cluster b takes no part for the 199th time." }])
+      expect(stored()).toEqual([
+        { reason: "ClusterLeftOut", count: 200, message: "Cluster b takes no part for the 199th time." }
+      ])
       expect(verbs().filter((verb) => verb === "create")).toHaveLength(1)
       expect(verbs().length).toBeLessThan(9)
     })

@@ -5,7 +5,12 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 
-const parent = (spec: object) => ({ apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordMultiClusterSession", metadata: { name: "mc-1" }, spec })
+const parent = (spec: object) => ({
+  apiVersion: "mirrord.metalbear.co/v1alpha",
+  kind: "MirrordMultiClusterSession",
+  metadata: { name: "mc-1" },
+  spec
+})
 
 describe("reading objects of a cache", () => {
   it("gives what reading them anew gives, once per object", () => {

@@ -12,14 +12,22 @@ describe("a reflector over HTTP, against the embedded cluster", { timeout: 600_0
   beforeAll(async () => {
     running = await runCluster()
     const { cluster } = running
-    const tokenOf = async (namespace: string, account: string): Promise<string> => cluster.serviceAccountToken(namespace, account, 3600)
+    const tokenOf = async (namespace: string, account: string): Promise<string> =>
+      cluster.serviceAccountToken(namespace, account, 3600)
     const stop = (): Promise<void> => Effect.runPromise(cluster.stop())
     const restart = (): Promise<void> => Effect.runPromise(cluster.restart())
     const forget = async (): Promise<void> => {
       await stop()
       await restart()
     }
-    const connected = await connectKubeApi({ ...cluster, apply: async (yaml) => cluster.apply(yaml), tokenOf, stop, restart, forget })
+    const connected = await connectKubeApi({
+      ...cluster,
+      apply: async (yaml) => cluster.apply(yaml),
+      tokenOf,
+      stop,
+      restart,
+      forget
+    })
     close = connected.close
     const leeway = 60
     reflected = {
@@ -27,7 +35,8 @@ describe("a reflector over HTTP, against the embedded cluster", { timeout: 600_0
       server: cluster.server,
       caPem: cluster.caPem,
       tokenOf,
-      shortTokenOf: async (namespace, account, seconds) => cluster.serviceAccountToken(namespace, account, seconds - leeway)
+      shortTokenOf: async (namespace, account, seconds) =>
+        cluster.serviceAccountToken(namespace, account, seconds - leeway)
     }
   })
   afterAll(async () => {

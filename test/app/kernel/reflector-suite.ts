@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, expect, it } from "vitest"
+import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import { defaultTimes, type KubeApiTimes, makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { makeReflector } from "../../../src/app/kernel/reflector.ts"
-import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi, KubeObject } from "../../../src/ports/kube-api.ts"
 import type { KubeApiServer } from "../../adapters/kubernetes/kube-api-suite.ts"
@@ -26,19 +26,33 @@ const run = Effect.runPromise
 const namespace = "default"
 
 /** Nothing gives up for want of time unless a test is about that. */
-const patient: KubeApiTimes = { ...defaultTimes, connectTimeout: 600_000, headersTimeout: 600_000, bodyTimeout: 600_000 }
+const patient: KubeApiTimes = {
+  ...defaultTimes,
+  connectTimeout: 600_000,
+  headersTimeout: 600_000,
+  bodyTimeout: 600_000
+}
 
 /** The ConfigMaps of one label, written as an administrator. */
 const mapsOf = (admin: KubeApi, label: string) => {
   const at = (name: string): string => `${label}-${name}`
   const write = async (name: string, value: string): Promise<void> => {
-    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: at(name), labels: { of: label } }, data: { value } }
+    const object = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: at(name), labels: { of: label } },
+      data: { value }
+    }
     await run(
-      admin.create(configMaps, object, namespace).pipe(
-        Effect.catch((error) =>
-          error.reason === "AlreadyExists" ? admin.mergePatch(configMaps, at(name), { data: { value } }, { namespace }) : Effect.fail(error)
+      admin
+        .create(configMaps, object, namespace)
+        .pipe(
+          Effect.catch((error) =>
+            error.reason === "AlreadyExists"
+              ? admin.mergePatch(configMaps, at(name), { data: { value } }, { namespace })
+              : Effect.fail(error)
+          )
         )
-      )
     )
   }
   const erase = (name: string): Promise<void> => run(admin.delete(configMaps, at(name), { namespace }))
@@ -46,12 +60,16 @@ const mapsOf = (admin: KubeApi, label: string) => {
   return { write, erase, list }
 }
 
-const byName = (objects: ReadonlyArray<KubeObject>): ReadonlyArray<readonly [string, string | undefined, string | undefined]> =>
-  objects.map(({ metadata }) => [metadata.name, metadata.uid, metadata.resourceVersion] as const).toSorted(([a], [b]) => (a < b ? -1 : 1))
+const byName = (
+  objects: ReadonlyArray<KubeObject>
+): ReadonlyArray<readonly [string, string | undefined, string | undefined]> =>
+  objects
+    .map(({ metadata }) => [metadata.name, metadata.uid, metadata.resourceVersion] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 /**
- * The source of truth for every controller, over a real connection, through every trouble that servers and networks make. After each the
- * cache is what the server has, and whoever kept books by the reports has the same.
+ * The source of truth for every controller, over a real connection, through every trouble that servers and networks
+ * make. After each the cache is what the server has, and whoever kept books by the reports has the same.
  */
 export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
   const closers: Array<() => Promise<void>> = []
@@ -60,7 +78,13 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
   })
   let labels = 0
 
-  const follow = async (options: { readonly times?: Partial<KubeApiTimes>; readonly token?: string; readonly before?: ReadonlyArray<string> } = {}) => {
+  const follow = async (
+    options: {
+      readonly times?: Partial<KubeApiTimes>
+      readonly token?: string
+      readonly before?: ReadonlyArray<string>
+    } = {}
+  ) => {
     const { admin, caPem, server, tokenOf } = cluster()
     const label = `reflected-${++labels}`
     const maps = mapsOf(admin, label)
@@ -91,7 +115,8 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
           reports.push(`${deleted ? "-" : "+"}${name.slice(label.length + 1)}`)
           const known = books.get(name)?.metadata.uid
           if (deleted && known !== object.metadata.uid) contradictions.push(`${name} is gone, but was never there`)
-          if (!deleted && known !== undefined && known !== object.metadata.uid) contradictions.push(`${name} was made anew, but is not gone`)
+          if (!deleted && known !== undefined && known !== object.metadata.uid)
+            contradictions.push(`${name} was made anew, but is not gone`)
           if (deleted) books.delete(name)
           else books.set(name, object)
         },
@@ -107,7 +132,9 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     const caughtUp = async (): Promise<void> => {
       await untilTrue("the cache is what the server has", async () => {
         const wanted = JSON.stringify(byName(await maps.list()))
-        return JSON.stringify(byName(reflector.all())) === wanted && JSON.stringify(byName([...books.values()])) === wanted
+        return (
+          JSON.stringify(byName(reflector.all())) === wanted && JSON.stringify(byName([...books.values()])) === wanted
+        )
       })
       expect(contradictions).toEqual([])
     }
@@ -121,7 +148,10 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
   }
 
   /** Deletes one, changes one, makes one anew under its name, and makes a new one. */
-  const change = async ({ erase, write }: Pick<Awaited<ReturnType<typeof follow>>, "write" | "erase">): Promise<void> => {
+  const change = async ({
+    erase,
+    write
+  }: Pick<Awaited<ReturnType<typeof follow>>, "write" | "erase">): Promise<void> => {
     await erase("a")
     await write("b", "2")
     await erase("c")
@@ -138,19 +168,25 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     expect(all.lists()).toBe(1)
   })
 
-  it.each(["reset", "mid-line"] as const)("a watch that breaks off (%s): what happened meanwhile is found, deletions and objects made anew among it", async (how) => {
-    const all = await follow()
-    all.relay.set("shut")
-    all.relay.breakOff(how)
-    await change(all)
-    // Only now is the network back, and everything must come from the list.
-    await untilTrue("the server is known to be away", () => all.reflector.problem()?.reason === "Unreachable")
-    expect([all.reflector.synced(), all.reflector.all().length]).toEqual([true, how === "reset" ? 3 : expect.any(Number)])
-    all.relay.set("carrying")
-    await all.caughtUp()
-    expect(all.reports.filter((report) => report === "-a" || report === "-c")).toEqual(["-a", "-c"])
-    expect(all.reflector.problem()).toBeUndefined()
-  })
+  it.each(["reset", "mid-line"] as const)(
+    "a watch that breaks off (%s): what happened meanwhile is found, deletions and objects made anew among it",
+    async (how) => {
+      const all = await follow()
+      all.relay.set("shut")
+      all.relay.breakOff(how)
+      await change(all)
+      // Only now is the network back, and everything must come from the list.
+      await untilTrue("the server is known to be away", () => all.reflector.problem()?.reason === "Unreachable")
+      expect([all.reflector.synced(), all.reflector.all().length]).toEqual([
+        true,
+        how === "reset" ? 3 : expect.any(Number)
+      ])
+      all.relay.set("carrying")
+      await all.caughtUp()
+      expect(all.reports.filter((report) => report === "-a" || report === "-c")).toEqual(["-a", "-c"])
+      expect(all.reflector.problem()).toBeUndefined()
+    }
+  )
 
   it("a restart of the API server empties nothing; what changes afterwards is seen", async () => {
     const { restart, stop } = cluster()
@@ -194,32 +230,48 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     expect(all.reflector.problem()).toBeUndefined()
   })
 
-  it("a token that expires under the open watch: the watch goes on; later a refusal and no emptiness; the renewed token finds the rest", async () => {
-    const { shortTokenOf, tokenOf } = cluster()
-    const all = await follow()
-    // Long enough for the watch to be opened with it, however slow the machine is.
-    for (let seconds = 4; ; seconds *= 2) {
-      const count = all.watches().length
-      await all.renew(await shortTokenOf(namespace, "reader", seconds))
+  it(
+    "a token that expires under the open watch: the watch goes on; later a refusal and no emptiness; the renewed " +
+      "token finds the rest",
+    async () => {
+      const { shortTokenOf, tokenOf } = cluster()
+      const all = await follow()
+      // Long enough for the watch to be opened with it, however slow the machine is.
+      for (let seconds = 4; ; seconds *= 2) {
+        const count = all.watches().length
+        await all.renew(await shortTokenOf(namespace, "reader", seconds))
+        all.relay.breakOff("end")
+        await untilTrue(
+          "a watch ended or failed",
+          () =>
+            (all.watches().length > count && all.watches().at(-1)?.status !== 0) ||
+            all.reflector.problem() !== undefined
+        )
+        if (all.reflector.problem() === undefined && all.watches().at(-1)?.status === 200) break
+        await all.renew(await tokenOf(namespace, "reader"))
+        await untilTrue("nothing is wrong any more", () => all.reflector.problem() === undefined)
+        await all.watching()
+      }
+      await untilTrue("the token is refused", () =>
+        run(
+          Effect.match(all.api.list(configMaps, { namespace }), {
+            onSuccess: () => false,
+            onFailure: ({ reason }) => reason === "Unauthorized"
+          })
+        )
+      )
+      await all.write("e", "1")
+      await all.caughtUp()
       all.relay.breakOff("end")
-      await untilTrue("a watch ended or failed", () => all.watches().length > count && all.watches().at(-1)?.status !== 0 || all.reflector.problem() !== undefined)
-      if (all.reflector.problem() === undefined && all.watches().at(-1)?.status === 200) break
+      await untilTrue("the token is known to be refused", () => all.reflector.problem()?.reason === "Unauthorized")
+      await change(all)
+      expect(all.reflector.all().length).toBe(4)
       await all.renew(await tokenOf(namespace, "reader"))
-      await untilTrue("nothing is wrong any more", () => all.reflector.problem() === undefined)
-      await all.watching()
+      await all.caughtUp()
+      expect(all.reflector.problem()).toBeUndefined()
+      expect(all.reports.filter((report) => report.startsWith("-"))).toEqual(["-a", "-c"])
     }
-    await untilTrue("the token is refused", () => run(Effect.match(all.api.list(configMaps, { namespace }), { onSuccess: () => false, onFailure: ({ reason }) => reason === "Unauthorized" })))
-    await all.write("e", "1")
-    await all.caughtUp()
-    all.relay.breakOff("end")
-    await untilTrue("the token is known to be refused", () => all.reflector.problem()?.reason === "Unauthorized")
-    await change(all)
-    expect(all.reflector.all().length).toBe(4)
-    await all.renew(await tokenOf(namespace, "reader"))
-    await all.caughtUp()
-    expect(all.reflector.problem()).toBeUndefined()
-    expect(all.reports.filter((report) => report.startsWith("-"))).toEqual(["-a", "-c"])
-  })
+  )
 
   it("a server that stops answering under the open watch is given up, and asked anew", async () => {
     const all = await follow({ times: { watchSeconds: 1, watchTimeout: 3_000 } })
@@ -250,7 +302,9 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     for (const name of ["x", "y", "z"]) await elsewhere.write(name, "1")
     const newest = Math.max(...(await elsewhere.list()).map(({ metadata }) => Number(metadata.resourceVersion)))
     // Only a bookmark can have told of a version beyond the objects' own.
-    await untilTrue("a watch from the newest version", () => all.watches().some(({ url }) => Number(url.searchParams.get("resourceVersion")) >= newest))
+    await untilTrue("a watch from the newest version", () =>
+      all.watches().some(({ url }) => Number(url.searchParams.get("resourceVersion")) >= newest)
+    )
     expect(newest).toBeGreaterThan(known)
     expect(all.reports).toEqual(["+a", "+b", "+c"])
     await change(all)

@@ -1,13 +1,14 @@
-import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { makeReflector } from "../../../src/app/kernel/reflector.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 
-const failing = (reason: "Unreachable" | "Forbidden") => new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })
+const failing = (reason: "Unreachable" | "Forbidden") =>
+  new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })
 
 const start = (api: KubeApi, namespace?: string) =>
   Effect.gen(function* () {
@@ -19,11 +20,16 @@ const start = (api: KubeApi, namespace?: string) =>
       namespace === undefined ? undefined : { namespace }
     )
     yield* TestClock.adjust(1)
-    const names = () => reflector.all().map(({ metadata }) => metadata.name).sort()
+    const names = () =>
+      reflector
+        .all()
+        .map(({ metadata }) => metadata.name)
+        .sort()
     return { reflector, events, names }
   })
 
-const write = (api: MemoryKubeApi, name: string, value = "1", namespace = "default") => api.write(configMaps, name, { data: { value } }, namespace)
+const write = (api: MemoryKubeApi, name: string, value = "1", namespace = "default") =>
+  api.write(configMaps, name, { data: { value } }, namespace)
 const listsOf = (api: MemoryKubeApi): number => api.calls.filter(({ verb }) => verb === "list").length
 
 describe("a reflector", () => {
@@ -62,32 +68,34 @@ describe("a reflector", () => {
     })
   )
 
-  it.effect("rereads an object whose changes a silent watch has lost; the watch's older events do not take it back", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("test")
-      write(api, "a", "1")
-      write(api, "b", "1")
-      const { events, names, reflector } = yield* start(api)
-      api.setMuted(true)
-      write(api, "a", "2")
-      api.erase(configMaps, "b", "default")
-      yield* reflector.reread("a", "default")
-      yield* reflector.reread("b", "default")
-      yield* reflector.reread("never", "default")
-      expect([names(), reflector.get("a", "default")?.["data"]]).toEqual([["a"], { value: "2" }])
-      expect(events).toEqual(["+a", "+b", "+a", "-b"])
-      api.setMuted(false)
-      const before = reflector.get("a", "default")
-      write(api, "a", "3")
-      write(api, "a", "4")
-      // The watch's events of 3 and 4 are still in its queue.
-      yield* reflector.reread("a", "default")
-      const told = events.length
-      yield* TestClock.adjust(1)
-      expect(before?.["data"]).toEqual({ value: "2" })
-      expect(reflector.get("a", "default")?.["data"]).toEqual({ value: "4" })
-      expect(events).toHaveLength(told)
-    })
+  it.effect(
+    "rereads an object whose changes a silent watch has lost; the watch's older events do not take it back",
+    () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("test")
+        write(api, "a", "1")
+        write(api, "b", "1")
+        const { events, names, reflector } = yield* start(api)
+        api.setMuted(true)
+        write(api, "a", "2")
+        api.erase(configMaps, "b", "default")
+        yield* reflector.reread("a", "default")
+        yield* reflector.reread("b", "default")
+        yield* reflector.reread("never", "default")
+        expect([names(), reflector.get("a", "default")?.["data"]]).toEqual([["a"], { value: "2" }])
+        expect(events).toEqual(["+a", "+b", "+a", "-b"])
+        api.setMuted(false)
+        const before = reflector.get("a", "default")
+        write(api, "a", "3")
+        write(api, "a", "4")
+        // The watch's events of 3 and 4 are still in its queue.
+        yield* reflector.reread("a", "default")
+        const told = events.length
+        yield* TestClock.adjust(1)
+        expect(before?.["data"]).toEqual({ value: "2" })
+        expect(reflector.get("a", "default")?.["data"]).toEqual({ value: "4" })
+        expect(events).toHaveLength(told)
+      })
   )
 
   it.effect("does not bring back what was deleted while it was being reread", () =>
@@ -112,27 +120,29 @@ describe("a reflector", () => {
     })
   )
 
-  it.effect("takes the answer to a write before the watch tells of it, once, and never in place of something newer", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("test")
-      write(api, "a")
-      const { events, reflector } = yield* start(api)
-      const change = (value: string) => api.mergePatch(configMaps, "a", { data: { value } }, { namespace: "default" })
-      const valueOf = () => reflector.get("a", "default")?.["data"]
-      const first = yield* change("2")
-      reflector.wrote(first)
-      expect(valueOf()).toEqual({ value: "2" })
-      yield* TestClock.adjust(1)
-      expect(events).toEqual(["+a", "+a"])
-      yield* change("3")
-      yield* TestClock.adjust(1)
-      reflector.wrote(first)
-      expect(valueOf()).toEqual({ value: "3" })
-      api.erase(configMaps, "a", "default")
-      yield* TestClock.adjust(1)
-      reflector.wrote(first)
-      expect(valueOf()).toBeUndefined()
-    })
+  it.effect(
+    "takes the answer to a write before the watch tells of it, once, and never in place of something newer",
+    () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("test")
+        write(api, "a")
+        const { events, reflector } = yield* start(api)
+        const change = (value: string) => api.mergePatch(configMaps, "a", { data: { value } }, { namespace: "default" })
+        const valueOf = () => reflector.get("a", "default")?.["data"]
+        const first = yield* change("2")
+        reflector.wrote(first)
+        expect(valueOf()).toEqual({ value: "2" })
+        yield* TestClock.adjust(1)
+        expect(events).toEqual(["+a", "+a"])
+        yield* change("3")
+        yield* TestClock.adjust(1)
+        reflector.wrote(first)
+        expect(valueOf()).toEqual({ value: "3" })
+        api.erase(configMaps, "a", "default")
+        yield* TestClock.adjust(1)
+        reflector.wrote(first)
+        expect(valueOf()).toBeUndefined()
+      })
   )
 
   it.effect("leaves a server alone for as long as it asks", () =>
@@ -142,7 +152,16 @@ describe("a reflector", () => {
       let left = 1
       api.before = () =>
         left-- > 0
-          ? Effect.fail(new KubeError({ cluster: "test", operation: "list", reason: "TooManyRequests", code: 429, detail: "busy", retryAfterMs: 30_000 }))
+          ? Effect.fail(
+              new KubeError({
+                cluster: "test",
+                operation: "list",
+                reason: "TooManyRequests",
+                code: 429,
+                detail: "busy",
+                retryAfterMs: 30_000
+              })
+            )
           : Effect.void
       const { names, reflector } = yield* start(api)
       reflector.retryNow()
@@ -171,7 +190,11 @@ describe("a reflector", () => {
       api.setReachable(false)
       const { reflector } = yield* start(api)
       let opened = false
-      yield* Effect.forkScoped(Effect.map(reflector.awaitSynced, () => { opened = true }))
+      yield* Effect.forkScoped(
+        Effect.map(reflector.awaitSynced, () => {
+          opened = true
+        })
+      )
       yield* TestClock.adjust("10 seconds")
       expect([reflector.synced(), opened, reflector.problem()?.reason]).toEqual([false, false, "Unreachable"])
       api.setReachable(true)
@@ -200,7 +223,8 @@ describe("a reflector", () => {
       const api = new MemoryKubeApi("test")
       const { events } = yield* start(api)
       // Versions move on by what this reflector does not watch.
-      for (let i = 0; i < 20; i++) api.write({ group: "", version: "v1", plural: "secrets", scope: "Namespaced" }, `s${i}`, {}, "default")
+      for (let i = 0; i < 20; i++)
+        api.write({ group: "", version: "v1", plural: "secrets", scope: "Namespaced" }, `s${i}`, {}, "default")
       api.bookmark()
       yield* TestClock.adjust(1)
       api.forgetHistory()
@@ -219,7 +243,10 @@ describe("a reflector", () => {
       for (const name of ["a", "b"]) write(api, name)
       const { events, names, reflector } = yield* start(api)
       const sizes = new Set<number>()
-      api.before = ({ verb }) => Effect.sync(() => { if (verb === "list") sizes.add(reflector.all().length) })
+      api.before = ({ verb }) =>
+        Effect.sync(() => {
+          if (verb === "list") sizes.add(reflector.all().length)
+        })
       api.setMuted(true)
       api.erase(configMaps, "a", "default")
       write(api, "c")
@@ -292,14 +319,16 @@ describe("a reflector", () => {
     })
   )
 
-  it.effect.each(["Forbidden", "Unreachable"] as const)("does not hammer a server that lists but whose watch is %s", (reason) =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("test")
-      api.before = ({ verb }) => (verb === "watch" ? Effect.fail(failing(reason)) : Effect.void)
-      yield* start(api)
-      yield* TestClock.adjust("10 minutes")
-      expect(listsOf(api)).toBeLessThan(150)
-    })
+  it.effect.each(["Forbidden", "Unreachable"] as const)(
+    "does not hammer a server that lists but whose watch is %s",
+    (reason) =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("test")
+        api.before = ({ verb }) => (verb === "watch" ? Effect.fail(failing(reason)) : Effect.void)
+        yield* start(api)
+        yield* TestClock.adjust("10 minutes")
+        expect(listsOf(api)).toBeLessThan(150)
+      })
   )
 
   it.effect("does nothing at rest", () =>

@@ -1,14 +1,16 @@
-import { assert, describe } from "vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { assert, describe } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { patientApi, patiently } from "../../../src/app/kernel/retrying-api.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 
-const failure = (reason: KubeError["reason"], more: { readonly code?: number; readonly retryAfterMs?: number } = {}): KubeError =>
-  new KubeError({ cluster: "c", operation: "get", reason, detail: "injected", ...more })
+const failure = (
+  reason: KubeError["reason"],
+  more: { readonly code?: number; readonly retryAfterMs?: number } = {}
+): KubeError => new KubeError({ cluster: "c", operation: "get", reason, detail: "injected", ...more })
 
 /** An API of which the first calls fail; with the times of all calls, in ms from now. */
 const failing = (...failures: ReadonlyArray<KubeError>) =>
@@ -28,7 +30,13 @@ const failing = (...failures: ReadonlyArray<KubeError>) =>
 const configMap = { metadata: { name: "x" } }
 
 describe("what a client waits for", () => {
-  for (const error of [failure("Unreachable"), failure("TooManyRequests", { code: 429 }), failure("Unauthorized", { code: 401 }), failure("Other", { code: 503 }), failure("Conflict", { code: 409 })]) {
+  for (const error of [
+    failure("Unreachable"),
+    failure("TooManyRequests", { code: 429 }),
+    failure("Unauthorized", { code: 401 }),
+    failure("Other", { code: 503 }),
+    failure("Conflict", { code: 409 })
+  ]) {
     it.effect(`is created in spite of one ${error.reason} ${error.code ?? ""}`, () =>
       Effect.gen(function* () {
         const { api, times } = yield* failing(error)
@@ -51,17 +59,19 @@ describe("what a client waits for", () => {
     })
   )
 
-  it.effect("is given up after 8 s, with the last failure, and at once where the server wants to be left alone for longer", () =>
-    Effect.gen(function* () {
-      const { api, times } = yield* failing(...Array.from({ length: 100 }, () => failure("Unreachable")))
-      const asked = yield* Effect.forkChild(Effect.flip(api.get(configMaps, "x", "n")))
-      yield* TestClock.adjust("8 seconds")
-      assert.strictEqual((yield* Fiber.join(asked)).reason, "Unreachable")
-      assert.isAtLeast(times.length, 4)
-      assert.isAtMost(times.length, 12)
-      const busy = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 60_000 }))
-      assert.strictEqual((yield* Effect.flip(busy.api.get(configMaps, "x", "n"))).reason, "TooManyRequests")
-    })
+  it.effect(
+    "is given up after 8 s, with the last failure, and at once where the server wants to be left alone for longer",
+    () =>
+      Effect.gen(function* () {
+        const { api, times } = yield* failing(...Array.from({ length: 100 }, () => failure("Unreachable")))
+        const asked = yield* Effect.forkChild(Effect.flip(api.get(configMaps, "x", "n")))
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual((yield* Fiber.join(asked)).reason, "Unreachable")
+        assert.isAtLeast(times.length, 4)
+        assert.isAtMost(times.length, 12)
+        const busy = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 60_000 }))
+        assert.strictEqual((yield* Effect.flip(busy.api.get(configMaps, "x", "n"))).reason, "TooManyRequests")
+      })
   )
 
   it.effect("is not asked for again where the answer stays the same", () =>
@@ -73,7 +83,10 @@ describe("what a client waits for", () => {
       }
       // Whoever patches must look again first.
       const { api } = yield* failing(failure("Conflict"))
-      assert.strictEqual((yield* Effect.flip(api.mergePatch(configMaps, "x", {}, { namespace: "n" }))).reason, "Conflict")
+      assert.strictEqual(
+        (yield* Effect.flip(api.mergePatch(configMaps, "x", {}, { namespace: "n" }))).reason,
+        "Conflict"
+      )
     })
   )
 

@@ -11,18 +11,20 @@ const make = Effect.map(Clock.Clock, (clock) => {
 })
 
 describe("a term", () => {
-  it.effect("lasts for the renew deadline after the request that renewed it left, and is certain for the lease's duration", () =>
-    Effect.gen(function* () {
-      const term = yield* make
-      yield* TestClock.adjust(9_999)
-      assert.isTrue(term.lasts())
-      yield* TestClock.adjust(1)
-      assert.deepStrictEqual([term.lasts(), term.isCertain()], [false, true])
-      yield* TestClock.adjust(5_000)
-      assert.deepStrictEqual([term.lasts(), term.isCertain(), term.isOver()], [false, false, false])
-      term.renewed(Number((yield* Clock.monotonicTimeNanos) / 1_000_000n))
-      assert.deepStrictEqual([term.lasts(), term.isCertain()], [true, true])
-    })
+  it.effect(
+    "lasts for the renew deadline after the request that renewed it left, and is certain for the lease's duration",
+    () =>
+      Effect.gen(function* () {
+        const term = yield* make
+        yield* TestClock.adjust(9_999)
+        assert.isTrue(term.lasts())
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual([term.lasts(), term.isCertain()], [false, true])
+        yield* TestClock.adjust(5_000)
+        assert.deepStrictEqual([term.lasts(), term.isCertain(), term.isOver()], [false, false, false])
+        term.renewed(Number((yield* Clock.monotonicTimeNanos) / 1_000_000n))
+        assert.deepStrictEqual([term.lasts(), term.isCertain()], [true, true])
+      })
   )
 
   it.effect("is not made longer by an old renewal, and never begins again once it is over", () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { channelWhileLeading } from "../../../src/app/leadership/channel-while-leading.ts"
 import { LeaseTerm } from "../../../src/app/kernel/term.ts"
+import { channelWhileLeading } from "../../../src/app/leadership/channel-while-leading.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
 
@@ -11,7 +11,12 @@ const open = () => {
   const heard: Array<number> = []
   let ended = 0
   const channel = channelWhileLeading(term, socket)
-  channel.open({ message: (bytes) => heard.push(bytes[0] ?? -1), ended: () => ended++, drained: () => {}, ignored: () => {} })
+  channel.open({
+    message: (bytes) => heard.push(bytes[0] ?? -1),
+    ended: () => ended++,
+    drained: () => {},
+    ignored: () => {}
+  })
   return { time, term, socket, heard, channel, ended: () => ended }
 }
 

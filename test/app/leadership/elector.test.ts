@@ -2,12 +2,11 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
-import { electLeader, leaseName } from "../../../src/app/leadership/elector.ts"
 import type { Term } from "../../../src/app/kernel/term.ts"
+import { electLeader, leaseName } from "../../../src/app/leadership/elector.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
-import type { KubeApi } from "../../../src/ports/kube-api.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 
 const namespace = "mirrord"
@@ -40,8 +39,10 @@ const start = (api: KubeApi, name: string, uid = `uid of ${name}`): Effect.Effec
   })
 
 const leads = ({ terms }: Replica): boolean => terms.at(-1)?.lasts() === true
-const holderIn = (api: MemoryKubeApi): unknown => (api.objects.peek(leases, leaseName, namespace)?.["spec"] as { holderIdentity?: string } | undefined)?.holderIdentity
-const unreachable = (api: MemoryKubeApi) => Effect.fail(new KubeError({ cluster: api.cluster, operation: "test", reason: "Unreachable", detail: "no answer" }))
+const holderIn = (api: MemoryKubeApi): unknown =>
+  (api.objects.peek(leases, leaseName, namespace)?.["spec"] as { holderIdentity?: string } | undefined)?.holderIdentity
+const unreachable = (api: MemoryKubeApi) =>
+  Effect.fail(new KubeError({ cluster: api.cluster, operation: "test", reason: "Unreachable", detail: "no answer" }))
 
 describe("electing a leader", () => {
   it.effect("makes one of two replicas the leader, for as long as it renews", () =>
@@ -58,19 +59,21 @@ describe("electing a leader", () => {
     })
   )
 
-  it.effect("gives the lease up when the leader is stopped, after it has resigned, and the other one needs not wait", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("c")
-      const first = yield* start(api, "one")
-      yield* TestClock.adjust("1 second")
-      const second = yield* start(api, "two")
-      yield* TestClock.adjust("1 second")
-      const stopping = yield* Effect.forkChild(Fiber.interrupt(first.fiber))
-      yield* TestClock.adjust("3 seconds")
-      yield* Fiber.join(stopping)
-      assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops", "resigns"])
-      assert.deepStrictEqual(second.log, ["leads in epoch 1"])
-    })
+  it.effect(
+    "gives the lease up when the leader is stopped, after it has resigned, and the other one needs not wait",
+    () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        const first = yield* start(api, "one")
+        yield* TestClock.adjust("1 second")
+        const second = yield* start(api, "two")
+        yield* TestClock.adjust("1 second")
+        const stopping = yield* Effect.forkChild(Fiber.interrupt(first.fiber))
+        yield* TestClock.adjust("3 seconds")
+        yield* Fiber.join(stopping)
+        assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops", "resigns"])
+        assert.deepStrictEqual(second.log, ["leads in epoch 1"])
+      })
   )
 
   it.effect("hands over at once: who stands by sees that the lease is given up", () =>
@@ -106,7 +109,12 @@ describe("electing a leader", () => {
   it.effect("waits for the lease to run out when the leader has died, and for no container of the same pod", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      api.write(leases, leaseName, { spec: { holderIdentity: "one_uid of one_0", leaseDurationSeconds: 15, leaseTransitions: 3 } }, namespace)
+      api.write(
+        leases,
+        leaseName,
+        { spec: { holderIdentity: "one_uid of one_0", leaseDurationSeconds: 15, leaseTransitions: 3 } },
+        namespace
+      )
       const other = yield* start(api, "two")
       yield* TestClock.adjust("14 seconds")
       assert.isFalse(leads(other))
@@ -121,36 +129,38 @@ describe("electing a leader", () => {
     })
   )
 
-  it.effect("stops the leader that cannot reach its API server before somebody else leads, and it stands by again", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("c")
-      let isCut = false
-      const cut: KubeApi = {
-        cluster: "c",
-        get: (...call) => (isCut ? unreachable(api) : api.get(...call)),
-        list: (...call) => api.list(...call),
-        watch: (...call) => api.watch(...call),
-        create: (...call) => (isCut ? unreachable(api) : api.create(...call)),
-        mergePatch: (...call) => (isCut ? unreachable(api) : api.mergePatch(...call)),
-        delete: (...call) => api.delete(...call)
-      }
-      const first = yield* start(cut, "one")
-      yield* TestClock.adjust(1)
-      const second = yield* start(api, "two")
-      yield* TestClock.adjust("10 seconds")
-      isCut = true
-      for (let i = 0; i < 300; i++) {
-        yield* TestClock.adjust(100)
-        assert.isFalse(leads(first) && leads(second))
-        // Also its clients' connections have ended by then.
-        if (leads(second)) assert.isFalse(first.terms[0]?.isCertain())
-      }
-      assert.isTrue(leads(second))
-      isCut = false
-      yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops", "resigns"])
-      assert.deepStrictEqual(second.log, ["leads in epoch 1"])
-    })
+  it.effect(
+    "stops the leader that cannot reach its API server before somebody else leads, and it stands by again",
+    () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        let isCut = false
+        const cut: KubeApi = {
+          cluster: "c",
+          get: (...call) => (isCut ? unreachable(api) : api.get(...call)),
+          list: (...call) => api.list(...call),
+          watch: (...call) => api.watch(...call),
+          create: (...call) => (isCut ? unreachable(api) : api.create(...call)),
+          mergePatch: (...call) => (isCut ? unreachable(api) : api.mergePatch(...call)),
+          delete: (...call) => api.delete(...call)
+        }
+        const first = yield* start(cut, "one")
+        yield* TestClock.adjust(1)
+        const second = yield* start(api, "two")
+        yield* TestClock.adjust("10 seconds")
+        isCut = true
+        for (let i = 0; i < 300; i++) {
+          yield* TestClock.adjust(100)
+          assert.isFalse(leads(first) && leads(second))
+          // Also its clients' connections have ended by then.
+          if (leads(second)) assert.isFalse(first.terms[0]?.isCertain())
+        }
+        assert.isTrue(leads(second))
+        isCut = false
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops", "resigns"])
+        assert.deepStrictEqual(second.log, ["leads in epoch 1"])
+      })
   )
 
   it.effect("goes on with a term whose renewal comes late, when nobody has led meanwhile", () =>
@@ -189,7 +199,12 @@ describe("electing a leader", () => {
       const api = new MemoryKubeApi("c")
       const first = yield* start(api, "one")
       yield* TestClock.adjust("1 second")
-      yield* api.mergePatch(leases, leaseName, { spec: { holderIdentity: "somebody", leaseTransitions: 7 } }, { namespace })
+      yield* api.mergePatch(
+        leases,
+        leaseName,
+        { spec: { holderIdentity: "somebody", leaseTransitions: 7 } },
+        { namespace }
+      )
       yield* TestClock.adjust("2 seconds")
       assert.isFalse(leads(first))
       yield* api.delete(leases, leaseName, { namespace })
@@ -205,7 +220,17 @@ describe("electing a leader", () => {
   it.effect("leaves a server alone for as long as it asks", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      api.before = () => Effect.fail(new KubeError({ cluster: "c", operation: "test", reason: "TooManyRequests", code: 429, retryAfterMs: 7_000, detail: "slow down" }))
+      api.before = () =>
+        Effect.fail(
+          new KubeError({
+            cluster: "c",
+            operation: "test",
+            reason: "TooManyRequests",
+            code: 429,
+            retryAfterMs: 7_000,
+            detail: "slow down"
+          })
+        )
       const only = yield* start(api, "one")
       yield* TestClock.adjust("6900 millis")
       assert.strictEqual(api.calls.length, 1)

@@ -11,13 +11,18 @@ const namespace = "mirrord"
 
 const setup = () => {
   const api = new MemoryKubeApi("c")
-  const pod = (name: string, labels: object = {}): string => api.write(pods, name, { metadata: { labels: { app: "mirrord-operator", ...labels } } }, namespace).metadata.uid ?? ""
+  const pod = (name: string, labels: object = {}): string =>
+    api.write(pods, name, { metadata: { labels: { app: "mirrord-operator", ...labels } } }, namespace).metadata.uid ??
+    ""
   const leader = { "mirrord-operator-leader": "true" }
   const uid = pod("one")
   pod("two", leader)
   pod("three")
   api.write(pods, "another-app", { metadata: { labels: { app: "other", ...leader } } }, namespace)
-  const labelled = () => api.peekAll(pods).flatMap(({ metadata }) => (metadata.labels?.["mirrord-operator-leader"] === "true" ? [metadata.name] : []))
+  const labelled = () =>
+    api
+      .peekAll(pods)
+      .flatMap(({ metadata }) => (metadata.labels?.["mirrord-operator-leader"] === "true" ? [metadata.name] : []))
   return { api, labelled, pod, leader, options: { api, namespace, pod: { name: "one", uid } } }
 }
 
@@ -29,7 +34,10 @@ describe("the leader's label", () => {
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(labelled(), ["one", "another-app"])
       // The other one first: at no time there are two.
-      assert.deepStrictEqual(api.calls.map(({ name, verb }) => `${verb} ${name}`.trimEnd()), ["list", "patch two", "patch one"])
+      assert.deepStrictEqual(
+        api.calls.map(({ name, verb }) => `${verb} ${name}`.trimEnd()),
+        ["list", "patch two", "patch one"]
+      )
     })
   )
 
@@ -49,7 +57,10 @@ describe("the leader's label", () => {
   it.effect("is tried again after a failure, and not put on another pod of the same name", () =>
     Effect.gen(function* () {
       const { api, labelled, options } = setup()
-      api.before = ({ verb }) => (verb === "patch" ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Unreachable", detail: "cut" })) : Effect.void)
+      api.before = ({ verb }) =>
+        verb === "patch"
+          ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Unreachable", detail: "cut" }))
+          : Effect.void
       yield* Effect.forkScoped(keepLeaderLabel({ ...options, pod: { name: "one", uid: "of another time" } }))
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(labelled(), ["two", "another-app"])

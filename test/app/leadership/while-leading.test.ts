@@ -4,15 +4,20 @@ import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../../src/app/api/status.ts"
-import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { LeaseTerm } from "../../../src/app/kernel/term.ts"
-import { agentsWhileLeading, apiWhileLeading, connectorWhileLeading, facadeWhileLeading } from "../../../src/app/leadership/while-leading.ts"
+import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
+import {
+  agentsWhileLeading,
+  apiWhileLeading,
+  connectorWhileLeading,
+  facadeWhileLeading
+} from "../../../src/app/leadership/while-leading.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { Agents } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
-import { fakeChannel } from "../../support/fake-channel.ts"
 import { it } from "../../support/effect-it.ts"
+import { fakeChannel } from "../../support/fake-channel.ts"
 
 const setup = () => {
   const time = { now: 0 }
@@ -51,7 +56,11 @@ describe("while a replica leads", () => {
       yield* api.create(configMaps, map, "n")
       yield* api.mergePatch(configMaps, "m", { data: { a: "1" } }, { namespace: "n" })
       // Made while it leads, carried out later.
-      const late = [api.create(configMaps, map, "n"), api.mergePatch(configMaps, "m", { data: { a: "2" } }, { namespace: "n" }), api.delete(configMaps, "m", { namespace: "n" })]
+      const late = [
+        api.create(configMaps, map, "n"),
+        api.mergePatch(configMaps, "m", { data: { a: "2" } }, { namespace: "n" }),
+        api.delete(configMaps, "m", { namespace: "n" })
+      ]
       time.now = 10_000
       for (const write of late) assert.strictEqual((yield* Effect.flip(write)).reason, "NotLeading")
       assert.deepInclude(yield* api.get(configMaps, "m", "n"), { data: { a: "1" } })
@@ -74,15 +83,27 @@ describe("while a replica leads", () => {
         dials++
         return channel
       })
-      const agents: Agents["Service"] = { ensure: () => Effect.as(dial, { name: "agent", host: "h", port: 1 }), connect: () => dial }
+      const agents: Agents["Service"] = {
+        ensure: () => Effect.as(dial, { name: "agent", host: "h", port: 1 }),
+        connect: () => dial
+      }
       const led = agentsWhileLeading(term, agents)
       const terms: Array<string | undefined> = []
-      const link: ClusterAccess["link"] = (asked) => Effect.andThen(Effect.sync(() => terms.push(asked.term)), dial)
-      const { local } = connectorWhileLeading(term, { local: { api: server, link }, member: () => Effect.die("no member") })
+      const link: ClusterAccess["link"] = (asked) =>
+        Effect.andThen(
+          Effect.sync(() => terms.push(asked.term)),
+          dial
+        )
+      const { local } = connectorWhileLeading(term, {
+        local: { api: server, link },
+        member: () => Effect.die("no member")
+      })
       const request = { cluster: "c", sessionId: 1n, namespace: "n", target: "t", query: "", parametersInHeader: true }
       const owner = { apiVersion: "v1", kind: "K", name: "s", uid: "u" }
       const handle = { name: "agent", host: "h", port: 1 }
-      const all = Effect.all([local.link(request), led.ensure(undefined, owner), led.connect(handle)], { concurrency: 3 })
+      const all = Effect.all([local.link(request), led.ensure(undefined, owner), led.connect(handle)], {
+        concurrency: 3
+      })
       time.now = 12_000
       const waiting = yield* Effect.forkChild(all)
       yield* TestClock.adjust("4 seconds")
@@ -93,10 +114,20 @@ describe("while a replica leads", () => {
       assert.deepStrictEqual(terms, [String(term.epoch)])
       time.now = 30_000
       const refused = yield* Effect.forkChild(
-        Effect.all([Effect.flip(local.link(request)), Effect.flip(led.ensure(undefined, owner)), Effect.flip(led.connect(handle))], { concurrency: 3 })
+        Effect.all(
+          [
+            Effect.flip(local.link(request)),
+            Effect.flip(led.ensure(undefined, owner)),
+            Effect.flip(led.connect(handle))
+          ],
+          { concurrency: 3 }
+        )
       )
       yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual((yield* Fiber.join(refused)).map(({ _tag }) => _tag), ["LinkRefused", "AgentFailed", "AgentUnreachable"])
+      assert.deepStrictEqual(
+        (yield* Fiber.join(refused)).map(({ _tag }) => _tag),
+        ["LinkRefused", "AgentFailed", "AgentUnreachable"]
+      )
       assert.strictEqual(dials, 3)
     })
   )
@@ -106,7 +137,10 @@ describe("while a replica leads", () => {
       const { api, server, term, time } = setup()
       const led = facadeWhileLeading(
         term,
-        facade({ deleteAllSessions: () => Effect.andThen(Effect.sleep("1 second"), () => Effect.as(Effect.orDie(api.create(configMaps, map, "n")), 1)) })
+        facade({
+          deleteAllSessions: () =>
+            Effect.andThen(Effect.sleep("1 second"), () => Effect.as(Effect.orDie(api.create(configMaps, map, "n")), 1))
+        })
       )
       const request = yield* Effect.forkChild(led.deleteAllSessions(connectRequest.caller))
       yield* TestClock.adjust(1)
@@ -121,7 +155,10 @@ describe("while a replica leads", () => {
   it.effect("requests and connections end with the term, so that clients come back to the next leader", () =>
     Effect.gen(function* () {
       const { term } = setup()
-      const led = facadeWhileLeading(term, facade({ describe: Effect.never, connect: () => Effect.succeed({ serve: () => Effect.never }) }))
+      const led = facadeWhileLeading(
+        term,
+        facade({ describe: Effect.never, connect: () => Effect.succeed({ serve: () => Effect.never }) })
+      )
       const held = yield* Effect.forkChild(Effect.flip(led.describe))
       const { serve } = yield* led.connect(connectRequest)
       const serving = yield* Effect.forkChild(serve(fakeChannel()))

@@ -1,14 +1,16 @@
-import { assert, describe } from "vitest"
-import { Effect, Logger, Redacted } from "effect"
-import { TestClock } from "effect/testing"
 import { mkdtempSync, renameSync, rmSync, symlinkSync, mkdirSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Effect, Logger, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { assert, describe } from "vitest"
 import { createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
 import { readCertificateFiles, watchServingCertificate } from "../../../src/app/operator/certificate-watch.ts"
 import { it } from "../../support/effect-it.ts"
 
-const pair = Effect.promise(async () => (await createAuthority("authority", Date.now)).issue({ commonName: "mirrord-operator" }))
+const pair = Effect.promise(async () =>
+  (await createAuthority("authority", Date.now)).issue({ commonName: "mirrord-operator" })
+)
 
 /** Two files that a test writes, and everything that is logged. */
 const scene = Effect.gen(function* () {
@@ -17,7 +19,9 @@ const scene = Effect.gen(function* () {
   let reads = 0
   const read = Effect.suspend(() => {
     reads++
-    return files === undefined ? Effect.fail({ message: "ENOENT" }) : Effect.succeed({ certificatePem: files.certPem, keyPem: Redacted.make(files.keyPem) })
+    return files === undefined
+      ? Effect.fail({ message: "ENOENT" })
+      : Effect.succeed({ certificatePem: files.certPem, keyPem: Redacted.make(files.keyPem) })
   })
   const told: Array<string> = []
   const remember = Effect.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => void told.push(line))]))
@@ -48,7 +52,13 @@ describe("the serving certificate", () => {
     Effect.gen(function* () {
       const { first, read, remember, second, told, write } = yield* scene
       const source = yield* remember(watchServingCertificate(read))
-      const useless: ReadonlyArray<Partial<KeyPair> | undefined> = [undefined, { keyPem: second.keyPem }, { certPem: second.certPem }, { certPem: "no PEM" }, { keyPem: second.keyPem.slice(0, 80) }]
+      const useless: ReadonlyArray<Partial<KeyPair> | undefined> = [
+        undefined,
+        { keyPem: second.keyPem },
+        { certPem: second.certPem },
+        { certPem: "no PEM" },
+        { keyPem: second.keyPem.slice(0, 80) }
+      ]
       for (const change of useless) {
         const before = told.length
         write(change === undefined ? undefined : { ...first, ...change })
@@ -76,7 +86,10 @@ describe("the serving certificate", () => {
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(reads(), before)
       write({ ...first, keyPem: second.keyPem })
-      assert.include((yield* Effect.flip(watchServingCertificate(read))).message, "the serving certificate cannot be used")
+      assert.include(
+        (yield* Effect.flip(watchServingCertificate(read))).message,
+        "the serving certificate cannot be used"
+      )
       write(undefined)
       assert.include((yield* Effect.flip(watchServingCertificate(read))).message, "ENOENT")
     }).pipe(Effect.scoped)

@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { describeOperator, type Description } from "../../../src/app/operator/describe.ts"
 import type { FleetCluster } from "../../../src/app/fleet/fleet.ts"
+import { describeOperator, type Description } from "../../../src/app/operator/describe.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
@@ -30,7 +30,10 @@ const single: Description = {
   now
 }
 
-const connected = { checkedAt: now, health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true } } as const
+const connected = {
+  checkedAt: now,
+  health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true }
+} as const
 
 const primary: Description = {
   ...single,
@@ -38,7 +41,11 @@ const primary: Description = {
   sessions: [
     {
       metadata: { name: "00000000000000ab", creationTimestamp: "2026-11-21T11:59:00Z" },
-      spec: { namespace: "default", owner, target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", container: "" } }
+      spec: {
+        namespace: "default",
+        owner,
+        target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", container: "" }
+      }
     }
   ],
   multiCluster: {
@@ -89,7 +96,11 @@ describe("the MirrordOperator object", () => {
 
   it("says of each cluster either that it is connected or why not, in camelCase", () => {
     expect(describeOperator(primary).status?.connected_clusters).toEqual([
-      { name: "a", lastCheck: "2026-11-21T12:00:00.000Z", connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" } },
+      {
+        name: "a",
+        lastCheck: "2026-11-21T12:00:00.000Z",
+        connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" }
+      },
       { name: "b", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "no answer" } },
       { name: "c", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "it has not been checked yet" } },
       // Its operator answers, but the API server does not let its sessions be read: they are refused.
@@ -99,7 +110,11 @@ describe("the MirrordOperator object", () => {
 
   it("lists sessions under the ids that the client itself shows", () => {
     const { status } = describeOperator(primary)
-    expect(status?.sessions).toMatchObject([{ id: "AB", duration_secs: 60, user: "ann/ann@example@laptop", target: "deployment/web" }])
-    expect(status?.multi_cluster_sessions).toMatchObject([{ id: "mc-00000000000000ff", durationSecs: 3600, target: "deployment/web", phase: "Ready" }])
+    expect(status?.sessions).toMatchObject([
+      { id: "AB", duration_secs: 60, user: "ann/ann@example@laptop", target: "deployment/web" }
+    ])
+    expect(status?.multi_cluster_sessions).toMatchObject([
+      { id: "mc-00000000000000ff", durationSecs: 3600, target: "deployment/web", phase: "Ready" }
+    ])
   })
 })

@@ -10,8 +10,8 @@ import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { serveApi } from "../../../src/app/api/aggregated-api.ts"
 import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { unchanging } from "../../../src/app/api/served-certificate.ts"
-import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
 import { forbidden, notFound } from "../../../src/app/api/status.ts"
+import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
@@ -90,10 +90,15 @@ spec:
   service: { name: mirrord-operator, namespace: mirrord, port: ${port} }
 `
 
-/** Whom the operator takes a request to be from: what the aggregation layer says, and nobody else. On any API server. */
-export const frontProxySuite = (start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>): void => {
+/**
+ * Whom the operator takes a request to be from: what the aggregation layer says, and nobody else. On any API server.
+ */
+export const frontProxySuite = (
+  start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>
+): void => {
   const scope = Effect.runSync(Scope.make())
-  const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> => Effect.runPromise(effect.pipe(Scope.provide(scope)))
+  const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> =>
+    Effect.runPromise(effect.pipe(Scope.provide(scope)))
   let cluster: AggregatingCluster
   let close: () => Promise<void>
   let port: number
@@ -114,7 +119,9 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
       const { cert = "", key = "", token } = credentials
       config.loadFromOptions({
         clusters: [{ name: "c", server: cluster.server, caData: base64(cluster.caPem) }],
-        users: [token === undefined ? { name: "u", certData: base64(cert), keyData: base64(key) } : { name: "u", token }],
+        users: [
+          token === undefined ? { name: "u", certData: base64(cert), keyData: base64(key) } : { name: "u", token }
+        ],
         contexts: [{ name: "c", cluster: "c", user: "u" }],
         currentContext: "c"
       })
@@ -126,9 +133,17 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
       problems: Effect.succeed([]),
       issueCertificate: () => Effect.succeed(""),
       listSessions: () => Effect.succeed([]),
-      deleteSession: (_reference, caller) => Effect.flatMap(Effect.sync(() => seen.push(caller)), () => Effect.fail(notFound("There is no session."))),
+      deleteSession: (_reference, caller) =>
+        Effect.flatMap(
+          Effect.sync(() => seen.push(caller)),
+          () => Effect.fail(notFound("There is no session."))
+        ),
       deleteAllSessions: () => Effect.succeed(0),
-      connect: ({ caller }) => Effect.flatMap(Effect.sync(() => seen.push(caller)), () => Effect.fail(forbidden("not today")))
+      connect: ({ caller }) =>
+        Effect.flatMap(
+          Effect.sync(() => seen.push(caller)),
+          () => Effect.fail(forbidden("not today"))
+        )
     }
     await cluster.apply(rights)
     const operator = await apiWith({ token: await cluster.tokenOf("mirrord", "mirrord-operator") })
@@ -165,7 +180,16 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
   /** Straight to the operator's port. */
   const direct = async (client: KeyPair | undefined, headers: Record<string, string> = {}): Promise<number> => {
     const identity = client === undefined ? {} : { cert: client.certPem, key: client.keyPem }
-    const req = https.request({ host: "127.0.0.1", port, method: "DELETE", path: `${root}/sessions/5`, agent: false, rejectUnauthorized: false, ...identity, headers: { "X-Remote-User": "root", ...headers } })
+    const req = https.request({
+      host: "127.0.0.1",
+      port,
+      method: "DELETE",
+      path: `${root}/sessions/5`,
+      agent: false,
+      rejectUnauthorized: false,
+      ...identity,
+      headers: { "X-Remote-User": "root", ...headers }
+    })
     req.end()
     const [res] = (await once(req, "response")) as [IncomingMessage]
     res.resume()
@@ -186,7 +210,9 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
     })
 
   const authorities = async (): Promise<string> => {
-    const { data } = (await Effect.runPromise(admin.get(configMaps, authentication, "kube-system"))) as { readonly data?: Readonly<Record<string, string>> }
+    const { data } = (await Effect.runPromise(admin.get(configMaps, authentication, "kube-system"))) as {
+      readonly data?: Readonly<Record<string, string>>
+    }
     return data?.["requestheader-client-ca-file"] ?? ""
   }
   const publish = (data: Readonly<Record<string, string>>): Promise<unknown> =>
@@ -194,13 +220,26 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
 
   it("a user comes through with name and groups, and cannot say to be somebody else", async () => {
     const ann = await as("ann", ["developers"])
-    const expected = { user: "ann", groups: ["developers", "system:authenticated"], extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=/)] } }
+    const expected = {
+      user: "ann",
+      groups: ["developers", "system:authenticated"],
+      extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=/)] }
+    }
     expect(await through(ann)).toEqual(expected)
-    expect(await through(ann, { "X-Remote-User": "root", "X-Remote-Group": "system:masters", "X-Remote-Uid": "0", "X-Remote-Extra-Team": "all" })).toEqual(expected)
+    expect(
+      await through(ann, {
+        "X-Remote-User": "root",
+        "X-Remote-Group": "system:masters",
+        "X-Remote-Uid": "0",
+        "X-Remote-Extra-Team": "all"
+      })
+    ).toEqual(expected)
   })
 
   it("a service account comes through with its uid", async () => {
-    const account = new ApiClient(cluster.server, cluster.caPem, { token: await cluster.tokenOf("mirrord", "mirrord-operator") })
+    const account = new ApiClient(cluster.server, cluster.caPem, {
+      token: await cluster.tokenOf("mirrord", "mirrord-operator")
+    })
     expect(await through(account)).toEqual({
       user: "system:serviceaccount:mirrord:mirrord-operator",
       uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -214,7 +253,10 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
     const headers = { "x-session-id": "5", "X-Remote-User": "root" }
     const ann = await cluster.credentialsFor("ann", ["developers"])
     const before = seen.length
-    await untilTrue("the upgrade at the operator", async () => (await upgrade(address, { ca: cluster.caPem, ...ann, headers })) === 403 && seen.length > before)
+    await untilTrue(
+      "the upgrade at the operator",
+      async () => (await upgrade(address, { ca: cluster.caPem, ...ann, headers })) === 403 && seen.length > before
+    )
     expect(seen.at(-1)?.user).toBe("ann")
     const count = seen.length
     const bob = await cluster.credentialsFor("bob", [])
@@ -223,45 +265,62 @@ export const frontProxySuite = (start: () => Promise<{ readonly cluster: Aggrega
     expect([answer.code, seen.length]).toEqual([403, count])
   })
 
-  it("nobody comes past the API server, whatever the headers say; not with another authority's certificate, not with another name", async () => {
-    const front = await createAuthority("front", Date.now)
-    await publish({ "requestheader-client-ca-file": `${await authorities()}\n${front.caPem}` })
-    const right = await front.issue({ commonName: "front-proxy-client" })
-    await untilTrue("the authority is known", async () => (await direct(right)) === 404)
-    const count = seen.length
-    const wrong = [undefined, await stranger.issue({ commonName: "front-proxy-client" }), await front.issue({ commonName: "somebody" })]
-    for (const client of wrong) expect([await direct(client), await directUpgrade(client)]).toEqual([401, 401])
-    expect(await direct(right, { "X-Remote-User": "" })).toBe(401)
-    expect(seen.length).toBe(count)
-    expect(await directUpgrade(right)).toBe(403)
-    expect(seen.at(-1)).toMatchObject({ user: "root", groups: ["system:masters"] })
-  })
+  it(
+    "nobody comes past the API server, whatever the headers say; not with another authority's certificate, not " +
+      "with another name",
+    async () => {
+      const front = await createAuthority("front", Date.now)
+      await publish({ "requestheader-client-ca-file": `${await authorities()}\n${front.caPem}` })
+      const right = await front.issue({ commonName: "front-proxy-client" })
+      await untilTrue("the authority is known", async () => (await direct(right)) === 404)
+      const count = seen.length
+      const wrong = [
+        undefined,
+        await stranger.issue({ commonName: "front-proxy-client" }),
+        await front.issue({ commonName: "somebody" })
+      ]
+      for (const client of wrong) expect([await direct(client), await directUpgrade(client)]).toEqual([401, 401])
+      expect(await direct(right, { "X-Remote-User": "" })).toBe(401)
+      expect(seen.length).toBe(count)
+      expect(await directUpgrade(right)).toBe(403)
+      expect(seen.at(-1)).toMatchObject({ user: "root", groups: ["system:masters"] })
+    }
+  )
 
-  it("another front proxy, while both are in the bundle and when the old one is gone: no restart, and nobody is locked out", async () => {
-    const ann = await as("ann", ["developers"])
-    const identity = await ours.issue({ commonName: "front-proxy-client" })
-    const before = await authorities()
-    await publish({ "requestheader-client-ca-file": `${before}\n${ours.caPem}` })
-    await untilTrue("the authority is known", async () => (await direct(identity)) === 404)
-    expect((await through(ann))?.user).toBe("ann")
-    await cluster.useFrontProxy(ours.caPem, identity)
-    expect((await through(ann))?.user).toBe("ann")
-    await publish({ "requestheader-client-ca-file": ours.caPem })
-    const last = await createAuthority("last", Date.now)
-    const successor = await last.issue({ commonName: "front-proxy-client" })
-    await publish({ "requestheader-client-ca-file": `${ours.caPem}\n${last.caPem}` })
-    await untilTrue("the authority is known", async () => (await direct(successor)) === 404)
-    await cluster.useFrontProxy(last.caPem, successor)
-    expect((await through(ann))?.user).toBe("ann")
-    expect(await direct(identity)).toBe(404)
-    await publish({ "requestheader-client-ca-file": last.caPem })
-    await untilTrue("the old authority is gone", async () => (await direct(identity)) === 401 && (await directUpgrade(identity)) === 401)
-    expect((await through(ann))?.user).toBe("ann")
-  })
+  it(
+    "another front proxy, while both are in the bundle and when the old one is gone: no restart, and nobody is " +
+      "locked out",
+    async () => {
+      const ann = await as("ann", ["developers"])
+      const identity = await ours.issue({ commonName: "front-proxy-client" })
+      const before = await authorities()
+      await publish({ "requestheader-client-ca-file": `${before}\n${ours.caPem}` })
+      await untilTrue("the authority is known", async () => (await direct(identity)) === 404)
+      expect((await through(ann))?.user).toBe("ann")
+      await cluster.useFrontProxy(ours.caPem, identity)
+      expect((await through(ann))?.user).toBe("ann")
+      await publish({ "requestheader-client-ca-file": ours.caPem })
+      const last = await createAuthority("last", Date.now)
+      const successor = await last.issue({ commonName: "front-proxy-client" })
+      await publish({ "requestheader-client-ca-file": `${ours.caPem}\n${last.caPem}` })
+      await untilTrue("the authority is known", async () => (await direct(successor)) === 404)
+      await cluster.useFrontProxy(last.caPem, successor)
+      expect((await through(ann))?.user).toBe("ann")
+      expect(await direct(identity)).toBe(404)
+      await publish({ "requestheader-client-ca-file": last.caPem })
+      await untilTrue(
+        "the old authority is gone",
+        async () => (await direct(identity)) === 401 && (await directUpgrade(identity)) === 401
+      )
+      expect((await through(ann))?.user).toBe("ann")
+    }
+  )
 
   it("what nobody can read changes nothing", async () => {
     const good = await authorities()
-    await publish({ "requestheader-client-ca-file": `${good}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` })
+    await publish({
+      "requestheader-client-ca-file": `${good}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`
+    })
     await publish({ "requestheader-username-headers": "X-Remote-User" })
     const ann = await as("ann", ["developers"])
     expect((await through(ann))?.user).toBe("ann")

@@ -5,13 +5,19 @@ import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { ApiError } from "../../../src/app/api/status.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { turns } from "../../support/turns.ts"
 import { virtualTime } from "../../support/effect-it.ts"
-import { type MemoryCluster, type MemoryWorld, memoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
+import {
+  type MemoryCluster,
+  type MemoryWorld,
+  memoryWorld,
+  openConnection,
+  primaryIdentity
+} from "../../support/memory-world.ts"
+import { turns } from "../../support/turns.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
 const today = Date.UTC(2026, 10, 21)
@@ -33,7 +39,9 @@ const request = (certificate: string | undefined, change: Partial<ConnectRequest
 })
 
 /** Collects what a client hears. */
-const listen = (channel: FrameChannel): { readonly heard: Array<DaemonMessage>; readonly ended: () => string | undefined } => {
+const listen = (
+  channel: FrameChannel
+): { readonly heard: Array<DaemonMessage>; readonly ended: () => string | undefined } => {
   const heard: Array<DaemonMessage> = []
   let ended: string | undefined
   channel.open({
@@ -50,8 +58,15 @@ const listen = (channel: FrameChannel): { readonly heard: Array<DaemonMessage>; 
   return { heard, ended: () => ended }
 }
 
-/** Lets everything that needs no time happen, and then some time pass. Counted in turns of the event loop, of which a slow machine makes as many. */
-const pass = (duration: string) => Effect.andThen(Effect.promise(() => turns()), () => TestClock.adjust(duration as "1 second"))
+/**
+ * Lets everything that needs no time happen, and then some time pass. Counted in turns of the event loop, of which a
+ * slow machine makes as many.
+ */
+const pass = (duration: string) =>
+  Effect.andThen(
+    Effect.promise(() => turns()),
+    () => TestClock.adjust(duration as "1 second")
+  )
 
 const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
   Effect.gen(function* () {
@@ -63,7 +78,9 @@ const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
 
 const connect = (world: MemoryWorld, wanted: ConnectRequest) =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.result(openConnection(world.primary, wanted)), { startImmediately: true })
+    const fiber = yield* Effect.forkChild(Effect.result(openConnection(world.primary, wanted)), {
+      startImmediately: true
+    })
     for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
     return yield* Fiber.join(fiber)
   })
@@ -76,7 +93,10 @@ const member = (world: MemoryWorld, name: string): MemoryCluster => {
 
 const statusOf = (world: MemoryWorld) =>
   world.primary.api.peek(mirrordMultiClusterSessions, parent)?.["status"] as
-    | { readonly phase?: string; readonly clusterSessions?: Readonly<Record<string, { readonly ready: boolean; readonly error?: string }>> }
+    | {
+        readonly phase?: string
+        readonly clusterSessions?: Readonly<Record<string, { readonly ready: boolean; readonly error?: string }>>
+      }
     | undefined
 
 const opened = <A>(result: Result.Result<A, unknown>): A => {
@@ -84,7 +104,8 @@ const opened = <A>(result: Result.Result<A, unknown>): A => {
   return result.success
 }
 const refusedWith = (result: Result.Result<unknown, unknown>): ApiError => {
-  if (Result.isSuccess(result) || !(result.failure instanceof ApiError)) throw new Error("it was not refused with a Status")
+  if (Result.isSuccess(result) || !(result.failure instanceof ApiError))
+    throw new Error("it was not refused with a Status")
   return result.failure
 }
 
@@ -95,16 +116,31 @@ describe("a session through three operators", () => {
       const channel = opened(yield* connect(world, request(certificate)))
       assert.strictEqual(statusOf(world)?.phase, "Ready")
       for (const [name, { api }] of world.members) {
-        assert.deepStrictEqual(api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name), [`${parent}-${name}`])
+        assert.deepStrictEqual(
+          api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name),
+          [`${parent}-${name}`]
+        )
       }
       const { heard } = listen(channel)
       channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
-      channel.send(clientMessage.encode({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) } }))
+      channel.send(
+        clientMessage.encode({
+          _tag: "GetEnvVarsRequest",
+          value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+        })
+      )
       channel.send(clientMessage.encode({ _tag: "Ping" }))
       yield* pass("1 second")
-      assert.deepStrictEqual(heard.map(({ _tag }) => _tag).sort(), ["GetEnvVarsResponse", "Pong", "SwitchProtocolVersionResponse"])
+      assert.deepStrictEqual(heard.map(({ _tag }) => _tag).sort(), [
+        "GetEnvVarsResponse",
+        "Pong",
+        "SwitchProtocolVersionResponse"
+      ])
       const env = heard.find((message) => message._tag === "GetEnvVarsResponse")
-      assert.deepStrictEqual(env, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", "a"]]) } })
+      assert.deepStrictEqual(env, {
+        _tag: "GetEnvVarsResponse",
+        value: { _tag: "Ok", value: new Map([["CLUSTER", "a"]]) }
+      })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
@@ -127,9 +163,12 @@ describe("a session through three operators", () => {
     Effect.gen(function* () {
       const { certificate, world } = yield* start()
       const scope = yield* Scope.make()
-      const fiber = yield* Effect.forkChild(world.primary.operator?.connect(request(certificate)).pipe(Scope.provide(scope)) ?? Effect.die("no operator"), {
-        startImmediately: true
-      })
+      const fiber = yield* Effect.forkChild(
+        world.primary.operator?.connect(request(certificate)).pipe(Scope.provide(scope)) ?? Effect.die("no operator"),
+        {
+          startImmediately: true
+        }
+      )
       for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
       yield* Fiber.join(fiber)
       const connections = () => [...world.members.values()].map(({ agentConnections }) => agentConnections)
@@ -139,7 +178,11 @@ describe("a session through three operators", () => {
       yield* pass("1 second")
       assert.deepStrictEqual(connections(), [1, 1])
       const link = yield* Scope.make()
-      yield* Effect.forkChild(member(world, "b").operator?.connect(request(undefined, { caller: primaryIdentity })).pipe(Scope.provide(link)) ?? Effect.die("no operator"))
+      yield* Effect.forkChild(
+        member(world, "b")
+          .operator?.connect(request(undefined, { caller: primaryIdentity }))
+          .pipe(Scope.provide(link)) ?? Effect.die("no operator")
+      )
       yield* pass("1 second")
       assert.deepStrictEqual(connections(), [1, 2])
       yield* Scope.close(link, Exit.void)
@@ -155,7 +198,12 @@ describe("a session through three operators", () => {
       const begin = (sessionId: string, policy = "abort") =>
         Effect.gen(function* () {
           const scope = yield* Scope.make()
-          const channel = opened(yield* connect(world, request(certificate, { sessionId, query: `connect=true&on_concurrent_steal=${policy}` })).pipe(Scope.provide(scope)))
+          const channel = opened(
+            yield* connect(
+              world,
+              request(certificate, { sessionId, query: `connect=true&on_concurrent_steal=${policy}` })
+            ).pipe(Scope.provide(scope))
+          )
           const { ended, heard } = listen(channel)
           channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
           yield* pass("1 second")
@@ -163,7 +211,14 @@ describe("a session through three operators", () => {
             ended,
             last: () => heard.at(-1),
             steal: Effect.andThen(
-              Effect.sync(() => channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))),
+              Effect.sync(() =>
+                channel.send(
+                  clientMessage.encode({
+                    _tag: "TcpSteal",
+                    value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } }
+                  })
+                )
+              ),
               pass("5 seconds")
             ),
             answers: () => heard.filter(({ _tag }) => _tag === "TcpSteal"),
@@ -171,7 +226,10 @@ describe("a session through three operators", () => {
           }
         })
       const [one, two] = [yield* begin("255"), yield* begin("256")]
-      const refusal = { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } }
+      const refusal = {
+        _tag: "TcpSteal",
+        value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
+      }
       yield* one.steal
       yield* two.steal
       assert.deepStrictEqual([one.answers(), two.answers()], [[], [refusal]])
@@ -181,7 +239,10 @@ describe("a session through three operators", () => {
       const three = yield* begin("257", "override")
       yield* three.steal
       assert.deepStrictEqual(three.answers(), [])
-      assert.deepStrictEqual(two.last(), { _tag: "Close", value: "another session has taken port 80 (on_concurrent_steal=override)" })
+      assert.deepStrictEqual(two.last(), {
+        _tag: "Close",
+        value: "another session has taken port 80 (on_concurrent_steal=override)"
+      })
       assert.isDefined(two.ended())
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
@@ -198,7 +259,10 @@ describe("a session through three operators", () => {
       channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
       yield* pass("1 second")
       const warnings = heard.filter((message) => message._tag === "LogMessage").map(({ value }) => value.message)
-      assert.isTrue(warnings.some((text) => text.includes("cluster b")), JSON.stringify(heard, (_key, value) => (typeof value === "bigint" ? String(value) : value)))
+      assert.isTrue(
+        warnings.some((text) => text.includes("cluster b")),
+        JSON.stringify(heard, (_key, value) => (typeof value === "bigint" ? String(value) : value))
+      )
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
@@ -215,14 +279,16 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("is refused within ten seconds, never with a code on which clients retry, when the default cluster is down", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* start()
-      member(world, "a").api.setReachable(false)
-      const error = refusedWith(yield* connect(world, request(certificate)))
-      assert.notInclude([429, 503, 504], error.code)
-      assert.match(error.message, /cluster a/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  it.live(
+    "is refused within ten seconds, never with a code on which clients retry, when the default cluster is down",
+    () =>
+      Effect.gen(function* () {
+        const { certificate, world } = yield* start()
+        member(world, "a").api.setReachable(false)
+        const error = refusedWith(yield* connect(world, request(certificate)))
+        assert.notInclude([429, 503, 504], error.code)
+        assert.match(error.message, /cluster a/)
+      }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("says why when the agent does not start", () =>
@@ -246,17 +312,19 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("is not connected to under another target's or namespace's URL, which is all that the API server has checked", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* start()
-      opened(yield* connect(world, request(certificate)))
-      for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
-        const error = refusedWith(yield* connect(world, request(certificate, change)))
-        assert.strictEqual(error.code, 403)
-        assert.match(error.message, /is not of deployment\./)
-      }
-      opened(yield* connect(world, request(certificate)))
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  it.live(
+    "is not connected to under another target's or namespace's URL, which is all that the API server has checked",
+    () =>
+      Effect.gen(function* () {
+        const { certificate, world } = yield* start()
+        opened(yield* connect(world, request(certificate)))
+        for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
+          const error = refusedWith(yield* connect(world, request(certificate, change)))
+          assert.strictEqual(error.code, 403)
+          assert.match(error.message, /is not of deployment\./)
+        }
+        opened(yield* connect(world, request(certificate)))
+      }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("of a user in one cluster is not connected to under another URL either", () =>
@@ -264,12 +332,21 @@ describe("a session through three operators", () => {
       const { world } = yield* start()
       const a = member(world, "a")
       const certificate = yield* certificateOf(a)
-      const ask = (change: Partial<ConnectRequest> = {}) => Effect.result(openConnection(a, request(certificate, change)))
+      const ask = (change: Partial<ConnectRequest> = {}) =>
+        Effect.result(openConnection(a, request(certificate, change)))
       opened(yield* ask())
-      for (const change of [{ namespace: "other" }, { target: "deployment.other" }, { target: "deployment.myapp.container.main" }, { target: "targetless" }]) {
+      for (const change of [
+        { namespace: "other" },
+        { target: "deployment.other" },
+        { target: "deployment.myapp.container.main" },
+        { target: "targetless" }
+      ]) {
         assert.strictEqual(refusedWith(yield* ask(change)).code, 403)
       }
-      assert.match(refusedWith(yield* Effect.result(openConnection(a, request(yield* certificateOf(a))))).message, /belongs to another user/)
+      assert.match(
+        refusedWith(yield* Effect.result(openConnection(a, request(yield* certificateOf(a))))).message,
+        /belongs to another user/
+      )
       opened(yield* ask())
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )

@@ -1,10 +1,10 @@
-import { ConfigProvider, Effect, Exit } from "effect"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { ConfigProvider, Effect, Exit } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
-import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,22 +15,35 @@ const file = (name: string, text: string): string => {
   return path
 }
 const read = (env: Readonly<Record<string, string>>): Promise<Exit.Exit<Settings, unknown>> =>
-  Effect.runPromiseExit(readSettings(sha256Hex).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))))
+  Effect.runPromiseExit(
+    readSettings(sha256Hex).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })))
+  )
 
 const refusal = async (env: Readonly<Record<string, string>>): Promise<RefusedConfiguration> => {
   const exit = await Effect.runPromise(
-    Effect.flip(readSettings(sha256Hex).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))))
+    Effect.flip(
+      readSettings(sha256Hex).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
+      )
+    )
   )
   if (!(exit instanceof RefusedConfiguration)) throw exit
   return exit
 }
 
-const multiCluster = "clusterName: primary\ndefaultCluster: a\nmanagementOnly: true\nremoteSessionTimeoutSecs: 300\nsessionTtlSecs: 60\n"
+const multiCluster =
+  "clusterName: primary\ndefaultCluster: a\nmanagementOnly: true\nremoteSessionTimeoutSecs: 300\nsessionTtlSecs: 60\n"
 
 describe("settings", () => {
   it("are those of a single operator without any variable", async () => {
     const exit = await read({})
-    expect(Exit.isSuccess(exit) && exit.value).toMatchObject({ host: "::", port: 443, namespace: "mirrord", fleet: undefined, requireFrontProxy: true })
+    expect(Exit.isSuccess(exit) && exit.value).toMatchObject({
+      host: "::",
+      port: 443,
+      namespace: "mirrord",
+      fleet: undefined,
+      requireFrontProxy: true
+    })
   })
 
   it("have a fallback address where one is given, in the same form", async () => {
@@ -50,20 +63,32 @@ describe("settings", () => {
     const pod = { OPERATOR_POD_NAME: "mirrord-operator-0", OPERATOR_POD_UID: "u" }
     expect(await candidacyOf({})).toBeUndefined()
     expect(await candidacyOf({ OPERATOR_POD_NAME: "mirrord-operator-0" })).toBeUndefined()
-    expect(await candidacyOf(pod)).toEqual({ pod: { name: "mirrord-operator-0", uid: "u" }, times: { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 } })
-    expect(await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "60", OPERATOR_LEASE_RENEW_DEADLINE_SECS: "40" })).toMatchObject({
+    expect(await candidacyOf(pod)).toEqual({
+      pod: { name: "mirrord-operator-0", uid: "u" },
+      times: { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
+    })
+    expect(
+      await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "60", OPERATOR_LEASE_RENEW_DEADLINE_SECS: "40" })
+    ).toMatchObject({
       times: { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 2_000 }
     })
     const { message } = await refusal({ ...pod, OPERATOR_LEASE_DURATION_SECS: "8" })
-    expect(await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "" })).toMatchObject({ times: { leaseDuration: 15_000 } })
-    expect(message).toMatch(/OPERATOR_LEASE_DURATION_SECS.* do not fit together: the lease duration is 8 s; it must be longer than the renew deadline of 10 s/)
+    expect(await candidacyOf({ ...pod, OPERATOR_LEASE_DURATION_SECS: "" })).toMatchObject({
+      times: { leaseDuration: 15_000 }
+    })
+    expect(message).toMatch(
+      /OPERATOR_LEASE_DURATION_SECS.* do not fit together: the lease duration is 8 s; it must be longer than the renew deadline of 10 s/
+    )
   })
 
   it("read a primary's files", async () => {
     const exit = await read({
       OPERATOR_ADDR: "127.0.0.1:3000",
       MIRRORD_MULTICLUSTER_CONFIG: file("good.yaml", multiCluster),
-      MIRRORD_CLUSTERS_CONFIG: file("clusters.yaml", "clusters:\n  - {name: a, server: 'https://a', authType: bearerToken}\n")
+      MIRRORD_CLUSTERS_CONFIG: file(
+        "clusters.yaml",
+        "clusters:\n  - {name: a, server: 'https://a', authType: bearerToken}\n"
+      )
     })
     expect(Exit.isSuccess(exit) && exit.value).toMatchObject({
       host: "127.0.0.1",
@@ -74,7 +99,11 @@ describe("settings", () => {
 
   it("refuse a file with ten mistakes and name all ten, each with file, field, value and cure", async () => {
     const { message, mistakes } = await refusal({
-      MIRRORD_MULTICLUSTER_CONFIG: file("bad.yaml", "clusterName: primary\ndefaultCluster: primary\nmanagementOnly: true\nsessionTtlSecs: soon\nremoteSessionTimeoutSecs: -1\n"),
+      MIRRORD_MULTICLUSTER_CONFIG: file(
+        "bad.yaml",
+        "clusterName: primary\ndefaultCluster: primary\nmanagementOnly: true\nsessionTtlSecs: " +
+          "soon\nremoteSessionTimeoutSecs: -1\n"
+      ),
       MIRRORD_CLUSTERS_CONFIG: file(
         "bad-clusters.yaml",
         [
@@ -105,10 +134,15 @@ describe("settings", () => {
     }
     expect(await managementOnly({})).toBe(true)
     expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: "" })).toBe(true)
-    for (const no of ["false", "no", "off", "0", "n"]) expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: no })).toBe(false)
+    for (const no of ["false", "no", "off", "0", "n"])
+      expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: no })).toBe(false)
     const withWorkloads = "managementOnly: false\ndefaultCluster: primary\n"
-    for (const yes of ["true", "yes", "on", "1", "y"]) expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: yes }, "managementOnly: false\n")).toBe(true)
-    const { message } = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: file("own.yaml", withWorkloads), PRIMARY_MANAGEMENT_ONLY: "true" })
+    for (const yes of ["true", "yes", "on", "1", "y"])
+      expect(await managementOnly({ PRIMARY_MANAGEMENT_ONLY: yes }, "managementOnly: false\n")).toBe(true)
+    const { message } = await refusal({
+      MIRRORD_MULTICLUSTER_CONFIG: file("own.yaml", withWorkloads),
+      PRIMARY_MANAGEMENT_ONLY: "true"
+    })
     expect(message).toContain("cannot be its own default")
   })
 

@@ -1,6 +1,6 @@
-import { assert, describe } from "vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { assert, describe } from "vitest"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { untilStarted } from "../../../src/app/operator/starting.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
@@ -15,7 +15,13 @@ const made: OperatorFacade["Service"] = {
   deleteAllSessions: () => Effect.succeed(0),
   connect: () => Effect.never
 }
-const refused = new KubeError({ cluster: "c", operation: "get", reason: "Forbidden", code: 403, detail: "secrets is forbidden" })
+const refused = new KubeError({
+  cluster: "c",
+  operation: "get",
+  reason: "Forbidden",
+  code: 403,
+  detail: "secrets is forbidden"
+})
 
 describe("an operator that is starting", () => {
   it.effect("answers every request with why, as a 500 on which no client repeats in silence", () =>
@@ -41,27 +47,31 @@ describe("an operator that is starting", () => {
     })
   )
 
-  it.effect("is there for a request that comes when nothing stands in the way any more, however long something did", () =>
-    Effect.gen(function* () {
-      let isBack = false
-      const facade = yield* untilStarted(Effect.suspend(() => (isBack ? Effect.succeed(made) : Effect.fail(refused))))
-      for (let minute = 0; minute < 3; minute++) {
-        yield* TestClock.adjust("61 seconds")
-        const early = yield* Effect.forkChild(Effect.flip(facade.describe))
+  it.effect(
+    "is there for a request that comes when nothing stands in the way any more, however long something did",
+    () =>
+      Effect.gen(function* () {
+        let isBack = false
+        const facade = yield* untilStarted(Effect.suspend(() => (isBack ? Effect.succeed(made) : Effect.fail(refused))))
+        for (let minute = 0; minute < 3; minute++) {
+          yield* TestClock.adjust("61 seconds")
+          const early = yield* Effect.forkChild(Effect.flip(facade.describe))
+          yield* TestClock.adjust("8 seconds")
+          assert.strictEqual((yield* Fiber.join(early)).code, 500)
+        }
+        isBack = true
+        const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
         yield* TestClock.adjust("8 seconds")
-        assert.strictEqual((yield* Fiber.join(early)).code, 500)
-      }
-      isBack = true
-      const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
-      yield* TestClock.adjust("8 seconds")
-      assert.strictEqual(yield* Fiber.join(request), "certificate")
-    })
+        assert.strictEqual(yield* Fiber.join(request), "certificate")
+      })
   )
 
   it.effect("tries again until it can start", () =>
     Effect.gen(function* () {
       let tries = 0
-      const facade = yield* untilStarted(Effect.suspend(() => (++tries < 4 ? Effect.fail(refused) : Effect.succeed(made))))
+      const facade = yield* untilStarted(
+        Effect.suspend(() => (++tries < 4 ? Effect.fail(refused) : Effect.succeed(made)))
+      )
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* facade.describe, { made: true })
       assert.deepStrictEqual(yield* facade.problems, [])

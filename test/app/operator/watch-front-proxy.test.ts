@@ -1,8 +1,8 @@
-import { assert, describe } from "vitest"
 import { Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
+import { assert, describe } from "vitest"
 import { createAuthority } from "../../../lab/cluster/http/pki.ts"
+import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
@@ -10,7 +10,11 @@ import { it } from "../../support/effect-it.ts"
 
 const name = "extension-apiserver-authentication"
 const data = (certificateAuthority: string, names = '["front-proxy-client"]') => ({
-  data: { "requestheader-client-ca-file": certificateAuthority, "requestheader-allowed-names": names, "requestheader-username-headers": '["X-Remote-User"]' }
+  data: {
+    "requestheader-client-ca-file": certificateAuthority,
+    "requestheader-allowed-names": names,
+    "requestheader-username-headers": '["X-Remote-User"]'
+  }
 })
 const authority = Effect.promise(() => createAuthority("front", Date.now))
 const quiet = Effect.provide(Logger.layer([]))
@@ -31,8 +35,14 @@ describe("the front proxy", () => {
       assert.lengthOf(source.known()?.authorities ?? [], 2)
       api.write(configMaps, name, data(second.caPem, "[]"), "kube-system")
       yield* TestClock.adjust("1 hour")
-      assert.deepStrictEqual([source.known()?.certificateAuthority, source.known()?.allowedNames, changes], [second.caPem, [], 2])
-      assert.deepStrictEqual(api.calls.map(({ verb }) => verb), ["list", "watch"])
+      assert.deepStrictEqual(
+        [source.known()?.certificateAuthority, source.known()?.allowedNames, changes],
+        [second.caPem, [], 2]
+      )
+      assert.deepStrictEqual(
+        api.calls.map(({ verb }) => verb),
+        ["list", "watch"]
+      )
     }).pipe(Effect.scoped, quiet)
   )
 
@@ -45,7 +55,10 @@ describe("the front proxy", () => {
       for (const change of [data("no PEM"), data(caPem, "front-proxy-client"), data("")]) {
         api.write(configMaps, name, change, "kube-system")
         yield* TestClock.adjust(1)
-        assert.deepStrictEqual([source.known()?.certificateAuthority, source.known()?.allowedNames], [caPem, ["front-proxy-client"]])
+        assert.deepStrictEqual(
+          [source.known()?.certificateAuthority, source.known()?.allowedNames],
+          [caPem, ["front-proxy-client"]]
+        )
       }
       api.erase(configMaps, name, "kube-system")
       yield* TestClock.adjust(1)
@@ -57,7 +70,10 @@ describe("the front proxy", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("test")
       const { caPem } = yield* authority
-      api.before = () => Effect.fail(new KubeError({ cluster: "test", operation: "list", reason: "Forbidden", code: 403, detail: "no right" }))
+      api.before = () =>
+        Effect.fail(
+          new KubeError({ cluster: "test", operation: "list", reason: "Forbidden", code: 403, detail: "no right" })
+        )
       const starting = yield* Effect.forkChild(watchFrontProxy(api), { startImmediately: true })
       yield* TestClock.adjust("5 seconds")
       const source = yield* Fiber.join(starting)

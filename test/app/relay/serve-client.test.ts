@@ -1,13 +1,18 @@
-import { assert, describe } from "vitest"
 import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { assert, describe } from "vitest"
+import {
+  type ClientConnectionOptions,
+  type ConnectionEnd,
+  droppedMessages,
+  serveClient
+} from "../../../src/app/relay/serve-client.ts"
+import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
-import { type ClientConnectionOptions, type ConnectionEnd, droppedMessages, serveClient } from "../../../src/app/relay/serve-client.ts"
-import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
-import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 import { it } from "../../support/effect-it.ts"
+import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 
 const [a, b] = [memberName("cluster-a"), memberName("cluster-b")]
 const say = (message: ClientMessage): Uint8Array => clientMessage.encode(message)
@@ -36,7 +41,14 @@ interface Scene {
 
 /** A connection with two clusters; the client has gone through its handshake. */
 const scene = (
-  options: { readonly pingMembersEvery?: number; readonly canRedial?: () => boolean; readonly members?: ClientConnectionOptions["members"]; readonly isUser?: boolean; readonly hasYounger?: () => boolean; readonly locks?: SessionLocks } = {}
+  options: {
+    readonly pingMembersEvery?: number
+    readonly canRedial?: () => boolean
+    readonly members?: ClientConnectionOptions["members"]
+    readonly isUser?: boolean
+    readonly hasYounger?: () => boolean
+    readonly locks?: SessionLocks
+  } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
     const [client, first, second] = [fakeChannel(), fakeChannel(), fakeChannel()]
@@ -45,9 +57,17 @@ const scene = (
     const fiber = yield* Effect.forkChild(
       Effect.scoped(
         serveClient({
-          router: { members: [a, b], defaultMember: a, memberKind: "cluster", pingMembersEvery: options.pingMembersEvery },
+          router: {
+            members: [a, b],
+            defaultMember: a,
+            memberKind: "cluster",
+            pingMembersEvery: options.pingMembersEvery
+          },
           client,
-          connected: new Map([[a, first], [b, second]]),
+          connected: new Map([
+            [a, first],
+            [b, second]
+          ]),
           connect: () =>
             Effect.suspend(() => {
               if (options.canRedial?.() === false) return Effect.fail({ message: "not now" })
@@ -79,7 +99,10 @@ describe("the shell around the router", () => {
   it.effect("carries a request to the default cluster and its answer back as the same bytes", () =>
     Effect.gen(function* () {
       const { client, first, second } = yield* scene()
-      const request = say({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) } })
+      const request = say({
+        _tag: "GetEnvVarsRequest",
+        value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+      })
       client.receive(request)
       assert.strictEqual(first.sent.at(-1), request)
       assert.notInclude(tagsToMember(second), "GetEnvVarsRequest")
@@ -95,7 +118,10 @@ describe("the shell around the router", () => {
       first.end("reset")
       assert.strictEqual((yield* end)._tag, "Dropped")
       assert.isTrue(client.isClosed() && second.isClosed())
-      assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+      assert.notInclude(
+        toClient(client).map(({ _tag }) => _tag),
+        "Close"
+      )
     })
   )
 
@@ -318,7 +344,10 @@ describe("the shell around the router", () => {
       const end = yield* one.end
       assert.strictEqual(end._tag, "ClientGone")
       assert.match(end.reason, /silent/)
-      assert.notInclude(toClient(one.client).map(({ _tag }) => _tag), "Close")
+      assert.notInclude(
+        toClient(one.client).map(({ _tag }) => _tag),
+        "Close"
+      )
     })
   )
 
@@ -352,80 +381,102 @@ describe("the shell around the router", () => {
       assert.strictEqual(over._tag, "ClientGone")
       assert.match(over.reason, /has said nothing for 1\d\d s/)
       assert.isTrue(client.isClosed() && first.isClosed() && second.isClosed())
-      assert.notInclude(toClient(client).map(({ _tag }) => _tag), "Close")
+      assert.notInclude(
+        toClient(client).map(({ _tag }) => _tag),
+        "Close"
+      )
     })
   )
 
-  it.effect("ends a client that has come again as soon as its Pings are overdue, when the new connection opens and later; no other", () =>
-    Effect.gen(function* () {
-      const locks = makeSessionLocks()
-      let hasYounger = false
-      const [first, second] = [yield* scene({ locks, hasYounger: () => hasYounger }), yield* scene({ locks, hasYounger: () => hasYounger })]
-      first.client.receive(ping)
-      for (let i = 0; i < 3; i++) {
+  it.effect(
+    "ends a client that has come again as soon as its Pings are overdue, when the new connection opens and " +
+      "later; no other",
+    () =>
+      Effect.gen(function* () {
+        const locks = makeSessionLocks()
+        let hasYounger = false
+        const [first, second] = [
+          yield* scene({ locks, hasYounger: () => hasYounger }),
+          yield* scene({ locks, hasYounger: () => hasYounger })
+        ]
+        first.client.receive(ping)
+        for (let i = 0; i < 3; i++) {
+          yield* TestClock.adjust("30 seconds")
+          for (const { client } of [first, second]) client.receive(ping)
+        }
+        hasYounger = true
+        yield* scene({ locks })
         yield* TestClock.adjust("30 seconds")
-        for (const { client } of [first, second]) client.receive(ping)
-      }
-      hasYounger = true
-      yield* scene({ locks })
-      yield* TestClock.adjust("30 seconds")
-      second.client.receive(ping)
-      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [false, false])
-      yield* TestClock.adjust("16 seconds")
-      yield* scene({ locks })
-      assert.deepStrictEqual([first, second].map(({ client }) => client.isClosed()), [true, false])
-      assert.match((yield* first.end).reason, /its client has come again/)
-      yield* TestClock.adjust("44 seconds")
-      assert.isTrue(second.client.isClosed())
-    })
+        second.client.receive(ping)
+        assert.deepStrictEqual(
+          [first, second].map(({ client }) => client.isClosed()),
+          [false, false]
+        )
+        yield* TestClock.adjust("16 seconds")
+        yield* scene({ locks })
+        assert.deepStrictEqual(
+          [first, second].map(({ client }) => client.isClosed()),
+          [true, false]
+        )
+        assert.match((yield* first.end).reason, /its client has come again/)
+        yield* TestClock.adjust("44 seconds")
+        assert.isTrue(second.client.isClosed())
+      })
   )
 
-  it.effect("leaves a client alone that never pings, one whose clock jumped, one that is not read, and a primary's link", () =>
-    Effect.gen(function* () {
-      const quiet = yield* scene()
-      yield* TestClock.adjust("10 hours")
-      assert.isFalse(quiet.client.isClosed())
+  it.effect(
+    "leaves a client alone that never pings, one whose clock jumped, one that is not read, and a primary's link",
+    () =>
+      Effect.gen(function* () {
+        const quiet = yield* scene()
+        yield* TestClock.adjust("10 hours")
+        assert.isFalse(quiet.client.isClosed())
 
-      let ahead = 0
-      const clock = yield* Clock.Clock
-      const skewed: Clock.Clock = Object.assign(Object.create(clock), { currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead })
-      const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
-      for (let i = 0; i < 3; i++) {
-        jumped.client.receive(ping)
-        yield* TestClock.adjust("30 seconds")
-      }
-      ahead = 600_000
-      yield* TestClock.adjust("50 seconds")
-      assert.isFalse(jumped.client.isClosed())
+        let ahead = 0
+        const clock = yield* Clock.Clock
+        const skewed: Clock.Clock = Object.assign(Object.create(clock), {
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
+        })
+        const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
+        for (let i = 0; i < 3; i++) {
+          jumped.client.receive(ping)
+          yield* TestClock.adjust("30 seconds")
+        }
+        ahead = 600_000
+        yield* TestClock.adjust("50 seconds")
+        assert.isFalse(jumped.client.isClosed())
 
-      const braked = yield* scene()
-      for (let i = 0; i < 3; i++) {
+        const braked = yield* scene()
+        for (let i = 0; i < 3; i++) {
+          braked.client.receive(ping)
+          yield* TestClock.adjust("30 seconds")
+        }
+        braked.first.queue(64 * 1024 * 1024)
         braked.client.receive(ping)
-        yield* TestClock.adjust("30 seconds")
-      }
-      braked.first.queue(64 * 1024 * 1024)
-      braked.client.receive(ping)
-      assert.isTrue(braked.client.isPaused())
-      yield* TestClock.adjust("10 minutes")
-      braked.first.queue(0)
-      yield* TestClock.adjust("80 seconds")
-      assert.isFalse(braked.client.isClosed())
+        assert.isTrue(braked.client.isPaused())
+        yield* TestClock.adjust("10 minutes")
+        braked.first.queue(0)
+        yield* TestClock.adjust("80 seconds")
+        assert.isFalse(braked.client.isClosed())
 
-      const link = yield* scene({ isUser: false })
-      for (let i = 0; i < 3; i++) {
-        link.client.receive(ping)
-        yield* TestClock.adjust("30 seconds")
-      }
-      yield* TestClock.adjust("1 hour")
-      assert.isFalse(link.client.isClosed())
-    })
+        const link = yield* scene({ isUser: false })
+        for (let i = 0; i < 3; i++) {
+          link.client.receive(ping)
+          yield* TestClock.adjust("30 seconds")
+        }
+        yield* TestClock.adjust("1 hour")
+        assert.isFalse(link.client.isClosed())
+      })
   )
 
   it.effect("lets what a member answers at once wait until everybody was asked", () =>
     Effect.gen(function* () {
       const { client, first, second } = yield* scene()
       const { send } = first
-      const refusal = answer({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } })
+      const refusal = answer({
+        _tag: "TcpSteal",
+        value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
+      })
       Object.assign(first, {
         send: (bytes: Uint8Array) => {
           send(bytes)
@@ -438,7 +489,10 @@ describe("the shell around the router", () => {
         return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
       })
       assert.deepStrictEqual(asked, ["PortSubscribe", "PortUnsubscribe"])
-      assert.lengthOf(toClient(client).filter(({ _tag }) => _tag === "TcpSteal"), 1)
+      assert.lengthOf(
+        toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
+        1
+      )
     })
   )
 })

@@ -1,5 +1,5 @@
-import { assert, describe } from "vitest"
 import { Effect, Exit, Scope } from "effect"
+import { assert, describe } from "vitest"
 import { arrive, clientIdentity, makeSessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { it } from "../../support/effect-it.ts"
 

@@ -7,7 +7,12 @@ const since = now - 60_000
 
 describe("the ages of sessions", () => {
   const object = (uid: string, deletionTimestamp?: string) => ({
-    metadata: { name: "s", uid, creationTimestamp: at(now - 3_600_000), ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) }
+    metadata: {
+      name: "s",
+      uid,
+      creationTimestamp: at(now - 3_600_000),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp })
+    }
   })
 
   it("count from when they were seen, whatever their objects say; what was there before is older than this process", () => {
@@ -38,7 +43,11 @@ describe("the ages of sessions", () => {
 describe("the clock of heartbeats", () => {
   it("knows nothing where there is none", () => {
     const clock = new SessionClock(since)
-    expect([clock.heartbeatSeen("s", undefined, now), clock.heartbeatSeen("s", null, now), clock.lastWritten("s")]).toEqual([undefined, undefined, undefined])
+    expect([
+      clock.heartbeatSeen("s", undefined, now),
+      clock.heartbeatSeen("s", null, now),
+      clock.lastWritten("s")
+    ]).toEqual([undefined, undefined, undefined])
   })
 
   it("counts from when a change was seen, whatever time it carries", () => {

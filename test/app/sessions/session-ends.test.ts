@@ -9,16 +9,22 @@ const of = (uid: string) => ({ name: "session-1", uid })
 const one = of("u1")
 
 /** What `story` returns, and the causes in the audit. */
-const told = async <A>(story: (ends: SessionEnds) => Effect.Effect<A, unknown>): Promise<readonly [Exit.Exit<A, unknown>, ReadonlyArray<unknown>]> => {
+const told = async <A>(
+  story: (ends: SessionEnds) => Effect.Effect<A, unknown>
+): Promise<readonly [Exit.Exit<A, unknown>, ReadonlyArray<unknown>]> => {
   const causes: Array<unknown> = []
-  const hear = Logger.layer([Logger.map(Logger.formatJson, (line) => void causes.push(JSON.parse(line).annotations.cause))])
+  const hear = Logger.layer([
+    Logger.map(Logger.formatJson, (line) => void causes.push(JSON.parse(line).annotations.cause))
+  ])
   return [await Effect.runPromiseExit(Effect.provide(story(new SessionEnds()), hear)), causes]
 }
 const causes = async (story: (ends: SessionEnds) => Effect.Effect<unknown, unknown>) => (await told(story))[1]
 
 describe("the ends of sessions in the audit", () => {
   it("a deletion of our own has the line of its cause, whether the watch or the answer is first", async () => {
-    expect(await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(one, about)))).toEqual(["Expired"])
+    expect(await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(one, about)))).toEqual([
+      "Expired"
+    ])
     expect(await causes((ends) => ends.end(one, ends.seen(one, about), expired))).toEqual(["Expired"])
   })
 
@@ -27,41 +33,69 @@ describe("the ends of sessions in the audit", () => {
     expect([Exit.isFailure(exit), lines]).toEqual([true, []])
   })
 
-  it("somebody else's is told as such, beside an attempt of ours that failed or was broken off, and for an object of the same name", async () => {
-    const failing = (ends: SessionEnds, before: Effect.Effect<void>) => Effect.exit(ends.end(one, Effect.andThen(before, Effect.fail("NotFound")), expired))
-    expect(await causes((ends) => Effect.andThen(failing(ends, Effect.void), ends.seen(one, about)))).toEqual(["Deleted"])
-    expect(await causes((ends) => failing(ends, ends.seen(one, about)))).toEqual(["Deleted"])
-    const brokenOff = (ends: SessionEnds) => Effect.flatMap(Effect.forkChild(ends.end(one, Effect.andThen(ends.seen(one, about), Effect.never), expired), { startImmediately: true }), Fiber.interrupt)
-    expect(await causes(brokenOff)).toEqual(["Deleted"])
-    expect(await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(of("u2"), about)))).toEqual(["Expired", "Deleted"])
-  })
+  it(
+    "somebody else's is told as such, beside an attempt of ours that failed or was broken off, and for an object " +
+      "of the same name",
+    async () => {
+      const failing = (ends: SessionEnds, before: Effect.Effect<void>) =>
+        Effect.exit(ends.end(one, Effect.andThen(before, Effect.fail("NotFound")), expired))
+      expect(await causes((ends) => Effect.andThen(failing(ends, Effect.void), ends.seen(one, about)))).toEqual([
+        "Deleted"
+      ])
+      expect(await causes((ends) => failing(ends, ends.seen(one, about)))).toEqual(["Deleted"])
+      const brokenOff = (ends: SessionEnds) =>
+        Effect.flatMap(
+          Effect.forkChild(ends.end(one, Effect.andThen(ends.seen(one, about), Effect.never), expired), {
+            startImmediately: true
+          }),
+          Fiber.interrupt
+        )
+      expect(await causes(brokenOff)).toEqual(["Deleted"])
+      expect(
+        await causes((ends) => Effect.andThen(ends.end(one, Effect.void, expired), ends.seen(of("u2"), about)))
+      ).toEqual(["Expired", "Deleted"])
+    }
+  )
 
   it("an object has one line, in whatever order attempts begin and end and it is seen", () =>
     fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ succeeds: fc.boolean(), begin: fc.nat(20), end: fc.nat(20) }), { maxLength: 4 }), fc.nat(40), async (attempts, seenAt) => {
-        const lines = await causes((ends) =>
-          Effect.gen(function* () {
-            const running = attempts.map((attempt) => ({ ...attempt, answer: Deferred.makeUnsafe<void, string>() }))
-            const fibers = []
-            for (let at = 0; at <= 40; at++) {
-              for (const { answer, begin } of running) if (begin === at) fibers.push(yield* Effect.forkChild(Effect.exit(ends.end(one, Deferred.await(answer), expired)), { startImmediately: true }))
-              if (at === seenAt) yield* ends.seen(one, about)
-              for (const { answer, begin, end, succeeds } of running) if (begin + end === at) yield* succeeds ? Deferred.succeed(answer, undefined) : Deferred.fail(answer, "NotFound")
-              yield* Effect.yieldNow
-            }
-            for (const fiber of fibers) yield* Fiber.join(fiber)
-          })
-        )
-        expect(lines).toHaveLength(1)
-        if (attempts.every(({ succeeds }) => !succeeds)) expect(lines).toEqual(["Deleted"])
-      }),
+      fc.asyncProperty(
+        fc.array(fc.record({ succeeds: fc.boolean(), begin: fc.nat(20), end: fc.nat(20) }), { maxLength: 4 }),
+        fc.nat(40),
+        async (attempts, seenAt) => {
+          const lines = await causes((ends) =>
+            Effect.gen(function* () {
+              const running = attempts.map((attempt) => ({ ...attempt, answer: Deferred.makeUnsafe<void, string>() }))
+              const fibers = []
+              for (let at = 0; at <= 40; at++) {
+                for (const { answer, begin } of running)
+                  if (begin === at)
+                    fibers.push(
+                      yield* Effect.forkChild(Effect.exit(ends.end(one, Deferred.await(answer), expired)), {
+                        startImmediately: true
+                      })
+                    )
+                if (at === seenAt) yield* ends.seen(one, about)
+                for (const { answer, begin, end, succeeds } of running)
+                  if (begin + end === at)
+                    yield* succeeds ? Deferred.succeed(answer, undefined) : Deferred.fail(answer, "NotFound")
+                yield* Effect.yieldNow
+              }
+              for (const fiber of fibers) yield* Fiber.join(fiber)
+            })
+          )
+          expect(lines).toHaveLength(1)
+          if (attempts.every(({ succeeds }) => !succeeds)) expect(lines).toEqual(["Deleted"])
+        }
+      ),
       { numRuns: 300 }
     ))
 
   it("holds a bounded number of ends in memory, the latest ones", async () => {
     const lines = await causes((ends) =>
       Effect.gen(function* () {
-        for (let i = 0; i <= 10_000; i++) yield* Effect.provide(ends.end(of(`u${i}`), Effect.void, expired), Logger.layer([]))
+        for (let i = 0; i <= 10_000; i++)
+          yield* Effect.provide(ends.end(of(`u${i}`), Effect.void, expired), Logger.layer([]))
         for (const uid of ["u1", "u10000", "u0"]) yield* ends.seen(of(uid), about)
       })
     )

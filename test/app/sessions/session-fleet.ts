@@ -1,15 +1,15 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
+import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { Changes } from "../../../src/app/kernel/changes.ts"
+import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
 import { makeSessionManager } from "../../../src/app/sessions/primary/multi-cluster-session-manager.ts"
-import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
-import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
-import { Changes } from "../../../src/app/kernel/changes.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -20,11 +20,16 @@ import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { AgentFailed, Agents } from "../../../src/ports/agents.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
-import { LinkRefused } from "../../../src/ports/member-link.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
 
-export const operators: ResourceRef = { group: "operator.metalbear.co", version: "v1", plural: "mirrordoperators", scope: "Cluster" }
+export const operators: ResourceRef = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  plural: "mirrordoperators",
+  scope: "Cluster"
+}
 export const parentOf = "mc-4dbe55ab68bba16c"
 export const day0 = Date.UTC(2026, 0, 1)
 
@@ -42,7 +47,11 @@ export class FakeAgents {
       Effect.suspend(() => {
         this.ensured.push({ pod: placement?.podName, owner })
         if (this.problem !== undefined) return Effect.fail(new AgentFailed({ agent: "agent", detail: this.problem }))
-        return Effect.as(this.beforeEnsure(placement), { name: `agent-of-${placement?.podName ?? owner.uid}`, host: "127.0.0.1", port: 1 })
+        return Effect.as(this.beforeEnsure(placement), {
+          name: `agent-of-${placement?.podName ?? owner.uid}`,
+          host: "127.0.0.1",
+          port: 1
+        })
       }),
     connect: ({ name }) =>
       Effect.sync(() => {
@@ -114,7 +123,11 @@ export const addPod = (api: MemoryKubeApi, name: string, app = "myapp"): void =>
     {
       metadata: { labels: { app } },
       spec: { nodeName: "node", containers: [{ name: "app" }] },
-      status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: [{ name: "app", ready: true, containerID: `containerd://${name}` }] }
+      status: {
+        phase: "Running",
+        podIPs: [{ ip: "10.0.0.1" }],
+        containerStatuses: [{ name: "app", ready: true, containerID: `containerd://${name}` }]
+      }
     },
     "default"
   )
@@ -123,7 +136,8 @@ export const addPod = (api: MemoryKubeApi, name: string, app = "myapp"): void =>
 const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): ClusterConnector["Service"] => {
   const access = (api: KubeApi) => ({
     api,
-    link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "NotFound", detail: "there are no links here" }))
+    link: () =>
+      Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "NotFound", detail: "there are no links here" }))
   })
   return {
     local: access(local),
@@ -131,7 +145,12 @@ const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): Clu
   }
 }
 
-export const ownHealth: ClusterHealth = { _tag: "Connected", operatorVersion: "1", fingerprint: undefined, parametersInHeader: true }
+export const ownHealth: ClusterHealth = {
+  _tag: "Connected",
+  operatorVersion: "1",
+  fingerprint: undefined,
+  parametersInHeader: true
+}
 
 /** A primary and its members; processes can be started, stopped and started again over the same objects. */
 export class SessionFleet {
@@ -177,7 +196,8 @@ export class SessionFleet {
         const sockets = makeSocketRegistry((session) => onChange(session))
         const fleet = yield* makeFleet(configuration, operatorNamespace, sha256Hex, ownHealth, {
           childChanged: (_cluster, child) => {
-            const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+            const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+              ?.multiClusterParentName
             told.push(child.metadata.name)
             if (typeof parent === "string") onChange(parent)
           },
@@ -185,7 +205,8 @@ export class SessionFleet {
             onChange()
             const known = fleet.clusters.get(cluster)
             const access = known?.access()
-            if (access !== undefined && known?.reach().reachable === true) run(Effect.ignore(debts.pay(cluster, access.api)))
+            if (access !== undefined && known?.reach().reachable === true)
+              run(Effect.ignore(debts.pay(cluster, access.api)))
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({
@@ -217,7 +238,14 @@ export class SessionFleet {
         let onSocket: (session: string) => void = () => {}
         const sockets = makeSocketRegistry((session) => onSocket(session))
         const events = yield* makeEventRecorder(told)
-        const controller = yield* makeClusterSessionController({ api, sockets, changes: new Changes(), ends: new SessionEnds(), events, defaults: configurationOf([]) })
+        const controller = yield* makeClusterSessionController({
+          api,
+          sockets,
+          changes: new Changes(),
+          ends: new SessionEnds(),
+          events,
+          defaults: configurationOf([])
+        })
         onSocket = controller.enqueue
         return { controller, sockets }
       }).pipe(Effect.provideContext(Context.make(Agents, this.agentsOf(name).service)))
@@ -256,13 +284,17 @@ export class SessionFleet {
           readonly phase?: string
           readonly closed?: string
           readonly connectedTimestamp?: string
-          readonly clusterSessions?: Readonly<Record<string, { readonly sessionName: string; readonly ready: boolean; readonly error?: string }>>
+          readonly clusterSessions?: Readonly<
+            Record<string, { readonly sessionName: string; readonly ready: boolean; readonly error?: string }>
+          >
         }
       | undefined
   }
 
   children(cluster: string): ReadonlyArray<string> {
-    return this.member(cluster).peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
+    return this.member(cluster)
+      .peekAll(mirrordClusterSessions)
+      .map(({ metadata }) => metadata.name)
   }
 }
 
@@ -276,10 +308,14 @@ const process = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
 
 /** What changed objects in a cluster since `from` calls. */
 export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string> =>
-  api.calls.slice(from).filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete").map(({ name, verb }) => `${verb} ${name}`)
+  api.calls
+    .slice(from)
+    .filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete")
+    .map(({ name, verb }) => `${verb} ${name}`)
 
 /**
- * Lets time pass in small steps. A leap would put minutes between two steps of a fiber that waits for nothing but its turn.
+ * Lets time pass in small steps. A leap would put minutes between two steps of a fiber that waits for nothing but its
+ * turn.
  */
 export const pass = (seconds: number) =>
   Effect.gen(function* () {

@@ -20,12 +20,18 @@ describe("the authentication ConfigMap", () => {
 
   it("of an older cluster names no header for uids; one without names allows any", () => {
     const { "requestheader-uid-headers": _uid, "requestheader-allowed-names": _names, ...older } = data
-    expect(readFrontProxy(older)).toEqual(Result.succeed({ ...proxy, allowedNames: [], headers: { ...usualHeaders, uid: [] } }))
+    expect(readFrontProxy(older)).toEqual(
+      Result.succeed({ ...proxy, allowedNames: [], headers: { ...usualHeaders, uid: [] } })
+    )
   })
 
   it.each([
     ["requestheader-client-ca-file", "", /^requestheader-client-ca-file: found nothing; it must be/],
-    ["requestheader-allowed-names", "front-proxy-client", /^requestheader-allowed-names: found "front-proxy-client"; it must be a JSON list/],
+    [
+      "requestheader-allowed-names",
+      "front-proxy-client",
+      /^requestheader-allowed-names: found "front-proxy-client"; it must be a JSON list/
+    ],
     ["requestheader-allowed-names", "[5]", /^requestheader-allowed-names/],
     ["requestheader-allowed-names", "null", /^requestheader-allowed-names/],
     ["requestheader-username-headers", "", /^requestheader-username-headers: found none; it must name a header/],
@@ -56,7 +62,12 @@ describe("the caller", () => {
   })
 
   it("comes out as the front proxy encoded it", () => {
-    const caller = fc.record({ user: text, uid: text, groups: fc.array(text), extra: fc.dictionary(key, fc.array(text, { minLength: 1 })) })
+    const caller = fc.record({
+      user: text,
+      uid: text,
+      groups: fc.array(text),
+      extra: fc.dictionary(key, fc.array(text, { minLength: 1 }))
+    })
     fc.assert(
       fc.property(caller, ({ extra, groups, uid, user }) => {
         const headers = {
@@ -72,7 +83,8 @@ describe("the caller", () => {
   })
 
   it("is nobody without a name, whatever else is said", () => {
-    for (const user of [undefined, [], [""]]) expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, usualHeaders)).toBeUndefined()
+    for (const user of [undefined, [], [""]])
+      expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, usualHeaders)).toBeUndefined()
   })
 
   it("is told only by the headers that the cluster names: the first user, all groups", () => {
@@ -92,6 +104,8 @@ describe("the caller", () => {
   })
 
   it("keeps a key that is not percent-encoded as it is", () => {
-    expect(callerFrom({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }, usualHeaders)?.extra).toEqual({ "%zz": ["1"] })
+    expect(callerFrom({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }, usualHeaders)?.extra).toEqual({
+      "%zz": ["1"]
+    })
   })
 })

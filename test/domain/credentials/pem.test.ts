@@ -1,5 +1,5 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { decodeBase64Text, encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { readPem } from "../../../src/domain/credentials/pem.ts"

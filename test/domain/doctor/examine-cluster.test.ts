@@ -1,21 +1,44 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { Answer, ClusterFacts, ConnectionFacts, CredentialFacts } from "../../../src/domain/doctor/cluster-facts.ts"
+import type {
+  Answer,
+  ClusterFacts,
+  ConnectionFacts,
+  CredentialFacts
+} from "../../../src/domain/doctor/cluster-facts.ts"
 import { examineCluster } from "../../../src/domain/doctor/examine-cluster.ts"
 import { checks, type Check, type Finding, verdictOf } from "../../../src/domain/doctor/finding.ts"
 import { answered, day, now, refused, wellMember, wellPrimary } from "./facts.ts"
 
-const of = (facts: ClusterFacts, check: Check): ReadonlyArray<Finding> => examineCluster(facts).filter((finding) => finding.check === check)
-const told = (facts: ClusterFacts, check: Check): ReadonlyArray<string> => of(facts, check).map(({ fix, message, status }) => [status, message, ...(fix === undefined ? [] : [fix])].join(" | "))
+const of = (facts: ClusterFacts, check: Check): ReadonlyArray<Finding> =>
+  examineCluster(facts).filter((finding) => finding.check === check)
+const told = (facts: ClusterFacts, check: Check): ReadonlyArray<string> =>
+  of(facts, check).map(({ fix, message, status }) => [status, message, ...(fix === undefined ? [] : [fix])].join(" | "))
 const connected = (change: Partial<Extract<ConnectionFacts, { readonly _tag: "Connected" }>>): ClusterFacts =>
-  wellMember.connection._tag === "Connected" ? { ...wellMember, connection: { ...wellMember.connection, ...change } } : wellMember
-const certificate = (from: number, until: number) => ({ subject: "CN=kube-apiserver", issuer: "CN=kubernetes", validity: { from, until } })
-const token = (from: number, until: number, renewed = false): CredentialFacts => ({ _tag: "Token", from: "Secret s", claims: { subject: undefined, validity: { from, until } }, renewed })
+  wellMember.connection._tag === "Connected"
+    ? { ...wellMember, connection: { ...wellMember.connection, ...change } }
+    : wellMember
+const certificate = (from: number, until: number) => ({
+  subject: "CN=kube-apiserver",
+  issuer: "CN=kubernetes",
+  validity: { from, until }
+})
+const token = (from: number, until: number, renewed = false): CredentialFacts => ({
+  _tag: "Token",
+  from: "Secret s",
+  claims: { subject: undefined, validity: { from, until } },
+  renewed
+})
 
 describe("a cluster that is well", () => {
-  it.each([["a member", wellMember], ["the primary", wellPrimary]])("%s has nothing but good findings", (_, facts) => {
+  it.each([
+    ["a member", wellMember],
+    ["the primary", wellPrimary]
+  ])("%s has nothing but good findings", (_, facts) => {
     expect(examineCluster(facts).filter(({ status }) => status !== "ok")).toEqual([])
-    expect(new Set(examineCluster(facts).map(({ check }) => check))).toEqual(new Set(checks.filter((check) => check !== "configuration")))
+    expect(new Set(examineCluster(facts).map(({ check }) => check))).toEqual(
+      new Set(checks.filter((check) => check !== "configuration"))
+    )
   })
 })
 
@@ -28,30 +51,55 @@ describe("what is wrong is told with what to do", () => {
     ["", "Check firewalls"]
   ])("an address that does not answer: %s", (code, fix) => {
     const facts = { ...wellMember, connection: { _tag: "Failed", code, detail: "connect refused" } as const }
-    expect(of(facts, "reach")).toEqual([{ check: "reach", status: "failed", message: "https://a.example.com:6443 cannot be reached: connect refused.", fix: expect.stringContaining(fix) }])
+    expect(of(facts, "reach")).toEqual([
+      {
+        check: "reach",
+        status: "failed",
+        message: "https://a.example.com:6443 cannot be reached: connect refused.",
+        fix: expect.stringContaining(fix)
+      }
+    ])
     expect(of(facts, "certificate").map(({ status }) => status)).toEqual(["skipped"])
   })
 
   it("the setting in which the address of a member stands, by the member's name", () => {
     const unknown = { _tag: "Failed", code: "ENOTFOUND", detail: "getaddrinfo ENOTFOUND" } as const
-    expect(told({ ...wellMember, connection: unknown }, "reach")[0]).toContain("Check the host name in operator.multiCluster.clusters.cluster-a.server,")
-    expect(told({ ...wellPrimary, connection: unknown }, "reach")[0]).toContain("Check the host name in the kubeconfig,")
+    expect(told({ ...wellMember, connection: unknown }, "reach")[0]).toContain(
+      "Check the host name in operator.multiCluster.clusters.cluster-a.server,"
+    )
+    expect(told({ ...wellPrimary, connection: unknown }, "reach")[0]).toContain(
+      "Check the host name in the kubeconfig,"
+    )
   })
 
   it("a CA whose file cannot be read", () => {
-    expect(told({ ...wellPrimary, connection: { _tag: "NoAuthority", detail: "ENOENT: no such file or directory, open '/ca.crt'" } }, "certificate")).toEqual([
-      "failed | The CA of the API server cannot be read: ENOENT: no such file or directory, open '/ca.crt'. | Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead."
+    expect(
+      told(
+        {
+          ...wellPrimary,
+          connection: { _tag: "NoAuthority", detail: "ENOENT: no such file or directory, open '/ca.crt'" }
+        },
+        "certificate"
+      )
+    ).toEqual([
+      "failed | The CA of the API server cannot be read: ENOENT: no such file or directory, open '/ca.crt'. | " +
+        "Correct certificate-authority of the kubeconfig, or set certificate-authority-data instead."
     ])
   })
 
   it("a server that is not asked, since the credentials cannot be had", () => {
-    const facts = { ...wellPrimary, credentials: { _tag: "Unusable", problem: "No.", fix: "Yes." }, version: { _tag: "NotAsked" } } as const
+    const facts = {
+      ...wellPrimary,
+      credentials: { _tag: "Unusable", problem: "No.", fix: "Yes." },
+      version: { _tag: "NotAsked" }
+    } as const
     expect(told(facts, "reach")).toEqual(["ok | https://a.example.com:6443 accepts connections."])
   })
 
   it("a server that connects and is silent", () => {
     expect(told({ ...wellMember, version: { _tag: "NoAnswer", detail: "Headers Timeout Error" } }, "reach")).toEqual([
-      "failed | https://a.example.com:6443 does not answer requests: Headers Timeout Error. | Look at the API server, and at proxies and load balancers in front of it."
+      "failed | https://a.example.com:6443 does not answer requests: Headers Timeout Error. | Look at the API " +
+        "server, and at proxies and load balancers in front of it."
     ])
   })
 
@@ -59,19 +107,30 @@ describe("what is wrong is told with what to do", () => {
     expect(told(connected({ distrust: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }), "certificate")[0]).toMatch(
       /^failed \| The API server's certificate \(issued by CN=kubernetes\) is not signed by the configured CA \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)\. \| Set operator\.multiCluster\.clusters\.cluster-a\.caData /u
     )
-    expect(told(connected({ distrust: "SELF_SIGNED_CERT_IN_CHAIN", hasOwnAuthority: false }), "certificate")[0]).toContain("a public CA, and no CA is configured")
+    expect(
+      told(connected({ distrust: "SELF_SIGNED_CERT_IN_CHAIN", hasOwnAuthority: false }), "certificate")[0]
+    ).toContain("a public CA, and no CA is configured")
   })
 
   it("a certificate for another host", () => {
-    expect(told(connected({ distrust: "ERR_TLS_CERT_ALTNAME_INVALID" }), "certificate")[0]).toContain("is not made out to the host in https://a.example.com:6443")
+    expect(told(connected({ distrust: "ERR_TLS_CERT_ALTNAME_INVALID" }), "certificate")[0]).toContain(
+      "is not made out to the host in https://a.example.com:6443"
+    )
   })
 
   it("a certificate that ended, ends soon, or has not begun", () => {
-    expect(told(connected({ certificate: certificate(0, now - 1), distrust: "CERT_HAS_EXPIRED" }), "certificate")[0]).toBe(
-      "failed | The API server's certificate (CN=kube-apiserver) was valid until 2026-11-21 23:59 UTC only. | Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
+    expect(
+      told(connected({ certificate: certificate(0, now - 1), distrust: "CERT_HAS_EXPIRED" }), "certificate")[0]
+    ).toBe(
+      "failed | The API server's certificate (CN=kube-apiserver) was valid until 2026-11-21 23:59 UTC only. | " +
+        "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
     )
-    expect(told(connected({ certificate: certificate(0, now + 3 * day) }), "certificate")[0]).toContain("warning | The API server's certificate is trusted and ends in 3d, 2026-11-25 00:00 UTC.")
-    expect(told(connected({ certificate: certificate(now + day, now + 9 * day) }), "certificate")[0]).toContain("failed | The API server's certificate (CN=kube-apiserver) is not valid before 2026-11-23")
+    expect(told(connected({ certificate: certificate(0, now + 3 * day) }), "certificate")[0]).toContain(
+      "warning | The API server's certificate is trusted and ends in 3d, 2026-11-25 00:00 UTC."
+    )
+    expect(told(connected({ certificate: certificate(now + day, now + 9 * day) }), "certificate")[0]).toContain(
+      "failed | The API server's certificate (CN=kube-apiserver) is not valid before 2026-11-23"
+    )
   })
 
   it("a CA that has ended, whose certificates have not", () => {
@@ -81,29 +140,58 @@ describe("what is wrong is told with what to do", () => {
   })
 
   it("a certificate that nobody checks", () => {
-    expect(told(connected({ unchecked: true, certificate: certificate(0, now - 1), distrust: "CERT_HAS_EXPIRED" }), "certificate")[0]).toContain("warning | Nobody checks")
-    expect(told(connected({ unchecked: true, distrust: "SELF_SIGNED_CERT_IN_CHAIN" }), "certificate")[0]).toContain("warning | Nobody checks the API server's certificate")
+    expect(
+      told(
+        connected({ unchecked: true, certificate: certificate(0, now - 1), distrust: "CERT_HAS_EXPIRED" }),
+        "certificate"
+      )[0]
+    ).toContain("warning | Nobody checks")
+    expect(told(connected({ unchecked: true, distrust: "SELF_SIGNED_CERT_IN_CHAIN" }), "certificate")[0]).toContain(
+      "warning | Nobody checks the API server's certificate"
+    )
   })
 
   it("credentials of every kind, by how long they last", () => {
-    const credentials = (facts: CredentialFacts, part: "own" | "member" = "member") => told({ ...wellMember, part, credentials: facts }, "credentials")[0]
+    const credentials = (facts: CredentialFacts, part: "own" | "member" = "member") =>
+      told({ ...wellMember, part, credentials: facts }, "credentials")[0]
     expect(credentials(token(now - day, now - 3_600_000))).toBe(
-      "failed | Bearer token of Secret s; it expired 1h ago, 2026-11-21 23:00 UTC. | On cluster-a: kubectl -n mirrord create token mirrord-operator-envoy --duration=24h; put it as bearerToken into the Secret of this cluster, beside the primary's operator."
+      "failed | Bearer token of Secret s; it expired 1h ago, 2026-11-21 23:00 UTC. | On cluster-a: kubectl -n " +
+        "mirrord create token mirrord-operator-envoy --duration=24h; put it as bearerToken into the Secret of this " +
+        "cluster, beside the primary's operator."
     )
-    expect(credentials(token(now - day, now + 3_600_000))).toMatch(/^warning \| Bearer token of Secret s; it expires in 1h, /u)
-    expect(credentials(token(now - day, now + 3_600_000, true))).toBe("ok | Bearer token of Secret s; the kubelet renews it.")
+    expect(credentials(token(now - day, now + 3_600_000))).toMatch(
+      /^warning \| Bearer token of Secret s; it expires in 1h, /u
+    )
+    expect(credentials(token(now - day, now + 3_600_000, true))).toBe(
+      "ok | Bearer token of Secret s; the kubelet renews it."
+    )
     expect(credentials(token(now + day, now + 2 * day))).toMatch(/^failed \| .* not valid before/u)
-    expect(credentials({ _tag: "Token", from: "Secret s", claims: undefined, renewed: false })).toContain("ok | Bearer token of Secret s; it is no JWT")
-    expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now + day } })).toMatch(/^warning \| Client certificate of Secret s; it expires in 1d, .*tls\.crt and tls\.key/u)
-    expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now - day } })).toMatch(/^failed \| Client certificate of Secret s; it expired 1d ago/u)
-    expect(credentials({ _tag: "Unsupported", authType: "eks" })).toBe("failed | authType eks is not supported yet; its expiry cannot be told. | Use authType bearerToken or mtls for this cluster.")
-    expect(credentials({ _tag: "Unusable", problem: "Its Secret is missing.", fix: "Create it." })).toBe("failed | Its Secret is missing. | Create it.")
+    expect(credentials({ _tag: "Token", from: "Secret s", claims: undefined, renewed: false })).toContain(
+      "ok | Bearer token of Secret s; it is no JWT"
+    )
+    expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now + day } })).toMatch(
+      /^warning \| Client certificate of Secret s; it expires in 1d, .*tls\.crt and tls\.key/u
+    )
+    expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now - day } })).toMatch(
+      /^failed \| Client certificate of Secret s; it expired 1d ago/u
+    )
+    expect(credentials({ _tag: "Unsupported", authType: "eks" })).toBe(
+      "failed | authType eks is not supported yet; its expiry cannot be told. | Use authType bearerToken or mtls " +
+        "for this cluster."
+    )
+    expect(credentials({ _tag: "Unusable", problem: "Its Secret is missing.", fix: "Create it." })).toBe(
+      "failed | Its Secret is missing. | Create it."
+    )
     expect(credentials({ _tag: "Other", from: "user ann" }, "own")).toContain("ok | Credentials of user ann")
   })
 
   it("credentials that the API server refuses", () => {
-    expect(told({ ...wellMember, user: refused(401) }, "authentication")[0]).toMatch(/^failed \| The API server refuses the credentials \(401 Unauthorized\)\. \| On cluster-a: kubectl/u)
-    expect(told({ ...wellPrimary, user: refused(401) }, "authentication")[0]).toMatch(/^failed \| .*restart the pod\.$/u)
+    expect(told({ ...wellMember, user: refused(401) }, "authentication")[0]).toMatch(
+      /^failed \| The API server refuses the credentials \(401 Unauthorized\)\. \| On cluster-a: kubectl/u
+    )
+    expect(told({ ...wellPrimary, user: refused(401) }, "authentication")[0]).toMatch(
+      /^failed \| .*restart the pod\.$/u
+    )
     expect(told({ ...wellMember, user: refused(404) }, "authentication")[0]).toContain("selfsubjectreviews")
   })
 
@@ -111,52 +199,98 @@ describe("what is wrong is told with what to do", () => {
     const clock = (server: number) => told({ ...wellMember, clock: { server, before: now, after: now } }, "clock")[0]
     expect(clock(now + 4_999)).toBe("ok | The clocks agree.")
     expect(clock(now + 5_000)).toMatch(/^warning \| The API server's clock is 5s ahead of ours\. \| Synchronise/u)
-    expect(clock(now - 61_000)).toMatch(/^failed \| The API server's clock is 1m behind ours; sessions end too early or too late\./u)
+    expect(clock(now - 61_000)).toMatch(
+      /^failed \| The API server's clock is 1m behind ours; sessions end too early or too late\./u
+    )
   })
 
   it("each resource with its missing verbs, once, with what is impossible without", () => {
     const without = (verbs: ReadonlyArray<string>, facts = wellMember) => ({
       ...facts,
-      rights: facts.rights.map((fact) => (fact.right.resource === "mirrordclustersessions" && verbs.includes(fact.verb) ? { ...fact, allowed: false } : fact))
+      rights: facts.rights.map((fact) =>
+        fact.right.resource === "mirrordclustersessions" && verbs.includes(fact.verb)
+          ? { ...fact, allowed: false }
+          : fact
+      )
     })
     expect(told(without(["watch", "delete"]), "permissions")).toEqual([
-      "failed | system:serviceaccount:mirrord:mirrord-operator-envoy may not watch, delete mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this cluster. | On cluster-a: upgrade the chart with operator.multiClusterMember: true, and use a token of its ServiceAccount mirrord-operator-envoy."
+      "failed | system:serviceaccount:mirrord:mirrord-operator-envoy may not watch, delete " +
+        "mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this " +
+        "cluster. | On cluster-a: upgrade the chart with operator.multiClusterMember: true, and use a token of its " +
+        "ServiceAccount mirrord-operator-envoy."
     ])
-    expect(told({ ...without(["list"], wellPrimary), rightsOf: "system:serviceaccount:mirrord:other" }, "permissions")[0]).toMatch(/^failed \| system:serviceaccount:mirrord:other may not list .*operator\.multiCluster\.enabled: true/u)
-    const byCertificate = { ...without(["get"]), credentials: { _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now + 365 * day } } as const }
+    expect(
+      told({ ...without(["list"], wellPrimary), rightsOf: "system:serviceaccount:mirrord:other" }, "permissions")[0]
+    ).toMatch(/^failed \| system:serviceaccount:mirrord:other may not list .*operator\.multiCluster\.enabled: true/u)
+    const byCertificate = {
+      ...without(["get"]),
+      credentials: { _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now + 365 * day } } as const
+    }
     expect(told(byCertificate, "permissions")[0]).toContain("rbac.memberSubjects")
   })
 
   it("rights that could not be asked for", () => {
     const rights = wellMember.rights.map((fact, index) => (index < 2 ? { ...fact, allowed: undefined } : fact))
-    expect(told({ ...wellMember, rights }, "permissions")[0]).toMatch(/^failed \| 2 of \d+ rights could not be asked for, such as get mirrordoperators\.operator\.metalbear\.co\./u)
+    expect(told({ ...wellMember, rights }, "permissions")[0]).toMatch(
+      /^failed \| 2 of \d+ rights could not be asked for, such as get mirrordoperators\.operator\.metalbear\.co\./u
+    )
   })
 
   it("custom resources that are missing, or are of another version", () => {
     const kind = (served: Answer<ReadonlyArray<string>>, need: "required" | "usual" = "required") =>
-      told({ ...wellMember, kinds: [{ group: "mirrord.metalbear.co", version: "v1alpha", plural: "mirrordclustersessions", need, served }] }, "resources")[0]
-    expect(kind(answered([]))).toMatch(/^failed \| mirrordclustersessions\.mirrord\.metalbear\.co is not installed: no session can be served\. \| Upgrade the release of the chart on cluster-a/u)
+      told(
+        {
+          ...wellMember,
+          kinds: [{ group: "mirrord.metalbear.co", version: "v1alpha", plural: "mirrordclustersessions", need, served }]
+        },
+        "resources"
+      )[0]
+    expect(kind(answered([]))).toMatch(
+      /^failed \| mirrordclustersessions\.mirrord\.metalbear\.co is not installed: no session can be served\. \| Upgrade the release of the chart on cluster-a/u
+    )
     expect(kind(answered(["v1"]))).toContain("is served as v1, not as v1alpha")
     expect(kind(answered([]), "usual")).toMatch(/^warning \| .* is not installed, which the chart always brings/u)
     expect(kind(refused(403))).toMatch(/^failed \| Whether .* could not be found out \(HTTP 403: no\)/u)
-    expect(kind(answered(["v1alpha", "v1"]))).toBe("ok | Served: mirrordclustersessions.mirrord.metalbear.co (v1alpha, v1).")
+    expect(kind(answered(["v1alpha", "v1"]))).toBe(
+      "ok | Served: mirrordclustersessions.mirrord.metalbear.co (v1alpha, v1)."
+    )
   })
 
   it("an operator that is missing, away, broken, other or older", () => {
-    const operator = (answer: ClusterFacts["operator"], facts = wellMember) => told({ ...facts, operator: answer }, "operator")[0]
-    expect(operator(refused(404))).toMatch(/^failed \| No operator is registered .* \| Install the chart on cluster-a\.$/u)
-    expect(operator(refused(503, "service unavailable"))).toMatch(/^failed \| The API server does not reach the operator \(HTTP 503: service unavailable\)\. \| On cluster-a, look/u)
+    const operator = (answer: ClusterFacts["operator"], facts = wellMember) =>
+      told({ ...facts, operator: answer }, "operator")[0]
+    expect(operator(refused(404))).toMatch(
+      /^failed \| No operator is registered .* \| Install the chart on cluster-a\.$/u
+    )
+    expect(operator(refused(503, "service unavailable"))).toMatch(
+      /^failed \| The API server does not reach the operator \(HTTP 503: service unavailable\)\. \| On cluster-a, look/u
+    )
     expect(operator(refused(500, "starting"))).toContain("kubectl -n mirrord logs -l app=mirrord-operator --prefix")
     expect(operator({ _tag: "NoAnswer", detail: "reset" })).toContain("did not answer")
-    expect(operator(answered({ version: "3.250.0", protocolVersion: "1.29.0", features: [] }))).toContain("is not braid")
-    expect(operator(answered({ version: "3.250.0+braid.0.0.9", protocolVersion: "1.28.0", features: [] }))).toMatch(/^warning \| .* speaks protocol 1\.28\.0 and we speak 1\.29\.0/u)
-    expect(operator(answered({ version: undefined, protocolVersion: undefined, features: [] }))).toMatch(/^ok \| An operator serves/u)
-    expect(operator(answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: [] }), wellPrimary)).toContain("not as a primary")
-    expect(operator(wellPrimary.operator, wellPrimary)).toBe("ok | Operator 3.250.0+braid.0.1.0 serves as a primary that only manages, protocol 1.29.0.")
+    expect(operator(answered({ version: "3.250.0", protocolVersion: "1.29.0", features: [] }))).toContain(
+      "is not braid"
+    )
+    expect(operator(answered({ version: "3.250.0+braid.0.0.9", protocolVersion: "1.28.0", features: [] }))).toMatch(
+      /^warning \| .* speaks protocol 1\.28\.0 and we speak 1\.29\.0/u
+    )
+    expect(operator(answered({ version: undefined, protocolVersion: undefined, features: [] }))).toMatch(
+      /^ok \| An operator serves/u
+    )
+    expect(
+      operator(answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: [] }), wellPrimary)
+    ).toContain("not as a primary")
+    expect(operator(wellPrimary.operator, wellPrimary)).toBe(
+      "ok | Operator 3.250.0+braid.0.1.0 serves as a primary that only manages, protocol 1.29.0."
+    )
   })
 
   it("a configuration of this cluster that cannot be used", () => {
-    const facts = { ...wellMember, problems: ["caData: it is no PEM."], connection: { _tag: "NotTried", why: "There is no usable address." } as const, version: { _tag: "NotAsked" } as const }
+    const facts = {
+      ...wellMember,
+      problems: ["caData: it is no PEM."],
+      connection: { _tag: "NotTried", why: "There is no usable address." } as const,
+      version: { _tag: "NotAsked" } as const
+    }
     expect(told(facts, "configuration")[0]).toMatch(/^failed \| caData: it is no PEM\. \| Correct it/u)
     expect(told(facts, "reach")).toEqual(["skipped | There is no usable address."])
   })
@@ -165,7 +299,11 @@ describe("what is wrong is told with what to do", () => {
 const anyAnswer = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Answer<T>> =>
   fc.oneof(
     value.map(answered),
-    fc.record({ _tag: fc.constant("Refused" as const), code: fc.constantFrom(400, 401, 403, 404, 500, 503), detail: fc.string() }),
+    fc.record({
+      _tag: fc.constant("Refused" as const),
+      code: fc.constantFrom(400, 401, 403, 404, 500, 503),
+      detail: fc.string()
+    }),
     fc.record({ _tag: fc.constant("NoAnswer" as const), detail: fc.string() }),
     fc.constant({ _tag: "NotAsked" } as const)
   )
@@ -183,16 +321,27 @@ const anyFacts: fc.Arbitrary<ClusterFacts> = fc.record({
   connection: fc.oneof(
     fc.record({
       _tag: fc.constant("Connected" as const),
-      certificate: fc.option(fc.record({ subject: fc.string(), issuer: fc.string(), validity: anyValidity }), { nil: undefined }),
+      certificate: fc.option(fc.record({ subject: fc.string(), issuer: fc.string(), validity: anyValidity }), {
+        nil: undefined
+      }),
       distrust: fc.constantFrom(undefined, "ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED"),
       hasOwnAuthority: fc.boolean(),
       unchecked: fc.boolean()
     }),
-    fc.record({ _tag: fc.constant("Failed" as const), code: fc.constantFrom("", "ENOTFOUND", "ECONNREFUSED"), detail: fc.string() }),
+    fc.record({
+      _tag: fc.constant("Failed" as const),
+      code: fc.constantFrom("", "ENOTFOUND", "ECONNREFUSED"),
+      detail: fc.string()
+    }),
     fc.record({ _tag: fc.constant("NotTried" as const), why: fc.constant("No.") })
   ),
   credentials: fc.oneof(
-    fc.record({ _tag: fc.constant("Token" as const), from: fc.string(), claims: fc.option(fc.record({ subject: fc.constant(undefined), validity: anyValidity }), { nil: undefined }), renewed: fc.boolean() }),
+    fc.record({
+      _tag: fc.constant("Token" as const),
+      from: fc.string(),
+      claims: fc.option(fc.record({ subject: fc.constant(undefined), validity: anyValidity }), { nil: undefined }),
+      renewed: fc.boolean()
+    }),
     fc.record({ _tag: fc.constant("Certificate" as const), from: fc.string(), validity: anyValidity }),
     fc.constant({ _tag: "Unusable", problem: "P.", fix: "F." } as const),
     fc.constant({ _tag: "Unsupported", authType: "aks" } as const),
@@ -202,9 +351,29 @@ const anyFacts: fc.Arbitrary<ClusterFacts> = fc.record({
   clock: fc.option(fc.record({ server: fc.nat(), before: fc.nat(), after: fc.nat() }), { nil: undefined }),
   user: anyAnswer(fc.string()),
   rightsOf: fc.option(fc.string(), { nil: undefined }),
-  rights: fc.array(fc.record({ right: fc.constantFrom(...wellPrimary.rights.map(({ right }) => right)), verb: fc.constantFrom("get", "list"), allowed: fc.constantFrom(true, false, undefined) })),
-  kinds: fc.array(fc.record({ group: fc.constant("g"), version: fc.constant("v1"), plural: fc.constant("p"), need: fc.constantFrom("required" as const, "usual" as const), served: anyAnswer(fc.array(fc.constantFrom("v1", "v2"))) })),
-  operator: anyAnswer(fc.record({ version: fc.option(fc.string(), { nil: undefined }), protocolVersion: fc.option(fc.string(), { nil: undefined }), features: fc.array(fc.string()) }))
+  rights: fc.array(
+    fc.record({
+      right: fc.constantFrom(...wellPrimary.rights.map(({ right }) => right)),
+      verb: fc.constantFrom("get", "list"),
+      allowed: fc.constantFrom(true, false, undefined)
+    })
+  ),
+  kinds: fc.array(
+    fc.record({
+      group: fc.constant("g"),
+      version: fc.constant("v1"),
+      plural: fc.constant("p"),
+      need: fc.constantFrom("required" as const, "usual" as const),
+      served: anyAnswer(fc.array(fc.constantFrom("v1", "v2")))
+    })
+  ),
+  operator: anyAnswer(
+    fc.record({
+      version: fc.option(fc.string(), { nil: undefined }),
+      protocolVersion: fc.option(fc.string(), { nil: undefined }),
+      features: fc.array(fc.string())
+    })
+  )
 })
 
 describe("whatever was observed", () => {

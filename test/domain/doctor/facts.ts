@@ -19,7 +19,11 @@ export const wellMember: ClusterFacts = {
   problems: [],
   connection: {
     _tag: "Connected",
-    certificate: { subject: "CN=kube-apiserver", issuer: "CN=kubernetes", validity: { from: now - day, until: now + 365 * day } },
+    certificate: {
+      subject: "CN=kube-apiserver",
+      issuer: "CN=kubernetes",
+      validity: { from: now - day, until: now + 365 * day }
+    },
     distrust: undefined,
     hasOwnAuthority: true,
     unchecked: false
@@ -27,7 +31,10 @@ export const wellMember: ClusterFacts = {
   credentials: {
     _tag: "Token",
     from: "Secret mirrord/mirrord-cluster-cluster-a",
-    claims: { subject: "system:serviceaccount:mirrord:mirrord-operator-envoy", validity: { from: now, until: now + day } },
+    claims: {
+      subject: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      validity: { from: now, until: now + day }
+    },
     renewed: false
   },
   version: answered("v1.36.3"),
@@ -35,7 +42,15 @@ export const wellMember: ClusterFacts = {
   user: answered("system:serviceaccount:mirrord:mirrord-operator-envoy"),
   rightsOf: undefined,
   rights: memberRights.flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
-  kinds: [{ group: "mirrord.metalbear.co", version: "v1alpha", plural: "mirrordclustersessions", need: "required", served: answered(["v1alpha"]) }],
+  kinds: [
+    {
+      group: "mirrord.metalbear.co",
+      version: "v1alpha",
+      plural: "mirrordclustersessions",
+      need: "required",
+      served: answered(["v1alpha"])
+    }
+  ],
   operator: answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: [] })
 }
 
@@ -46,6 +61,8 @@ export const wellPrimary: ClusterFacts = {
   part: "own",
   isDefault: false,
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
-  rights: ownRights({ _tag: "Primary", managementOnly: true, isDefault: false }).flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
+  rights: ownRights({ _tag: "Primary", managementOnly: true, isDefault: false }).flatMap((right) =>
+    right.verbs.map((verb) => ({ right, verb, allowed: true }))
+  ),
   operator: answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: ["MultiClusterPrimary"] })
 }

@@ -14,7 +14,12 @@ const report: DoctorReport = {
       part: "member",
       isDefault: true,
       server: "https://a",
-      findings: [warning("clock", "Late.", "Set it."), failed("permissions", "One.", "Upgrade."), failed("permissions", "Two.", "Upgrade."), skipped("operator", "Not asked.")]
+      findings: [
+        warning("clock", "Late.", "Set it."),
+        failed("permissions", "One.", "Upgrade."),
+        failed("permissions", "Two.", "Upgrade."),
+        skipped("operator", "Not asked.")
+      ]
     }
   ]
 }
@@ -38,14 +43,27 @@ describe("a report", () => {
   })
 
   it("is JSON with a verdict per cluster and over all", () => {
-    expect(reportJson(report)).toMatchObject({ version: "0.1.0", seenFrom: "operator", verdict: "failed", clusters: [{ name: "primary", verdict: "ok" }, { name: "cluster-a", verdict: "failed" }] })
+    expect(reportJson(report)).toMatchObject({
+      version: "0.1.0",
+      seenFrom: "operator",
+      verdict: "failed",
+      clusters: [
+        { name: "primary", verdict: "ok" },
+        { name: "cluster-a", verdict: "failed" }
+      ]
+    })
   })
 
   it("ends with 0 without a failure, 1 with one, 2 without a cluster", () => {
     const [primary, member] = report.clusters
     expect(exitCodeOf(report)).toBe(1)
     expect(exitCodeOf({ ...report, clusters: primary === undefined ? [] : [primary] })).toBe(0)
-    expect(exitCodeOf({ ...report, clusters: member === undefined ? [] : [{ ...member, findings: [warning("clock", "Late.", "Set it.")] }] })).toBe(0)
+    expect(
+      exitCodeOf({
+        ...report,
+        clusters: member === undefined ? [] : [{ ...member, findings: [warning("clock", "Late.", "Set it.")] }]
+      })
+    ).toBe(0)
     expect(exitCodeOf({ ...report, clusters: [], findings: [failed("configuration", "None.", "Give one.")] })).toBe(2)
   })
 

@@ -3,27 +3,40 @@ import { describe, expect, it } from "vitest"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { readTokenClaims } from "../../../src/domain/doctor/token-claims.ts"
 
-const url = (text: string): string => encodeBase64Text(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+const url = (text: string): string =>
+  encodeBase64Text(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 const jwt = (claims: unknown): string => [url('{"alg":"RS256"}'), url(JSON.stringify(claims)), "signature"].join(".")
 
 describe("claims of a token", () => {
   it("of a service account are its name and its life", () => {
     const token = jwt({ sub: "system:serviceaccount:mirrord:mirrord-operator-envoy", iat: 100, nbf: 110, exp: 200 })
-    expect(readTokenClaims(token)).toEqual({ subject: "system:serviceaccount:mirrord:mirrord-operator-envoy", validity: { from: 110_000, until: 200_000 } })
+    expect(readTokenClaims(token)).toEqual({
+      subject: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      validity: { from: 110_000, until: 200_000 }
+    })
   })
 
   it("may be missing", () => {
-    expect(readTokenClaims(jwt({ sub: 5, iat: 100, exp: "soon" }))).toEqual({ subject: undefined, validity: { from: 100_000, until: undefined } })
+    expect(readTokenClaims(jwt({ sub: 5, iat: 100, exp: "soon" }))).toEqual({
+      subject: undefined,
+      validity: { from: 100_000, until: undefined }
+    })
   })
 
-  it.each(["", "token", "a.b", "a.b.c", `a.${url("[1]")}.c`, `a.${url("null")}.c`, `a.${url("{")}.c`])("are none in %j", (token) => {
-    expect(readTokenClaims(token)).toBeUndefined()
-  })
+  it.each(["", "token", "a.b", "a.b.c", `a.${url("[1]")}.c`, `a.${url("null")}.c`, `a.${url("{")}.c`])(
+    "are none in %j",
+    (token) => {
+      expect(readTokenClaims(token)).toBeUndefined()
+    }
+  )
 
   it("are those that were put in, whatever characters they need", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat(), (sub, exp) => {
-        expect(readTokenClaims(jwt({ sub, exp }))).toEqual({ subject: sub, validity: { from: undefined, until: exp * 1000 } })
+        expect(readTokenClaims(jwt({ sub, exp }))).toEqual({
+          subject: sub,
+          validity: { from: undefined, until: exp * 1000 }
+        })
       })
     )
   })

@@ -26,7 +26,9 @@ describe("validity", () => {
     const order = ["NotYet", "Valid", "EndsSoon", "Ended"]
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.array(fc.nat()), (from, length, moments) => {
-        const seen = moments.toSorted((a, b) => a - b).map((now) => order.indexOf(judgeValidity({ from, until: from + length }, now)))
+        const seen = moments
+          .toSorted((a, b) => a - b)
+          .map((now) => order.indexOf(judgeValidity({ from, until: from + length }, now)))
         expect(seen).toEqual(seen.toSorted((a, b) => a - b))
       })
     )
@@ -54,7 +56,10 @@ describe("texts of times", () => {
     const sizes: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hour, d: day }
     fc.assert(
       fc.property(fc.nat({ max: 1e13 }), (span) => {
-        const said = [...spanText(span).matchAll(/(\d+)([smhd])/gu)].reduce((sum, [, count, unit]) => sum + Number(count) * (sizes[unit ?? ""] ?? Number.NaN), 0)
+        const said = [...spanText(span).matchAll(/(\d+)([smhd])/gu)].reduce(
+          (sum, [, count, unit]) => sum + Number(count) * (sizes[unit ?? ""] ?? Number.NaN),
+          0
+        )
         expect(said).toBeLessThanOrEqual(span)
         expect(span - said).toBeLessThan(Math.max(1_000, span / 10))
       })
@@ -63,6 +68,10 @@ describe("texts of times", () => {
 
   it("is readable in any time zone, and never throws", () => {
     expect(momentText(Date.UTC(2026, 10, 22, 1, 42, 14))).toBe("2026-11-22 01:42 UTC")
-    fc.assert(fc.property(fc.double(), (time) => { expect(momentText(time)).toMatch(/UTC$|^an unreadable time$/u) }))
+    fc.assert(
+      fc.property(fc.double(), (time) => {
+        expect(momentText(time)).toMatch(/UTC$|^an unreadable time$/u)
+      })
+    )
   })
 })

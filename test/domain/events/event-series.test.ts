@@ -2,9 +2,21 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts"
 import { eventObject } from "../../../src/domain/events/event-object.ts"
-import { dueAt, type EventSeries, mostTries, occurred, wasRefused, wasWritten } from "../../../src/domain/events/event-series.ts"
+import {
+  dueAt,
+  type EventSeries,
+  mostTries,
+  occurred,
+  wasRefused,
+  wasWritten
+} from "../../../src/domain/events/event-series.ts"
 
-const about = { apiVersion: "operator.metalbear.co/v1alpha", kind: "MirrordMultiClusterSession", name: "mc-1", uid: "u" }
+const about = {
+  apiVersion: "operator.metalbear.co/v1alpha",
+  kind: "MirrordMultiClusterSession",
+  name: "mc-1",
+  uid: "u"
+}
 const event: SessionEvent = { reason: "ClusterLeftOut", cluster: "b", message: "Cluster b takes no part." }
 const begin = Date.UTC(2026, 0, 1)
 const happen = (series: EventSeries | undefined, now: number) => occurred(series, "mc-1.1", about, event, now)

@@ -2,7 +2,10 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts"
 import { parentEvents } from "../../../src/domain/events/parent-events.ts"
-import type { ClusterSessionStatus, MirrordMultiClusterSession } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type {
+  ClusterSessionStatus,
+  MirrordMultiClusterSession
+} from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { conditionCatalogue } from "../../docs/condition-catalogue.ts"
 import { perform, step } from "../session/session-steps.ts"
 import { a, b, c, SessionWorld } from "../session/session-world.ts"
@@ -20,19 +23,24 @@ class Told extends SessionWorld {
     const before = this.view()
     super.patchStatus(patch)
     const after = this.view()
-    if (before !== undefined && after !== undefined) this.writes.push({ before, after, events: parentEvents(before, after) })
+    if (before !== undefined && after !== undefined)
+      this.writes.push({ before, after, events: parentEvents(before, after) })
   }
   /** Reasons in order, with the cluster where there is one. */
   told(): ReadonlyArray<string> {
-    return this.writes.flatMap(({ events }) => events.map(({ cluster, reason }) => (cluster === undefined ? reason : `${reason} ${cluster}`)))
+    return this.writes.flatMap(({ events }) =>
+      events.map(({ cluster, reason }) => (cluster === undefined ? reason : `${reason} ${cluster}`))
+    )
   }
   last(): string {
     return this.writes.at(-1)?.events.at(-1)?.message ?? ""
   }
 }
 
-const standing = (entry: ClusterSessionStatus | undefined): string => (entry?.ready === true ? "ready" : (entry?.error ?? "awaited"))
-const conditionsOf = ({ status }: MirrordMultiClusterSession) => new Map((status?.conditions ?? []).map((one) => [one.type, one.status]))
+const standing = (entry: ClusterSessionStatus | undefined): string =>
+  entry?.ready === true ? "ready" : (entry?.error ?? "awaited")
+const conditionsOf = ({ status }: MirrordMultiClusterSession) =>
+  new Map((status?.conditions ?? []).map((one) => [one.type, one.status]))
 
 /** What changed: the phase, and each cluster's part. */
 const changesOf = ({ after, before }: Write): ReadonlyArray<string> => {
@@ -73,7 +81,9 @@ describe("Events of a multi-cluster session: in random lives", () => {
         for (const { after, before, events } of play(life).writes) {
           const [old, now] = [conditionsOf(before), conditionsOf(after)]
           // A condition that says for the first time that something is not so yet is no change.
-          const flipped = [...now].some(([type, status]) => old.get(type) !== status && (old.has(type) || status === "True"))
+          const flipped = [...now].some(
+            ([type, status]) => old.get(type) !== status && (old.has(type) || status === "True")
+          )
           if (flipped) expect(events).not.toEqual([])
           expect(parentEvents(after, after)).toEqual([])
         }
@@ -82,11 +92,16 @@ describe("Events of a multi-cluster session: in random lives", () => {
     )
   })
   it("every condition that is set is in the catalogue", () => {
-    const known = new Set(conditionCatalogue.filter(({ on }) => on === "MirrordMultiClusterSession").map(({ reason, status, type }) => `${type} ${status} ${reason}`))
+    const known = new Set(
+      conditionCatalogue
+        .filter(({ on }) => on === "MirrordMultiClusterSession")
+        .map(({ reason, status, type }) => `${type} ${status} ${reason}`)
+    )
     fc.assert(
       fc.property(random, (life) => {
         for (const { after } of play(life).writes) {
-          for (const { reason, status, type } of after.status?.conditions ?? []) expect(known).toContain(`${type} ${status} ${reason}`)
+          for (const { reason, status, type } of after.status?.conditions ?? [])
+            expect(known).toContain(`${type} ${status} ${reason}`)
         }
       }),
       { numRuns: 100 }
@@ -116,8 +131,17 @@ describe("Events of a multi-cluster session", () => {
     world.heartbeat()
     world.deleteParent()
     world.settle()
-    expect(world.told()).toEqual(["Accepted", "Pending", "ClusterReady cluster-a", "ClusterReady cluster-b", "Ready", "Terminating"])
-    expect(world.writes[0]?.events[0]?.message).toBe("A session for deployment.myapp in namespace default, in clusters cluster-a (default), cluster-b.")
+    expect(world.told()).toEqual([
+      "Accepted",
+      "Pending",
+      "ClusterReady cluster-a",
+      "ClusterReady cluster-b",
+      "Ready",
+      "Terminating"
+    ])
+    expect(world.writes[0]?.events[0]?.message).toBe(
+      "A session for deployment.myapp in namespace default, in clusters cluster-a (default), cluster-b."
+    )
   })
   it("tell why a member is left out, and that it joins by itself", () => {
     const world = new Told([a, b])
@@ -126,7 +150,8 @@ describe("Events of a multi-cluster session", () => {
     world.fail(b, { reason: "NoSuchTarget", message: "there is no deployment.myapp in namespace default" })
     expect(world.told().slice(-2)).toEqual(["ClusterLeftOut cluster-b", "Ready"])
     expect(world.writes.at(-1)?.events[0]?.message).toBe(
-      "Cluster cluster-b takes no part in the session for now: there is no deployment.myapp in namespace default. Check that cluster; it joins by itself as soon as it is ready."
+      "Cluster cluster-b takes no part in the session for now: there is no deployment.myapp in namespace " +
+        "default. Check that cluster; it joins by itself as soon as it is ready."
     )
     expect(world.last()).toBe("The session is ready: 1 of 2 clusters ready, without cluster-b.")
     world.makeReady(b)
@@ -140,7 +165,10 @@ describe("Events of a multi-cluster session", () => {
     const from = world.told().length
     world.member(a).reachable = false
     world.settle()
-    expect(world.view()?.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "DefaultNotReady" })
+    expect(world.view()?.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "False",
+      reason: "DefaultNotReady"
+    })
     world.member(a).reachable = true
     world.settle()
     expect(world.told().slice(from)).toEqual(["DefaultClusterLost cluster-a", "ClusterReady cluster-a"])
@@ -150,6 +178,8 @@ describe("Events of a multi-cluster session", () => {
     world.settle()
     world.fail(a, { reason: "Forbidden", message: "the operator may not look up deployment.myapp: no" })
     expect(world.told()).toEqual(["Accepted", "Pending", "Failed"])
-    expect(world.last()).toMatch(/^The session failed in cluster cluster-a: the operator may not look up deployment\.myapp: no; ask the administrator/)
+    expect(world.last()).toMatch(
+      /^The session failed in cluster cluster-a: the operator may not look up deployment\.myapp: no; ask the administrator/
+    )
   })
 })

@@ -1,5 +1,5 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
@@ -232,7 +232,8 @@ describe("parseFleetConfiguration", () => {
     const twin = `a-b-${sha256Hex("A_b").slice(0, 6)}`
     const found = mistakes(
       "defaultCluster: A_b",
-      `clusters: [{name: A_b, server: 'https://a', authType: mtls}, {name: ${twin}, server: 'https://b', authType: mtls}]`
+      `clusters: [{name: A_b, server: 'https://a', authType: mtls}, {name: ${twin}, server: 'https://b', ` +
+        "authType: mtls}]"
     )
     expect(found.map(({ field }) => field)).toEqual(["clusters[1].name"])
     expect(found[0]?.message).toContain("A_b")
@@ -247,7 +248,8 @@ describe("parseFleetConfiguration", () => {
 
   it("tells ten mistakes at once, each one sentence with file, field, value and cure", () => {
     const found = mistakes(
-      "clusterName: hub\ndefaultCluster: nowhere\nmanagementOnly: perhaps\nsessionTtlSecs: -1\nremoteSessionTimeoutSecs: soon\nsessionStart: never",
+      "clusterName: hub\ndefaultCluster: nowhere\nmanagementOnly: perhaps\nsessionTtlSecs: " +
+        "-1\nremoteSessionTimeoutSecs: soon\nsessionStart: never",
       `clusters:
         - {name: a, server: "https://a", authType: ldap, isDefault: true}
         - {name: b, authType: mtls, isDefault: true}
@@ -273,7 +275,8 @@ describe("parseFleetConfiguration", () => {
       for (const part of [file, field, value, cure]) expect(message).toContain(part)
     }
     expect(found[5]?.message).toBe(
-      'clusters-config.yaml, clusters[0].authType: this authType does not exist (found "ldap"); write one of bearerToken, eks, aks, mtls.'
+      'clusters-config.yaml, clusters[0].authType: this authType does not exist (found "ldap"); write one of ' +
+        "bearerToken, eks, aks, mtls."
     )
   })
 

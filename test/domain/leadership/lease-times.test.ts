@@ -6,7 +6,13 @@ describe("times of a Lease", () => {
 
   it.each([
     [{ ...usualLeaseTimes, retryPeriod: 0 }, /^the retry period is 0 s/],
-    [{ ...usualLeaseTimes, renewDeadline: 2_400 }, /^the renew deadline is 2.4 s; it must be more than 1.2 times the retry period of 2 s/],
-    [{ ...usualLeaseTimes, leaseDuration: 10_000 }, /^the lease duration is 10 s; it must be longer than the renew deadline of 10 s/]
+    [
+      { ...usualLeaseTimes, renewDeadline: 2_400 },
+      /^the renew deadline is 2.4 s; it must be more than 1.2 times the retry period of 2 s/
+    ],
+    [
+      { ...usualLeaseTimes, leaseDuration: 10_000 },
+      /^the lease duration is 10 s; it must be longer than the renew deadline of 10 s/
+    ]
   ])("%o cannot be", (times, problem) => expect(leaseTimesProblem(times)).toMatch(problem))
 })

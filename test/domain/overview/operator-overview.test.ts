@@ -16,10 +16,28 @@ const operator: MirrordOperator = {
   status: {
     sessions: [session],
     connected_clusters: [
-      { name: "b", lastCheck: new Date(now - 65_000).toISOString(), error: { message: "its operator did not answer in time" } },
-      { name: "a", lastCheck: new Date(now - 2_000).toISOString(), connected: { operatorVersion: "3.250.0+braid.0.1.0" } }
+      {
+        name: "b",
+        lastCheck: new Date(now - 65_000).toISOString(),
+        error: { message: "its operator did not answer in time" }
+      },
+      {
+        name: "a",
+        lastCheck: new Date(now - 2_000).toISOString(),
+        connected: { operatorVersion: "3.250.0+braid.0.1.0" }
+      }
     ],
-    multi_cluster_sessions: [{ id: "mc-1", durationSecs: 5, user: "ann", target: "deployment/shop", namespace: "default", clusters: ["a"], phase: "Ready" }]
+    multi_cluster_sessions: [
+      {
+        id: "mc-1",
+        durationSecs: 5,
+        user: "ann",
+        target: "deployment/shop",
+        namespace: "default",
+        clusters: ["a"],
+        phase: "Ready"
+      }
+    ]
   }
 }
 
@@ -37,5 +55,8 @@ it("tells of a primary and of its clusters, by name", () => {
 it("tells of one cluster's operator alone, whatever it leaves out", () => {
   const { metadata, spec } = operator
   const { protocol_version: _, supported_features: __, ...least } = spec
-  expect(overviewLines(operatorOverview({ metadata, spec: least }), now)).toEqual(["OPERATOR              PROTOCOL   PART          SESSIONS", "3.250.0+braid.0.1.0   -          one cluster   0"])
+  expect(overviewLines(operatorOverview({ metadata, spec: least }), now)).toEqual([
+    "OPERATOR              PROTOCOL   PART          SESSIONS",
+    "3.250.0+braid.0.1.0   -          one cluster   0"
+  ])
 })

@@ -7,7 +7,9 @@ const filterDepth = 3
 
 const number = (low: number, high: number): fc.Arbitrary<number> =>
   fc.oneof(
-    fc.constantFrom(...[low, 0, 1, 125, 126, 250, 251, 0xffff, 0x1_0000, high - 1, high].filter((n) => n >= low && n <= high)),
+    fc.constantFrom(
+      ...[low, 0, 1, 125, 126, 250, 251, 0xffff, 0x1_0000, high - 1, high].filter((n) => n >= low && n <= high)
+    ),
     fc.integer({ min: low, max: high })
   )
 
@@ -25,12 +27,17 @@ const characters = (from: string, size: { readonly min: number; readonly max: nu
   fc.array(fc.constantFrom(...from), { minLength: size.min, maxLength: size.max }).map((all) => all.join(""))
 
 const lowerToken = characters("abcxyz019-_.!#$%&'*+^`|~", { min: 1, max: 8 })
-const method = fc.oneof(fc.constantFrom("GET", "POST", "DELETE", "PROPFIND", "get"), characters("AZaz09-._~", { min: 1, max: 12 }))
+const method = fc.oneof(
+  fc.constantFrom("GET", "POST", "DELETE", "PROPFIND", "get"),
+  characters("AZaz09-._~", { min: 1, max: 12 })
+)
 
 const semver = fc
   .tuple(
     fc.tuple(fc.nat(), fc.nat(999), bigint(0n, (1n << 64n) - 1n)),
-    fc.array(fc.oneof(fc.nat().map(String), characters("abz-", { min: 1, max: 4 }), fc.constantFrom("0", "0a", "rc")), { maxLength: 3 }),
+    fc.array(fc.oneof(fc.nat().map(String), characters("abz-", { min: 1, max: 4 }), fc.constantFrom("0", "0a", "rc")), {
+      maxLength: 3
+    }),
     fc.array(characters("az09-", { min: 1, max: 4 }), { maxLength: 3 })
   )
   .map(([core, pre, build]) => {
@@ -40,12 +47,20 @@ const semver = fc
 
 /** URIs in the form in which they are written, so that decoding gives the same text. */
 const path = characters("/aZ0-._~%!$&'()*+,;=:@éñ漢", { min: 0, max: 12 }).map((tail) => `/${tail}`)
-const query = fc.oneof(fc.constant(""), characters("aZ0/?=&-._~%+,é", { min: 0, max: 10 }).map((text) => `?${text}`))
-const host = fc.oneof(fc.constantFrom("h", "a.b-c.example", "10.0.0.1", "[::1]", "user@h"), characters("abz019.-", { min: 1, max: 9 }))
+const query = fc.oneof(
+  fc.constant(""),
+  characters("aZ0/?=&-._~%+,é", { min: 0, max: 10 }).map((text) => `?${text}`)
+)
+const host = fc.oneof(
+  fc.constantFrom("h", "a.b-c.example", "10.0.0.1", "[::1]", "user@h"),
+  characters("abz019.-", { min: 1, max: 9 })
+)
 const authority = fc.tuple(host, fc.constantFrom("", ":80", ":65535")).map((parts) => parts.join(""))
 const uri = fc.oneof(
   fc.tuple(path, query).map((parts) => parts.join("")),
-  fc.tuple(fc.constantFrom("http", "https", "ws", "Custom+x"), authority, path, query).map(([s, a, p, q]) => `${s}://${a}${p}${q}`),
+  fc
+    .tuple(fc.constantFrom("http", "https", "ws", "Custom+x"), authority, path, query)
+    .map(([s, a, p, q]) => `${s}://${a}${p}${q}`),
   authority,
   fc.constant("*")
 )
@@ -76,17 +91,25 @@ const bytes = fc.oneof(
   fc.constantFrom(250, 251, 300).map((length) => Uint8Array.from({ length }, (_, i) => i & 0xff))
 )
 const headerValue = fc
-  .array(fc.oneof(fc.integer({ min: 32, max: 126 }), fc.integer({ min: 128, max: 255 }), fc.constant(9)), { maxLength: 8 })
+  .array(fc.oneof(fc.integer({ min: 32, max: 126 }), fc.integer({ min: 128, max: 255 }), fc.constant(9)), {
+    maxLength: 8
+  })
   .map((octets) => Uint8Array.from(octets))
 /** Names are distinct and every name has its values together, the only form in which a header map travels. */
 const headers = fc
-  .uniqueArray(fc.tuple(lowerToken, fc.array(headerValue, { minLength: 1, maxLength: 3 })), { selector: ([name]) => name, maxLength: 4 })
+  .uniqueArray(fc.tuple(lowerToken, fc.array(headerValue, { minLength: 1, maxLength: 3 })), {
+    selector: ([name]) => name,
+    maxLength: 4
+  })
   .map((all) => all.flatMap(([name, values]) => values.map((value) => [name, value] as const)))
 
 const octets = (length: number): fc.Arbitrary<Uint8Array> =>
-  fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 255 })), { minLength: length, maxLength: length }).map(
-    (all) => Uint8Array.from(all)
-  )
+  fc
+    .array(fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 255 })), {
+      minLength: length,
+      maxLength: length
+    })
+    .map((all) => Uint8Array.from(all))
 const mapped = octets(4).map((four) => Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ...four]))
 const ip = fc.oneof(octets(4), octets(16), mapped).map(formatIp)
 
@@ -131,13 +154,17 @@ const build = (shape: Shape, depth: number): fc.Arbitrary<unknown> => {
         fc.record({ _tag: fc.constant("Err"), error: build(shape.err, depth) })
       )
     case "list":
-      return shape.of.kind === "lazy" && depth === 0 ? fc.constant([]) : fc.array(build(shape.of, depth), { maxLength: 3 })
+      return shape.of.kind === "lazy" && depth === 0
+        ? fc.constant([])
+        : fc.array(build(shape.of, depth), { maxLength: 3 })
     case "array":
       return fc.array(build(shape.of, depth), { minLength: shape.length, maxLength: shape.length })
     case "textSet":
       return fc.uniqueArray(anyText, { maxLength: 4 }).map((members) => new Set(members))
     case "textMap":
-      return fc.uniqueArray(fc.tuple(anyText, anyText), { selector: ([key]) => key, maxLength: 4 }).map((entries) => new Map(entries))
+      return fc
+        .uniqueArray(fc.tuple(anyText, anyText), { selector: ([key]) => key, maxLength: 4 })
+        .map((entries) => new Map(entries))
     case "struct":
       return fc.record(fieldsOf(shape.fields, depth), { noNullPrototype: true })
     case "enum":

@@ -36,7 +36,10 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
   it("the skipper ends where the decoder ends", () => {
     fc.assert(
       fc.property(encoded, fc.uint8Array({ maxLength: 5 }), (bytes, rest) => {
-        expect(skip(codec.name, shape, Uint8Array.from([...bytes, ...rest]))).toEqual({ _tag: "End", offset: bytes.length })
+        expect(skip(codec.name, shape, Uint8Array.from([...bytes, ...rest]))).toEqual({
+          _tag: "End",
+          offset: bytes.length
+        })
       }),
       { numRuns: 1000 }
     )
@@ -73,7 +76,13 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
   const garbage = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc
-      .tuple(encoded, fc.array(fc.tuple(fc.nat(), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 2, 0xfb, 0xfc, 0xfd, 0xfe, 0xff))), { minLength: 1, maxLength: 3 }))
+      .tuple(
+        encoded,
+        fc.array(fc.tuple(fc.nat(), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 2, 0xfb, 0xfc, 0xfd, 0xfe, 0xff))), {
+          minLength: 1,
+          maxLength: 3
+        })
+      )
       .map(([bytes, changes]) => {
         const changed = Uint8Array.from(bytes)
         for (const [at, byte] of changes) changed[at % changed.length] = byte
@@ -142,7 +151,9 @@ describe("the generator", () => {
 
   it.each(all.map((shape) => [shape.name, shape] as const))("reaches every variant of %s", (_, shape) => {
     const samples = fc.sample(arbitraryOf<unknown>(shape), { numRuns: 25 * shape.variants.length, seed: 7 })
-    const found = new Set(samples.map((value) => (typeof value === "object" && value !== null && "_tag" in value ? value._tag : undefined)))
+    const found = new Set(
+      samples.map((value) => (typeof value === "object" && value !== null && "_tag" in value ? value._tag : undefined))
+    )
     expect(shape.variants.map(({ name }) => name).filter((name) => !found.has(name))).toEqual([])
   })
 })

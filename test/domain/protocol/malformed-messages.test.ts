@@ -64,7 +64,10 @@ describe("integers", () => {
     "a %s with marker %i is invalid at once, even without the bytes it announces",
     (_, marker, shape) => {
       const at = Uint8Array.of(marker)
-      expect(codec("Value", shape).decode(at)).toMatchObject({ _tag: "Invalid", error: { _tag: "InvalidValue", offset: 0, path: "Value" } })
+      expect(codec("Value", shape).decode(at)).toMatchObject({
+        _tag: "Invalid",
+        error: { _tag: "InvalidValue", offset: 0, path: "Value" }
+      })
       expect(skip("Value", shape, at)).toMatchObject({ _tag: "Invalid", error: { _tag: "InvalidValue", offset: 0 } })
     }
   )
@@ -73,7 +76,10 @@ describe("integers", () => {
 describe("flags", () => {
   it.each([2, 255])("bool %i", (flag) => {
     const at = Uint8Array.of(flag)
-    expect(codec("Value", bool).decode(at)).toMatchObject({ _tag: "Invalid", error: { offset: 0, message: expect.stringContaining(String(flag)) } })
+    expect(codec("Value", bool).decode(at)).toMatchObject({
+      _tag: "Invalid",
+      error: { offset: 0, message: expect.stringContaining(String(flag)) }
+    })
     expect(skip("Value", bool, at)._tag).toBe("Invalid")
   })
   it.each([2, 255])("Option %i", (flag) => {
@@ -94,20 +100,35 @@ describe("texts", () => {
     expect(Buffer.from(codec("Value", text).encode("\u{feff}a")).toString("hex")).toBe("04efbbbf61")
   })
   it.each(["02 c0 80", "03 ed a0 80", "02 e2 82", "01 ff", "04 f4 90 80 80"])("%s is not UTF-8", (hex) => {
-    expect(value(text, hex)).toMatchObject({ _tag: "Invalid", error: { _tag: "InvalidValue", message: "text is not UTF-8", offset: 1 } })
+    expect(value(text, hex)).toMatchObject({
+      _tag: "Invalid",
+      error: { _tag: "InvalidValue", message: "text is not UTF-8", offset: 1 }
+    })
   })
   it("members of a set and keys of a map collapse, the last value of a key stays", () => {
     expect(value(textSet, "02 01 61 01 61")).toEqual({ _tag: "Decoded", value: new Set(["a"]), used: 5 })
-    expect(value(textMap, "02 01 61 01 31 01 61 01 32")).toEqual({ _tag: "Decoded", value: new Map([["a", "2"]]), used: 9 })
+    expect(value(textMap, "02 01 61 01 31 01 61 01 32")).toEqual({
+      _tag: "Decoded",
+      value: new Map([["a", "2"]]),
+      used: 9
+    })
   })
 })
 
 describe("unknown variants", () => {
-  const cases: ReadonlyArray<readonly [dir: "client" | "daemon", hex: string, decoder: string, walker: string, offset: number]> = [
+  const cases: ReadonlyArray<
+    readonly [dir: "client" | "daemon", hex: string, decoder: string, walker: string, offset: number]
+  > = [
     ["client", "12", "ClientMessage.18", "ClientMessage.18", 0],
     ["daemon", "10", "DaemonMessage.16", "DaemonMessage.16", 0],
     ["daemon", "01 08", "DaemonMessage.Tcp.8", "DaemonMessage.Tcp.8", 1],
-    ["daemon", "02 06 05", "DaemonMessage.TcpSteal.HttpRequestChunked.5", "DaemonMessage.TcpSteal.HttpRequestChunked.5", 2],
+    [
+      "daemon",
+      "02 06 05",
+      "DaemonMessage.TcpSteal.HttpRequestChunked.5",
+      "DaemonMessage.TcpSteal.HttpRequestChunked.5",
+      2
+    ],
     ["client", "05 1e", "ClientMessage.FileRequest.30", "ClientMessage.FileRequest.30", 1],
     ["client", "02 00 03", "ClientMessage.TcpSteal.PortSubscribe.3", "ClientMessage.TcpSteal.PortSubscribe.3", 2],
     ["daemon", "05 00 03", "DaemonMessage.LogMessage.level.3", "DaemonMessage.LogMessage.3", 2],
@@ -115,10 +136,19 @@ describe("unknown variants", () => {
     ["client", "01 fb e7 03", "ClientMessage.Tcp.999", "ClientMessage.Tcp.999", 1]
   ]
   it.each(cases)("%s %s", (dir, hex, decoder, walker, offset) => {
-    const [decode, shape] = dir === "client" ? [clientMessage.decode, ClientMessage] as const : [daemonMessage.decode, DaemonMessage] as const
-    expect(decode(bytes(hex))).toMatchObject({ _tag: "Invalid", error: { _tag: "UnknownVariant", path: decoder, offset } })
+    const [decode, shape] =
+      dir === "client"
+        ? ([clientMessage.decode, ClientMessage] as const)
+        : ([daemonMessage.decode, DaemonMessage] as const)
+    expect(decode(bytes(hex))).toMatchObject({
+      _tag: "Invalid",
+      error: { _tag: "UnknownVariant", path: decoder, offset }
+    })
     const root = dir === "client" ? "ClientMessage" : "DaemonMessage"
-    expect(skip(root, shape, bytes(hex))).toMatchObject({ _tag: "Invalid", error: { _tag: "UnknownVariant", path: walker, offset } })
+    expect(skip(root, shape, bytes(hex))).toMatchObject({
+      _tag: "Invalid",
+      error: { _tag: "UnknownVariant", path: walker, offset }
+    })
   })
 
   it("a stream's error has the full path", () => {
@@ -142,7 +172,10 @@ describe("claimed lengths", () => {
     ["daemon", `02 04 03 47 45 54 01 2f 01 01 61 ${huge}`]
   ]
   it.each(claims)("%s %s is incomplete", (dir, hex) => {
-    const [decode, shape] = dir === "client" ? [clientMessage.decode, ClientMessage] as const : [daemonMessage.decode, DaemonMessage] as const
+    const [decode, shape] =
+      dir === "client"
+        ? ([clientMessage.decode, ClientMessage] as const)
+        : ([daemonMessage.decode, DaemonMessage] as const)
     expect(decode(bytes(hex))).toEqual({ _tag: "Incomplete" })
     expect(skip("Message", shape, bytes(hex))).toEqual({ _tag: "Incomplete" })
   })
@@ -178,15 +211,24 @@ describe("nesting", () => {
 
   it.each([maximumDepth, 100_000])("of %i filters is a typed error, not a stack overflow", (depth) => {
     expect(clientMessage.decode(nested(depth))).toMatchObject({ _tag: "Invalid", error: { _tag: "TooDeep" } })
-    expect(skip("ClientMessage", ClientMessage, nested(depth))).toMatchObject({ _tag: "Invalid", error: { _tag: "TooDeep" } })
+    expect(skip("ClientMessage", ClientMessage, nested(depth))).toMatchObject({
+      _tag: "Invalid",
+      error: { _tag: "TooDeep" }
+    })
   })
 
-  it.each([maximumDepth - 4, maximumDepth - 3, 20_000])("of %i filters is written exactly if it can be read", (depth) => {
-    let filter: HttpFilter = { _tag: "Path", value: "/" }
-    for (let i = 0; i < depth; i++) filter = { _tag: "Composite", all: true, filters: [filter] }
-    const encode = () =>
-      clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: 80, filter } } })
-    if (depth <= maximumDepth - 4) expect(clientMessage.decode(encode())._tag).toBe("Decoded")
-    else expect(encode).toThrow(`nested deeper than ${maximumDepth}`)
-  })
+  it.each([maximumDepth - 4, maximumDepth - 3, 20_000])(
+    "of %i filters is written exactly if it can be read",
+    (depth) => {
+      let filter: HttpFilter = { _tag: "Path", value: "/" }
+      for (let i = 0; i < depth; i++) filter = { _tag: "Composite", all: true, filters: [filter] }
+      const encode = () =>
+        clientMessage.encode({
+          _tag: "TcpSteal",
+          value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: 80, filter } }
+        })
+      if (depth <= maximumDepth - 4) expect(clientMessage.decode(encode())._tag).toBe("Decoded")
+      else expect(encode).toThrow(`nested deeper than ${maximumDepth}`)
+    }
+  )
 })

@@ -107,7 +107,10 @@ describe("messages", () => {
     const exact = new StreamDecoder(daemonMessage, DaemonMessage, message.length)
     expect(collect(exact, cutAt(message, [5])).messages).toHaveLength(1)
     const short = new StreamDecoder(daemonMessage, DaemonMessage, message.length - 1)
-    expect(short.feed(message.slice(0, 2))).toMatchObject({ messages: [], error: { _tag: "TooLarge", path: "DaemonMessage" } })
+    expect(short.feed(message.slice(0, 2))).toMatchObject({
+      messages: [],
+      error: { _tag: "TooLarge", path: "DaemonMessage" }
+    })
   })
 
   it("beyond the limit are refused in a single chunk too", () => {
@@ -126,7 +129,11 @@ describe("work", () => {
   const copied = (chunks: ReadonlyArray<Uint8Array>): number => {
     let total = 0
     const set = Uint8Array.prototype.set
-    vi.spyOn(Uint8Array.prototype, "set").mockImplementation(function (this: Uint8Array, source: ArrayLike<number>, offset?: number) {
+    vi.spyOn(Uint8Array.prototype, "set").mockImplementation(function (
+      this: Uint8Array,
+      source: ArrayLike<number>,
+      offset?: number
+    ) {
       total += source.length
       set.call(this, source, offset)
     })
@@ -135,16 +142,28 @@ describe("work", () => {
     expect(error).toBeUndefined()
     return total
   }
-  const large = daemonMessage.encode({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 1n, bytes: new Uint8Array(200_000) } } })
+  const large = daemonMessage.encode({
+    _tag: "TcpSteal",
+    value: { _tag: "Data", value: { connectionId: 1n, bytes: new Uint8Array(200_000) } }
+  })
   const headers = Array.from({ length: 5000 }, (_, i) => [`h${i}`, Uint8Array.from([97, 98])] as const)
   const manyParts = daemonMessage.encode({
     _tag: "TcpSteal",
-    value: { _tag: "HttpRequestChunked", value: { _tag: "Body", value: { frames: [{ _tag: "Trailers", value: headers }], isLast: true, connectionId: 1n, requestId: 0 } } }
+    value: {
+      _tag: "HttpRequestChunked",
+      value: {
+        _tag: "Body",
+        value: { frames: [{ _tag: "Trailers", value: headers }], isLast: true, connectionId: 1n, requestId: 0 }
+      }
+    }
   })
 
   it.each([1, 7, 1000, 65_536])("each byte is copied a bounded number of times, in chunks of %i", (size) => {
     const stream = concatenate([large, manyParts, large])
-    const chunks = cutAt(stream, Array.from({ length: Math.floor(stream.length / size) }, (_, i) => (i + 1) * size))
+    const chunks = cutAt(
+      stream,
+      Array.from({ length: Math.floor(stream.length / size) }, (_, i) => (i + 1) * size)
+    )
     expect(copied(chunks)).toBeLessThan(4 * stream.length)
   })
 
@@ -163,7 +182,11 @@ describe("work", () => {
       const there = length
       const soFar = new Proxy(counting, {
         get: (target, property) =>
-          property === "length" ? there : typeof property === "string" && Number(property) >= there ? undefined : Reflect.get(target, property, target)
+          property === "length"
+            ? there
+            : typeof property === "string" && Number(property) >= there
+              ? undefined
+              : Reflect.get(target, property, target)
       })
       expect(walker.advance(soFar)._tag).toBe("More")
     }

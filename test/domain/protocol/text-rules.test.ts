@@ -29,27 +29,54 @@ describe("URIs", () => {
     expect(checkText("uri", canonical)).toEqual({ ok: canonical })
   })
 
-  it.each(["", "/a b", "/a\n", "a/b", "http://", "http:///x", "http://h:80:90/", "http://a b/", "http://[::1/", "http://u@/", `/${"x".repeat(65_534)}`])(
-    "%j is none",
-    (uri) => {
-      expect(checkText("uri", uri)).toHaveProperty("error")
-    }
-  )
+  it.each([
+    "",
+    "/a b",
+    "/a\n",
+    "a/b",
+    "http://",
+    "http:///x",
+    "http://h:80:90/",
+    "http://a b/",
+    "http://[::1/",
+    "http://u@/",
+    `/${"x".repeat(65_534)}`
+  ])("%j is none", (uri) => {
+    expect(checkText("uri", uri)).toHaveProperty("error")
+  })
 })
 
 describe("methods, versions", () => {
-  it.each(["GET", "get", "PROPFIND", "X-A_b.~"])("method %s", (text) => expect(checkText("method", text)).toEqual({ ok: text }))
-  it.each(["", "GE T", "GET\n", "É", "A/B"])("%j is no method", (text) => expect(checkText("method", text)).toHaveProperty("error"))
-  it.each(["HTTP/0.9", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"])("%s", (text) =>
-    expect(checkText("httpVersion", text)).toEqual({ ok: text }))
-  it.each(["HTTP/2", "http/1.1", "HTTP/1.2", ""])("%j is no HTTP version", (text) =>
-    expect(checkText("httpVersion", text)).toHaveProperty("error"))
-  it.each(["1.29.0", "0.0.0", "1.2.3-rc.1", "1.2.3-0a", "3.250.0+braid.0.1.0", "1.2.3--", "18446744073709551615.0.0"])("version %s", (text) =>
-    expect(checkText("semver", text)).toEqual({ ok: text }))
-  it.each(["", "1", "1.2", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", " 1.2.3", "1.2.x", "18446744073709551616.0.0"])(
-    "%j is no version",
-    (text) => expect(checkText("semver", text)).toHaveProperty("error")
+  it.each(["GET", "get", "PROPFIND", "X-A_b.~"])("method %s", (text) =>
+    expect(checkText("method", text)).toEqual({ ok: text })
   )
+  it.each(["", "GE T", "GET\n", "É", "A/B"])("%j is no method", (text) =>
+    expect(checkText("method", text)).toHaveProperty("error")
+  )
+  it.each(["HTTP/0.9", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"])("%s", (text) =>
+    expect(checkText("httpVersion", text)).toEqual({ ok: text })
+  )
+  it.each(["HTTP/2", "http/1.1", "HTTP/1.2", ""])("%j is no HTTP version", (text) =>
+    expect(checkText("httpVersion", text)).toHaveProperty("error")
+  )
+  it.each(["1.29.0", "0.0.0", "1.2.3-rc.1", "1.2.3-0a", "3.250.0+braid.0.1.0", "1.2.3--", "18446744073709551615.0.0"])(
+    "version %s",
+    (text) => expect(checkText("semver", text)).toEqual({ ok: text })
+  )
+  it.each([
+    "",
+    "1",
+    "1.2",
+    "1.2.3.4",
+    "01.2.3",
+    "1.2.3-",
+    "1.2.3-01",
+    "1.2.3+",
+    "v1.2.3",
+    " 1.2.3",
+    "1.2.x",
+    "18446744073709551616.0.0"
+  ])("%j is no version", (text) => expect(checkText("semver", text)).toHaveProperty("error"))
 })
 
 describe("header maps (wire-protocol §1.4)", () => {
@@ -60,7 +87,8 @@ describe("header maps (wire-protocol §1.4)", () => {
     values.length,
     ...values.flatMap((value) => [value.length, ...latin1(value)])
   ]
-  const wire = (...entries: ReadonlyArray<ReadonlyArray<number>>): Uint8Array => Uint8Array.from([entries.length, ...entries.flat()])
+  const wire = (...entries: ReadonlyArray<ReadonlyArray<number>>): Uint8Array =>
+    Uint8Array.from([entries.length, ...entries.flat()])
   const decode = (bytes: Uint8Array): ReadonlyArray<string> => {
     const decoded = made.decode(bytes)
     if (decoded._tag !== "Decoded") throw new Error(JSON.stringify(decoded))
@@ -73,7 +101,12 @@ describe("header maps (wire-protocol §1.4)", () => {
     expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3")))).toEqual(["a: 3", "b: 2"])
   })
   it("a name that comes again with several values adds them", () => {
-    expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3", "4")))).toEqual(["a: 1", "a: 3", "a: 4", "b: 2"])
+    expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3", "4")))).toEqual([
+      "a: 1",
+      "a: 3",
+      "a: 4",
+      "b: 2"
+    ])
   })
   it("names that differ in case are the same, and become lower case", () => {
     expect(decode(wire(entry("X-Y", "1"), entry("x-y", "2")))).toEqual(["x-y: 2"])
@@ -91,10 +124,17 @@ describe("header maps (wire-protocol §1.4)", () => {
   })
   it.each(["\n", "\r", "\0", "\x7f", "a\x1fb"])("%j is no value", (value) => {
     expect(isHeaderValue(latin1(value))).toBe(false)
-    expect(made.decode(wire(entry("a", value)))).toMatchObject({ _tag: "Invalid", error: { offset: 4, message: expect.stringContaining("header a") } })
+    expect(made.decode(wire(entry("a", value)))).toMatchObject({
+      _tag: "Invalid",
+      error: { offset: 4, message: expect.stringContaining("header a") }
+    })
   })
   it("written names are grouped and lower case, so that no value is lost", () => {
-    const flat: Headers = [["Set-Cookie", latin1("x")], ["host", latin1("h")], ["set-cookie", latin1("y")]]
+    const flat: Headers = [
+      ["Set-Cookie", latin1("x")],
+      ["host", latin1("h")],
+      ["set-cookie", latin1("y")]
+    ]
     expect(decode(made.encode(flat))).toEqual(["set-cookie: x", "set-cookie: y", "host: h"])
   })
 })

@@ -1,7 +1,14 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { semver } from "../../../src/domain/protocol/shape.ts"
-import { atLeast, compareVersions, gate, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
+import {
+  atLeast,
+  compareVersions,
+  gate,
+  minVersion,
+  protocolVersion,
+  unannouncedVersion
+} from "../../../src/domain/protocol/version.ts"
 import { arbitraryOf } from "./arbitrary.ts"
 
 const ascending = [
@@ -29,7 +36,8 @@ const ascending = [
 describe("precedence", () => {
   it("follows semver, pre-releases and numbers beyond 2^53 included", () => {
     for (const [i, a] of ascending.entries()) {
-      for (const [j, b] of ascending.entries()) expect([a, b, Math.sign(compareVersions(a, b))]).toEqual([a, b, Math.sign(i - j)])
+      for (const [j, b] of ascending.entries())
+        expect([a, b, Math.sign(compareVersions(a, b))]).toEqual([a, b, Math.sign(i - j)])
     }
     expect(compareVersions("9007199254740993.0.0", "9007199254740992.0.0")).toBeGreaterThan(0)
   })
@@ -39,7 +47,8 @@ describe("precedence", () => {
       fc.property(version, version, version, (a, b, c) => {
         expect(compareVersions(a, a)).toBe(0)
         expect(Math.sign(compareVersions(a, b)) + Math.sign(compareVersions(b, a))).toBe(0)
-        if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0) expect(compareVersions(a, c)).toBeLessThanOrEqual(0)
+        if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0)
+          expect(compareVersions(a, c)).toBeLessThanOrEqual(0)
       })
     )
   })
@@ -56,10 +65,12 @@ describe("requirements", () => {
     expect(atLeast("1.29.0+build", gate.shareLink)).toBe(true)
   })
   it("are never met by a pre-release", () => {
-    fc.assert(fc.property(arbitraryOf(semver), (version) => {
-      const pre = version.split("+")[0]?.includes("-") === true
-      if (pre) for (const least of Object.values(gate)) expect(atLeast(version, least)).toBe(false)
-    }))
+    fc.assert(
+      fc.property(arbitraryOf(semver), (version) => {
+        const pre = version.split("+")[0]?.includes("-") === true
+        if (pre) for (const least of Object.values(gate)) expect(atLeast(version, least)).toBe(false)
+      })
+    )
     expect(atLeast("2.0.0-rc.1", "1.0.0")).toBe(false)
     expect(atLeast("1.0.0-1", "1.0.0-0")).toBe(false)
   })

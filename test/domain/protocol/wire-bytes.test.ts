@@ -28,11 +28,15 @@ const ascii = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value, 
 
 describe("small values (wire-protocol §1.5)", () => {
   const row = <T>(what: string, shape: TypedShape<T>, value: T, hex: string) =>
-    [what, hex, () => {
-      const made = codec("Value", shape)
-      expect(Buffer.from(made.encode(value)).toString("hex")).toBe(hex.replaceAll(" ", ""))
-      expect(made.decode(bytes(hex))).toEqual({ _tag: "Decoded", value, used: bytes(hex).length })
-    }] as const
+    [
+      what,
+      hex,
+      () => {
+        const made = codec("Value", shape)
+        expect(Buffer.from(made.encode(value)).toString("hex")).toBe(hex.replaceAll(" ", ""))
+        expect(made.decode(bytes(hex))).toEqual({ _tag: "Decoded", value, used: bytes(hex).length })
+      }
+    ] as const
 
   it.each([
     row("u8", u8, 255, "ff"),
@@ -69,7 +73,11 @@ describe("small values (wire-protocol §1.5)", () => {
     row(
       "header map",
       headers,
-      [["host", ascii("a")], ["set-cookie", ascii("x=1")], ["set-cookie", ascii("y=2")]],
+      [
+        ["host", ascii("a")],
+        ["set-cookie", ascii("x=1")],
+        ["set-cookie", ascii("y=2")]
+      ],
       "02 04 68 6f 73 74 01 01 61 0a 73 65 74 2d 63 6f 6f 6b 69 65 02 03 78 3d 31 03 79 3d 32"
     )
   ])("%s is %s", (_, __, check) => check())
@@ -92,7 +100,10 @@ const client: ReadonlyArray<readonly [string, ClientMessage]> = [
     "02 00 02 fb 90 1f 00 04 78 3a 20 79",
     {
       _tag: "TcpSteal",
-      value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: 8080, filter: { _tag: "Header", value: "x: y" } } }
+      value: {
+        _tag: "PortSubscribe",
+        value: { _tag: "FilteredHttpEx", port: 8080, filter: { _tag: "Header", value: "x: y" } }
+      }
     }
   ],
   [
@@ -107,14 +118,20 @@ const client: ReadonlyArray<readonly [string, ClientMessage]> = [
           filter: {
             _tag: "Composite",
             all: true,
-            filters: [{ _tag: "Header", value: "a: b" }, { _tag: "Method", value: { _tag: "Post" } }]
+            filters: [
+              { _tag: "Header", value: "a: b" },
+              { _tag: "Method", value: { _tag: "Post" } }
+            ]
           }
         }
       }
     }
   ],
   ["02 03 03 02 68 69", { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 3n, bytes: ascii("hi") } } }],
-  ["02 03 fb 2c 01 02 68 69", { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 300n, bytes: ascii("hi") } } }],
+  [
+    "02 03 fb 2c 01 02 68 69",
+    { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 300n, bytes: ascii("hi") } } }
+  ],
   [
     "02 05 50 00 00 c8 08 48 54 54 50 2f 31 2e 31 00 01 00 02 6f 6b",
     {
@@ -125,7 +142,12 @@ const client: ReadonlyArray<readonly [string, ClientMessage]> = [
           port: 80,
           connectionId: 0n,
           requestId: 0,
-          internalResponse: { status: 200, version: "HTTP/1.1", headers: [], body: [{ _tag: "Data", value: ascii("ok") }] }
+          internalResponse: {
+            status: 200,
+            version: "HTTP/1.1",
+            headers: [],
+            body: [{ _tag: "Data", value: ascii("ok") }]
+          }
         }
       }
     }
@@ -151,7 +173,14 @@ const client: ReadonlyArray<readonly [string, ClientMessage]> = [
     "0d 02 64 62 fb 38 15 03 00 00 0c",
     {
       _tag: "GetAddrInfoRequestV2",
-      value: { node: "db", servicePort: 5432, family: { _tag: "Any" }, socktype: { _tag: "Stream" }, flags: 0, protocol: 6 }
+      value: {
+        node: "db",
+        servicePort: 5432,
+        family: { _tag: "Any" },
+        socktype: { _tag: "Stream" },
+        flags: 0,
+        protocol: 6
+      }
     }
   ]
 ]
@@ -162,12 +191,18 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
   ["08 00 01 01 41 01 31", { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["A", "1"]]) } }],
   [
     "08 01 0d 01 01 04 6c 6f 73 74",
-    { _tag: "GetEnvVarsResponse", value: { _tag: "Err", error: { _tag: "SystemFailure", canRetry: true, code: 1, message: "lost" } } }
+    {
+      _tag: "GetEnvVarsResponse",
+      value: { _tag: "Err", error: { _tag: "SystemFailure", canRetry: true, code: 1, message: "lost" } }
+    }
   ],
   ["02 03 00 50", { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } }],
   [
     "02 03 01 07 50",
-    { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } } }
+    {
+      _tag: "TcpSteal",
+      value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
+    }
   ],
   [
     "01 07 00 00 0a 00 00 09 50 fb 38 c7 00 0a 00 00 05 00",
@@ -176,7 +211,13 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
       value: {
         _tag: "NewConnectionV2",
         value: {
-          connection: { connectionId: 0n, remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 51000, localAddress: "10.0.0.5" },
+          connection: {
+            connectionId: 0n,
+            remoteAddress: "10.0.0.9",
+            destinationPort: 80,
+            sourcePort: 51000,
+            localAddress: "10.0.0.5"
+          },
           transport: { _tag: "Tcp" }
         }
       }
@@ -184,7 +225,8 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
   ],
   ["02 02 00", { _tag: "TcpSteal", value: { _tag: "Close", value: { connectionId: 0n } } }],
   [
-    "02 06 03 00 00 03 47 45 54 01 2f 01 04 68 6f 73 74 01 01 61 08 48 54 54 50 2f 31 2e 31 00 01 00 00 0a 00 00 09 fb 38 c7 00 0a 00 00 05 50 00",
+    "02 06 03 00 00 03 47 45 54 01 2f 01 04 68 6f 73 74 01 01 61 08 48 54 54 50 2f 31 2e 31 00 01 00 00 0a 00 00 " +
+      "09 fb 38 c7 00 0a 00 00 05 50 00",
     {
       _tag: "TcpSteal",
       value: {
@@ -226,11 +268,15 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
     "06 00 01 04 01 04 00",
     {
       _tag: "File",
-      value: { _tag: "Open", value: { _tag: "Err", error: { _tag: "RemoteIO", value: { rawOsError: 2, kind: { _tag: "NotFound" } } } } }
+      value: {
+        _tag: "Open",
+        value: { _tag: "Err", error: { _tag: "RemoteIO", value: { rawOsError: 2, kind: { _tag: "NotFound" } } } }
+      }
     }
   ],
   [
-    "03 03 fe ff ee dd cc bb aa 99 88 77 46 55 44 33 22 11 00 00 00 00 00 0a 00 00 01 fb 38 15 00 00 0a 00 00 05 fb 40 9c",
+    "03 03 fe ff ee dd cc bb aa 99 88 77 46 55 44 33 22 11 00 00 00 00 00 0a 00 00 01 fb 38 15 00 00 0a 00 00 05 " +
+      "fb 40 9c",
     {
       _tag: "TcpOutgoing",
       value: {
@@ -239,16 +285,26 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
           uid,
           connect: {
             _tag: "Ok",
-            value: { connectionId: 0n, remoteAddress: database, localAddress: { _tag: "Ip", value: { ip: "10.0.0.5", port: 40000 } } }
+            value: {
+              connectionId: 0n,
+              remoteAddress: database,
+              localAddress: { _tag: "Ip", value: { ip: "10.0.0.5", port: 40000 } }
+            }
           }
         }
       }
     }
   ],
-  ["09 00 01 03 64 62 2e 00 0a 00 00 07", { _tag: "GetAddrInfoResponse", value: { _tag: "Ok", value: [{ name: "db.", ip: "10.0.0.7" }] } }],
+  [
+    "09 00 01 03 64 62 2e 00 0a 00 00 07",
+    { _tag: "GetAddrInfoResponse", value: { _tag: "Ok", value: [{ name: "db.", ip: "10.0.0.7" }] } }
+  ],
   [
     "09 01 05 02 03",
-    { _tag: "GetAddrInfoResponse", value: { _tag: "Err", error: { _tag: "DnsLookup", value: { kind: { _tag: "NoRecordsFound", value: 3 } } } } }
+    {
+      _tag: "GetAddrInfoResponse",
+      value: { _tag: "Err", error: { _tag: "DnsLookup", value: { kind: { _tag: "NoRecordsFound", value: 3 } } } }
+    }
   ],
   ["05 02 68 69 00", { _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }],
   ["00 03 62 79 65", { _tag: "Close", value: "bye" }],
@@ -270,7 +326,8 @@ describe("views and refusals", () => {
   it("payloads are views into the buffer", () => {
     const buffer = bytes("02 03 03 02 68 69")
     const decoded = clientMessage.decode(buffer)
-    if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal" || decoded.value.value._tag !== "Data") throw new Error("not Data")
+    if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal" || decoded.value.value._tag !== "Data")
+      throw new Error("not Data")
     expect(decoded.value.value.value.bytes.buffer).toBe(buffer.buffer)
   })
 
@@ -282,11 +339,20 @@ describe("views and refusals", () => {
   const refused: ReadonlyArray<readonly [string, () => unknown]> = [
     ["a port of 70000", () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "PortUnsubscribe", value: 70000 } })],
     ["a fraction", () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "PortUnsubscribe", value: 1.5 } })],
-    ["a negative id", () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: -1n } })],
-    ["an id of 65 bits", () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: 1n << 64n } })],
+    [
+      "a negative id",
+      () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: -1n } })
+    ],
+    [
+      "an id of 65 bits",
+      () => clientMessage.encode({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: 1n << 64n } })
+    ],
     ["a u128 of 129 bits", () => clientMessage.encode({ _tag: "OperatorPong", value: 1n << 128n })],
     ["a version that is none", () => clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29" })],
-    ["an address that is none", () => clientMessage.encode({ _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.256" } })],
+    [
+      "an address that is none",
+      () => clientMessage.encode({ _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.256" } })
+    ],
     ["a header with a line break", () => codec("Headers", headers).encode([["a", ascii("x\r\ny: z")]])],
     ["a header's name with a blank", () => codec("Headers", headers).encode([["a b", ascii("x")]])],
     ["a status of 99", () => codec("Status", status).encode(99)]

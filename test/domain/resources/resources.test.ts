@@ -5,15 +5,18 @@ import { Ajv } from "ajv"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
 import { branchDatabases } from "../../../src/domain/resources/branch-database.ts"
-import { customResourceDefinitions, customResources } from "../../../src/domain/resources/custom-resource-definitions.ts"
+import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
+import {
+  customResourceDefinitions,
+  customResources
+} from "../../../src/domain/resources/custom-resource-definitions.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { apiVersionOf, readResource } from "../../../src/domain/resources/resource-descriptor.ts"
-import { publishedKinds, withField } from "../../compat/samples.ts"
 import { mergePatch } from "../../../src/domain/session/merge-patch.ts"
+import { publishedKinds, withField } from "../../compat/samples.ts"
 
 const folder = new URL("../../../crds/", import.meta.url)
 const owner = { userId: "u", username: "n", hostname: "h", k8sUsername: "k" }
@@ -88,8 +91,8 @@ describe("crds/", () => {
   it("is structural: a type wherever something is checked, no references, no open objects beside properties", () => {
     const banned = ["$ref", "anyOf", "allOf", "$schema", "const", "x-exactly-one"]
     const isAnything = (schema: Record<string, unknown>): boolean =>
-      schema["x-kubernetes-int-or-string"] === true
-      || (schema["x-kubernetes-preserve-unknown-fields"] === true && !("properties" in schema))
+      schema["x-kubernetes-int-or-string"] === true ||
+      (schema["x-kubernetes-preserve-unknown-fields"] === true && !("properties" in schema))
     const onlyRequires = (alternatives: unknown): ReadonlyArray<string> =>
       (Array.isArray(alternatives) ? alternatives : [undefined]).flatMap((one) =>
         Object.keys(one ?? {}).join() === "required" ? [] : ["oneOf says more than what is required"]
@@ -105,7 +108,9 @@ describe("crds/", () => {
       return [
         ...(typeof schema["type"] === "string" || isAnything(schema) ? [] : [`${path} has no type`]),
         ...banned.filter((key) => key in schema && !isAnything(schema)).map((key) => `${path} has ${key}`),
-        ...("enum" in schema && schema["nullable"] === true ? [`${path} refuses null where it says that it may be`] : []),
+        ...("enum" in schema && schema["nullable"] === true
+          ? [`${path} refuses null where it says that it may be`]
+          : []),
         ...("oneOf" in schema ? onlyRequires(schema["oneOf"]) : []).map((problem) => `${path}: ${problem}`),
         ...("properties" in schema && "additionalProperties" in schema ? [`${path} is open`] : []),
         ...children.flatMap(([name, child]) => problems(child, `${path}.${name}`))
@@ -117,7 +122,9 @@ describe("crds/", () => {
   it("describes every kind, its spec and its status", () => {
     const undescribed = customResourceDefinitions().flatMap(({ file }) => {
       const { description, properties } = schemaOf(file)
-      return [description, ...Object.values(properties).map((part) => Object(part).description)].includes(undefined) ? [file] : []
+      return [description, ...Object.values(properties).map((part) => Object(part).description)].includes(undefined)
+        ? [file]
+        : []
     })
     expect(undescribed).toEqual([])
   })
@@ -126,10 +133,25 @@ describe("crds/", () => {
     const lossy = (node: unknown, path: string): ReadonlyArray<string> => {
       const { additionalProperties, items, properties, ...schema }: Record<string, unknown> = { ...Object(node) }
       const own = properties !== undefined && schema["x-kubernetes-preserve-unknown-fields"] !== true ? [path] : []
-      const children = [...Object.entries(properties ?? {}), ["[]", items] as const, ["{}", additionalProperties] as const]
-      return [...own, ...children.filter(([, child]) => child !== undefined).flatMap(([name, child]) => lossy(child, `${path}.${name}`))]
+      const children = [
+        ...Object.entries(properties ?? {}),
+        ["[]", items] as const,
+        ["{}", additionalProperties] as const
+      ]
+      return [
+        ...own,
+        ...children
+          .filter(([, child]) => child !== undefined)
+          .flatMap(([name, child]) => lossy(child, `${path}.${name}`))
+      ]
     }
-    const clients = ["branchdatabases", "pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases", "previewsessions"]
+    const clients = [
+      "branchdatabases",
+      "pgbranchdatabases",
+      "mysqlbranchdatabases",
+      "mongodbbranchdatabases",
+      "previewsessions"
+    ]
     for (const { file } of customResourceDefinitions()) {
       const paths = lossy(schemaOf(file).properties.spec, "spec")
       if (clients.includes(file.replace(".yaml", ""))) expect(paths).toEqual([])
@@ -176,7 +198,10 @@ describe("readResource", () => {
   it("reads what the API server stores of every kind, and keeps what is open in the published schemas", () => {
     const unreadable = customResources.flatMap((resource, index) =>
       (publishedKinds[index]?.valid ?? []).flatMap(({ dropped, name, ...sample }) => {
-        const object = dropped.reduce<unknown>((part, path) => withField(part, path), { ...sample, metadata: { name: "x" } })
+        const object = dropped.reduce<unknown>((part, path) => withField(part, path), {
+          ...sample,
+          metadata: { name: "x" }
+        })
         const result = readResource(resource, object)
         return Result.isFailure(result) ? [`${resource.plural}, ${name}: ${result.failure.message}`] : []
       })

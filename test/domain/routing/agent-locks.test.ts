@@ -1,7 +1,13 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { RequestMatcher } from "../../../lab/agent/incoming/http-filter.ts"
-import { dropClient, noSubscriptions, steal, stopStealing, type Subscriptions } from "../../../lab/agent/incoming/subscriptions.ts"
+import {
+  dropClient,
+  noSubscriptions,
+  steal,
+  stopStealing,
+  type Subscriptions
+} from "../../../lab/agent/incoming/subscriptions.ts"
 import {
   type AgentClient,
   type AgentLocks,
@@ -63,7 +69,12 @@ describe("ports of one agent over all sessions", () => {
   })
 
   it.each(["override", "continue"] as const)("go to who asks with %s, and the evicted are named", (policy) => {
-    const [after, claimed] = claimOnAgent(holding([one, "filtered"], [two, "filtered"]), client("3", "s3", policy), 80, "whole")
+    const [after, claimed] = claimOnAgent(
+      holding([one, "filtered"], [two, "filtered"]),
+      client("3", "s3", policy),
+      80,
+      "whole"
+    )
     expect(claimed).toEqual({ _tag: "Granted", evicted: [one.connection, two.connection] })
     expect(holders(after)).toEqual({ 3: "whole" })
   })
@@ -77,7 +88,13 @@ describe("ports of one agent over all sessions", () => {
   })
 
   it("are always held by those to whom the agent gives them", () => {
-    const clients = [client("1", "s1"), client("2", "s1", "continue"), client("3", "s2", "override"), client("4", "s2"), client("5", "s3", "continue")]
+    const clients = [
+      client("1", "s1"),
+      client("2", "s1", "continue"),
+      client("3", "s2", "override"),
+      client("4", "s2"),
+      client("5", "s3", "continue")
+    ]
     const act = fc.record({
       who: fc.nat({ max: clients.length - 1 }),
       port: fc.constantFrom(80, 81),

@@ -163,7 +163,8 @@ describe("design §4, the contract of the router", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], traffic: true }, 40), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
-        // Agents notice what is another's: ids they never gave out, bytes and responses that do not repeat what they said.
+        // Agents notice what is another's: ids they never gave out, bytes and responses that do not repeat what they
+        // said.
         nobodyHurt(world)
         idsNeverReused(world)
       }),

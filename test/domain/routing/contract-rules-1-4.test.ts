@@ -2,9 +2,9 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, connect, mirror, steal, unsubscribe } from "./support/deeds.ts"
-import type { AgentCommand } from "./support/agent-state.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** wire-protocol §8.3, rules 1 to 4, through the strict client. */

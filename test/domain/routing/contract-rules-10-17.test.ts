@@ -1,11 +1,10 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, mappingsMatch, nobodyHurt } from "./support/checks.ts"
 import { access, choices, connect, fetchEnv, mirror, resolve, steal, stealHeader } from "./support/deeds.ts"
-import type { AgentCommand } from "./support/agent-state.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** wire-protocol §8.3, rules 10 to 17, through the strict client. */

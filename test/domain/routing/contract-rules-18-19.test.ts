@@ -1,10 +1,10 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"
+import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
+import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, deeds, mirror, steal, stealHeader } from "./support/deeds.ts"
-import type { AgentCommand } from "./support/agent-state.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** wire-protocol §8.3, rules 18 and 19, through the strict client. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import {
   connectionName,
   lockFromClient,
@@ -9,9 +9,9 @@ import {
   noLocks,
   releaseConnection
 } from "../../../src/domain/routing/port-locks.ts"
+import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, fifoOf, isStateful, isSubsequence, marker, nobodyHurt } from "./support/checks.ts"
 import { choices, deeds, mirror, open, read, steal } from "./support/deeds.ts"
-import type { AgentCommand } from "./support/agent-state.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** wire-protocol §8.3, rules 20 to 25, through the strict client. */

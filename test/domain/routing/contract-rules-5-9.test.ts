@@ -1,8 +1,8 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import type { AgentCommand } from "./support/agent-state.ts"
 import { idsNeverReused, mappingsMatch, nobodyHurt } from "./support/checks.ts"
 import { choices, mirror, steal } from "./support/deeds.ts"
-import type { AgentCommand } from "./support/agent-state.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** wire-protocol §8.3, rules 5 to 9, through the strict client. */

@@ -7,10 +7,8 @@ import { clientTable, daemonTable } from "../../../src/domain/routing/table.ts"
 import { sample } from "./sample.ts"
 import { a, b, c, options } from "./scenario.ts"
 
-const valid = (
-  paths: ReadonlyArray<string>,
-  encode: (path: string) => Uint8Array
-): fc.Arbitrary<Uint8Array> => fc.constantFrom(...paths).map(encode)
+const valid = (paths: ReadonlyArray<string>, encode: (path: string) => Uint8Array): fc.Arbitrary<Uint8Array> =>
+  fc.constantFrom(...paths).map(encode)
 
 /** Valid messages of every kind, whole, cut, lengthened and with one byte changed, and noise. */
 const hostile = (messages: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> =>
@@ -23,25 +21,45 @@ const hostile = (messages: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> =
   )
 
 const fromClient = hostile(
-  valid(Object.keys(clientTable), (path) => clientMessage.encode(sample(ClientMessage, path.split(".")) as ClientMessage))
+  valid(Object.keys(clientTable), (path) =>
+    clientMessage.encode(sample(ClientMessage, path.split(".")) as ClientMessage)
+  )
 )
-const fineMember = valid(Object.keys(daemonTable).filter((path) => path !== "Close"), (path) =>
-  daemonMessage.encode(sample(DaemonMessage, path.split(".")) as DaemonMessage)
+const fineMember = valid(
+  Object.keys(daemonTable).filter((path) => path !== "Close"),
+  (path) => daemonMessage.encode(sample(DaemonMessage, path.split(".")) as DaemonMessage)
 )
 const fromMember = hostile(fineMember)
 const member = fc.constantFrom(b, c)
 
 type Event = (now: number) => RouterInput
 const event: fc.Arbitrary<Event> = fc.oneof(
-  { weight: 6, arbitrary: fromClient.map((bytes): Event => (now) => ({ _tag: "FromClient", now, bytes })) },
   {
     weight: 6,
-    arbitrary: fc.tuple(member, fromMember).map(([name, bytes]): Event => (now) => ({ _tag: "FromMember", now, member: name, bytes }))
+    arbitrary: fromClient.map((bytes): Event => (now) => ({ _tag: "FromClient", now, bytes }))
+  },
+  {
+    weight: 6,
+    arbitrary: fc.tuple(member, fromMember).map(([name, bytes]): Event => (now) => ({
+      _tag: "FromMember",
+      now,
+      member: name,
+      bytes
+    }))
   },
   // Mostly fine, as the rest of a story after the default's loss is empty.
-  { weight: 4, arbitrary: fineMember.map((bytes): Event => (now) => ({ _tag: "FromMember", now, member: a, bytes })) },
-  { weight: 1, arbitrary: fromMember.map((bytes): Event => (now) => ({ _tag: "FromMember", now, member: a, bytes })) },
-  { weight: 3, arbitrary: member.map((name): Event => (now) => ({ _tag: "MemberConnected", now, member: name })) },
+  {
+    weight: 4,
+    arbitrary: fineMember.map((bytes): Event => (now) => ({ _tag: "FromMember", now, member: a, bytes }))
+  },
+  {
+    weight: 1,
+    arbitrary: fromMember.map((bytes): Event => (now) => ({ _tag: "FromMember", now, member: a, bytes }))
+  },
+  {
+    weight: 3,
+    arbitrary: member.map((name): Event => (now) => ({ _tag: "MemberConnected", now, member: name }))
+  },
   member.map((name): Event => (now) => ({ _tag: "MemberLost", now, member: name, reason: "gone" })),
   fc.constant<Event>((now) => ({ _tag: "Tick", now }))
 )
@@ -54,14 +72,21 @@ const story = fc.array(fc.tuple(event, fc.nat(3000)), { maxLength: 60 }).map((ev
 const frozen = <T>(value: T, seen = new Set<unknown>()): T => {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || seen.has(value)) return value
   seen.add(value)
-  for (const child of value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)) frozen(child, seen)
+  for (const child of value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value))
+    frozen(child, seen)
   return Object.freeze(value)
 }
 
 /** A picture of a state for comparison: maps and sets included. */
 const picture = (state: unknown): string =>
   JSON.stringify(state, (_, value: unknown) =>
-    typeof value === "bigint" ? `${value}n` : value instanceof Map ? [...value] : value instanceof Set ? [...value] : value
+    typeof value === "bigint"
+      ? `${value}n`
+      : value instanceof Map
+        ? [...value]
+        : value instanceof Set
+          ? [...value]
+          : value
   )
 
 describe("design §4 line 7: no input of any content", () => {
@@ -78,8 +103,10 @@ describe("design §4 line 7: no input of any content", () => {
           for (const output of outputs) {
             if (output._tag === "WakeAt") expect(output.at).toBeGreaterThan(now)
             if (client !== undefined && !client.startsWith("1.29.")) continue
-            if (output._tag === "ToMember") expect(clientMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })
-            if (output._tag === "ToClient") expect(daemonMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })
+            if (output._tag === "ToMember")
+              expect(clientMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })
+            if (output._tag === "ToClient")
+              expect(daemonMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })
           }
           state = next
         }

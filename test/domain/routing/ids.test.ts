@@ -1,6 +1,16 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { type Channel, clientIdOf, freeId, freeMember, type Ids, noIds, openId, openIds, routeOf } from "../../../src/domain/routing/ids.ts"
+import {
+  type Channel,
+  clientIdOf,
+  freeId,
+  freeMember,
+  type Ids,
+  noIds,
+  openId,
+  openIds,
+  routeOf
+} from "../../../src/domain/routing/ids.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
 
 const members = ["a", "b", "c"].map(memberName)
@@ -52,7 +62,8 @@ describe("client-facing ids", () => {
 
   it("§8.3 rule 9 nothing is left of a freed id or a lost member", () => {
     let ids: Ids = noIds
-    for (const name of members) for (const inChannel of ["Tcp", "TcpSteal"] as const) [ids] = openId(ids, name, inChannel, 0n)
+    for (const name of members)
+      for (const inChannel of ["Tcp", "TcpSteal"] as const) [ids] = openId(ids, name, inChannel, 0n)
     ids = freeId(freeId(ids, 0n), 0n)
     for (const name of members) [ids] = freeMember(ids, name)
     expect(openIds(ids)).toBe(0)

@@ -34,7 +34,10 @@ describe("§8.3 rule 22 ports of two connections of one session", () => {
 
   it("a connection replaces its own subscription, if no other is in the way", () => {
     expect(claimPort(after([one, "filtered"]), one, 80, "whole")[1]._tag).toBe("Granted")
-    expect(claimPort(after([one, "filtered"], [two, "filtered"]), one, 80, "whole")[1]).toEqual({ _tag: "Refused", holder: two })
+    expect(claimPort(after([one, "filtered"], [two, "filtered"]), one, 80, "whole")[1]).toEqual({
+      _tag: "Refused",
+      holder: two
+    })
   })
 
   it("a refused claim changes nothing, and a port is free again when its connection ends or unsubscribes", () => {
@@ -84,7 +87,9 @@ describe("§8.3 rule 22 ports of two connections of one session", () => {
     expect(first.answer).toBeUndefined()
     const second = lockFromClient(first.locks, two, clientMessage.encode(stealHeader(80, "x: y")))
     expect(second.holder).toBe(one)
-    expect(second.answer && daemonMessage.decode(second.answer)).toMatchObject({ value: { _tag: "TcpSteal", value: stolen(80) } })
+    expect(second.answer && daemonMessage.decode(second.answer)).toMatchObject({
+      value: { _tag: "TcpSteal", value: stolen(80) }
+    })
     const later = lockFromClient(first.locks, two, clientMessage.encode(stealPort(80)), () => true)
     expect([later.answer, later.replaced]).toEqual([undefined, [one]])
     const mirrored = clientMessage.encode({ _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } })

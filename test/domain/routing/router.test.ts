@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { limits } from "../../../src/domain/routing/limits.ts"
 import {
   a,
@@ -28,19 +27,26 @@ import {
 
 /** Port 80 stolen and 90 mirrored by a client that takes log lines. */
 const stealing = (...args: Parameters<typeof Scenario.connected>): Scenario => {
-  const s = Scenario.connected(...args).client(announce("1.29.0")).member(a, version("1.29.0")).client(ready)
+  const s = Scenario.connected(...args)
+    .client(announce("1.29.0"))
+    .member(a, version("1.29.0"))
+    .client(ready)
   s.client(stealPort(80)).client({ _tag: "Tcp", value: { _tag: "PortSubscribe", value: 90 } })
   for (const member of s.state.options.members) s.steal(member, ok(80)).member(member, { _tag: "Tcp", value: ok(90) })
   s.take()
   return s
 }
 const toSteal = (value: ReturnType<typeof request>): DaemonMessage => ({ _tag: "TcpSteal", value })
-const dataToMember = (connectionId: bigint, text: string) => ({ _tag: "TcpSteal", value: data(connectionId, text) }) as const
+const dataToMember = (connectionId: bigint, text: string) =>
+  ({ _tag: "TcpSteal", value: data(connectionId, text) }) as const
 
 describe("incoming traffic", () => {
   it("§8.3 rule 5 colliding ids of two members and two channels become four", () => {
     const s = stealing()
-    s.steal(a, request(0n)).steal(b, request(0n)).member(a, { _tag: "Tcp", value: connection(0n) }).member(b, { _tag: "Tcp", value: connection(0n) })
+    s.steal(a, request(0n))
+      .steal(b, request(0n))
+      .member(a, { _tag: "Tcp", value: connection(0n) })
+      .member(b, { _tag: "Tcp", value: connection(0n) })
     expect(s.toClient()).toEqual([
       toSteal(request(0n)),
       toSteal(request(1n)),
@@ -63,7 +69,10 @@ describe("incoming traffic", () => {
   })
 
   it("§8.3 rule 7 ids at the end of the message are rewritten too, the request id is kept", () => {
-    const s = stealing().steal(a, request(0n)).steal(b, request(0n, 3)).steal(b, requestBody(0n, "abc", 3))
+    const s = stealing()
+      .steal(a, request(0n))
+      .steal(b, request(0n, 3))
+      .steal(b, requestBody(0n, "abc", 3))
     expect(s.toClient()).toEqual([toSteal(request(0n)), toSteal(request(1n, 3)), toSteal(requestBody(1n, "abc", 3))])
     const part = new TextEncoder().encode("x")
     s.client(responseStart(1n, 3)).client(responseBody(1n, part, true, 3))
@@ -104,15 +113,25 @@ describe("incoming traffic", () => {
     expect([...s.state.ids.routes, ...s.state.ids.byMember]).toEqual([])
   })
 
-  it("§8.3 rule 10 a lost member's connections are closed towards the client, each once in its channel, and one warning names it", () => {
-    const s = stealing().steal(a, connection(0n)).steal(b, connection(0n)).member(b, { _tag: "Tcp", value: connection(0n) }).steal(b, request(1n))
-    s.toClient()
-    s.lose(b).lose(b)
-    const said = s.toClient()
-    expect(said.slice(0, 3)).toEqual([toSteal(closed(1n)), { _tag: "Tcp", value: closed(2n) }, toSteal(closed(3n))])
-    expect(said.slice(3).map(logOf)).toEqual(["cluster cluster-b was lost: socket closed; its traffic is missing until it returns"])
-    expect([s.has("DropClient"), s.has("EndSession")]).toEqual([[], []])
-  })
+  it(
+    "§8.3 rule 10 a lost member's connections are closed towards the client, each once in its channel, and one " +
+      "warning names it",
+    () => {
+      const s = stealing()
+        .steal(a, connection(0n))
+        .steal(b, connection(0n))
+        .member(b, { _tag: "Tcp", value: connection(0n) })
+        .steal(b, request(1n))
+      s.toClient()
+      s.lose(b).lose(b)
+      const said = s.toClient()
+      expect(said.slice(0, 3)).toEqual([toSteal(closed(1n)), { _tag: "Tcp", value: closed(2n) }, toSteal(closed(3n))])
+      expect(said.slice(3).map(logOf)).toEqual([
+        "cluster cluster-b was lost: socket closed; its traffic is missing until it returns"
+      ])
+      expect([s.has("DropClient"), s.has("EndSession")]).toEqual([[], []])
+    }
+  )
 
   it("§8.3 rule 24 the mapping outlives the response, until Close: data after an upgrade", () => {
     const s = stealing().steal(b, request(0n)).client(respond(0n, ""))
@@ -174,7 +193,9 @@ describe("responses for a member that is older than the client believes (§8.3 r
   })
 
   it("below 1.8.1 the pieces are collected and sent as one", () => {
-    const s = stealing({ [b]: "1.8.0" }).steal(a, connection(0n)).steal(b, request(0n))
+    const s = stealing({ [b]: "1.8.0" })
+      .steal(a, connection(0n))
+      .steal(b, request(0n))
     s.client(responseStart(1n)).client(responseBody(1n, part("ab"), false))
     expect(s.toMember(b)).toEqual([])
     s.client(responseBody(1n, part("cd"), true))
@@ -184,28 +205,42 @@ describe("responses for a member that is older than the client believes (§8.3 r
 
   it("below 1.3.0 as a plain body", () => {
     const s = stealing({ [b]: "1.2.2" }).steal(b, request(0n))
-    s.client(responseStart(0n)).client(responseBody(0n, part("ab"), false)).client(responseBody(0n, part("cd"), true))
+    s.client(responseStart(0n))
+      .client(responseBody(0n, part("ab"), false))
+      .client(responseBody(0n, part("cd"), true))
     expect(s.toMember(b)).toEqual([respond(0n, "abcd")])
   })
 
   it("an error becomes status 502 and frees the mapping", () => {
-    const s = stealing({ [b]: "1.8.0" }).steal(b, request(0n)).client(responseStart(0n)).client(responseError(0n))
-    expect(s.toMember(b)).toMatchObject([{ value: { _tag: "HttpResponse", value: { internalResponse: { status: 502 } } } }])
+    const s = stealing({ [b]: "1.8.0" })
+      .steal(b, request(0n))
+      .client(responseStart(0n))
+      .client(responseError(0n))
+    expect(s.toMember(b)).toMatchObject([
+      { value: { _tag: "HttpResponse", value: { internalResponse: { status: 502 } } } }
+    ])
     expect([...s.state.ids.routes]).toEqual([])
     expect(s.state.collected.bytes).toBe(0)
   })
 
   it("what is collected is bounded: one 502, the rest is thrown away", () => {
-    const s = stealing({ [b]: "1.8.0" }).steal(b, request(0n)).client(responseStart(0n))
+    const s = stealing({ [b]: "1.8.0" })
+      .steal(b, request(0n))
+      .client(responseStart(0n))
     const large = new Uint8Array(limits.collectedBytes / 2)
     for (let i = 0; i < 3; i++) s.client(responseBody(0n, large, i === 2))
-    expect(s.toMember(b)).toMatchObject([{ value: { _tag: "HttpResponse", value: { internalResponse: { status: 502 } } } }])
+    expect(s.toMember(b)).toMatchObject([
+      { value: { _tag: "HttpResponse", value: { internalResponse: { status: 502 } } } }
+    ])
     expect(s.state.collected.bytes).toBe(0)
     expect(s.has("Dropped")).toEqual([{ _tag: "Dropped", what: "collectedTooMuch" }])
   })
 
   it("what was collected goes with its connection", () => {
-    const s = stealing({ [b]: "1.8.0" }).steal(b, request(0n)).client(responseStart(0n)).steal(b, closed(0n))
+    const s = stealing({ [b]: "1.8.0" })
+      .steal(b, request(0n))
+      .client(responseStart(0n))
+      .steal(b, closed(0n))
     expect(s.state.collected.bytes).toBe(0)
   })
 })
@@ -214,7 +249,10 @@ describe("the default", () => {
   it("§8.3 rule 3 seqpacket, like everything stateful, goes to the default only", () => {
     const s = stealing().client({
       _tag: "SeqpacketOutgoing",
-      value: { _tag: "ConnectV2", value: { uid: 1n, remoteAddress: { _tag: "Unix", value: { _tag: "Pathname", value: "/x" } } } }
+      value: {
+        _tag: "ConnectV2",
+        value: { uid: 1n, remoteAddress: { _tag: "Unix", value: { _tag: "Pathname", value: "/x" } } }
+      }
     })
     expect([s.toMember(a).length, s.toMember(b).length]).toEqual([1, 0])
   })
@@ -224,7 +262,9 @@ describe("the default", () => {
     s.take()
     s.lose(a)
     expect(s.take()).toEqual([{ _tag: "DropClient", reason: "the default cluster cluster-a was lost: socket closed" }])
-    expect(s.put({ _tag: "MemberConnected", member: a }).client(ready).steal(b, connection(1n)).later(5000).take()).toEqual([])
+    expect(
+      s.put({ _tag: "MemberConnected", member: a }).client(ready).steal(b, connection(1n)).later(5000).take()
+    ).toEqual([])
   })
 
   it("§8.3 rule 13 a new connection is a new machine: answers of the old one's members are nobody's", () => {
@@ -233,7 +273,9 @@ describe("the default", () => {
   })
 
   it("§8.3 rule 15 Vpn is refused once for good, PauseTargetRequest dropped; no member sees either", () => {
-    const s = stealing().client({ _tag: "PauseTargetRequest", value: true }).client({ _tag: "Vpn", value: { _tag: "OpenSocket" } })
+    const s = stealing()
+      .client({ _tag: "PauseTargetRequest", value: true })
+      .client({ _tag: "Vpn", value: { _tag: "OpenSocket" } })
     expect([s.toMember(a), s.toMember(b)]).toEqual([[], []])
     expect(s.toClient()).toMatchObject([{ _tag: "Close", value: expect.stringContaining("VPN is not supported") }])
     expect(s.has("EndSession")).toHaveLength(1)
@@ -250,7 +292,10 @@ describe("the default", () => {
   it("§8.3 rule 23 a client that only forwards ports sees nothing unasked but log lines", () => {
     const s = Scenario.connected().client(announce("1.29.0")).member(a, version("1.29.0")).client(ready)
     s.toClient()
-    s.steal(b, connection(0n)).steal(a, ok(80)).member(a, { _tag: "Pong" }).member(b, { _tag: "OperatorPing", value: 1n })
+    s.steal(b, connection(0n))
+      .steal(a, ok(80))
+      .member(a, { _tag: "Pong" })
+      .member(b, { _tag: "OperatorPing", value: 1n })
     s.member(b, { _tag: "PauseTarget", value: { _tag: "PauseResponse", changed: true, containerPaused: true } })
     s.put({ _tag: "MemberLost", member: b, reason: "x" }).put({ _tag: "MemberConnected", member: b })
     expect(s.toClient().map((message) => message._tag)).toEqual(["LogMessage"])
@@ -271,7 +316,10 @@ describe("what cannot be read", () => {
     expect(s.has("ToMember")).toEqual([])
     expect(s.has("Dropped")).toEqual([1, 2].map(() => ({ _tag: "Dropped", what: "unknownClientTag" })))
     expect(s.has("Warn")).toHaveLength(1)
-    const newer = Scenario.connected().client(announce("1.31.0")).member(a, version("1.30.0")).member(b, version("1.31.0"))
+    const newer = Scenario.connected()
+      .client(announce("1.31.0"))
+      .member(a, version("1.30.0"))
+      .member(b, version("1.31.0"))
     newer.take()
     newer.put({ _tag: "FromClient", bytes: unknown }).put({ _tag: "FromClient", bytes: Uint8Array.of(2, 0, 9) })
     expect(newer.has("ToMember")).toEqual([{ _tag: "ToMember", member: a, bytes: unknown }])
@@ -280,7 +328,12 @@ describe("what cannot be read", () => {
 
   it("malformed and oversize messages of the client are dropped, counted, and reported once each", () => {
     const s = stealing()
-    for (const bytes of [Uint8Array.of(0xff), Uint8Array.of(5), new Uint8Array(0), new Uint8Array(64 * 1024 * 1024 + 1)]) {
+    for (const bytes of [
+      Uint8Array.of(0xff),
+      Uint8Array.of(5),
+      new Uint8Array(0),
+      new Uint8Array(64 * 1024 * 1024 + 1)
+    ]) {
       s.put({ _tag: "FromClient", bytes })
     }
     expect(s.has("Dropped").map((output) => output.what)).toEqual([
@@ -297,7 +350,11 @@ describe("what cannot be read", () => {
   it("of another member: that member is disconnected; of the default: the client's socket is closed", () => {
     const s = stealing({}, { members: [a, b, c] }).steal(b, connection(0n))
     s.take()
-    s.put({ _tag: "FromMember", member: b, bytes: Uint8Array.of(0xff) }).put({ _tag: "FromMember", member: c, bytes: unknown })
+    s.put({ _tag: "FromMember", member: b, bytes: Uint8Array.of(0xff) }).put({
+      _tag: "FromMember",
+      member: c,
+      bytes: unknown
+    })
     expect(s.has("DisconnectMember").map((output) => output.member)).toEqual([b, c])
     expect(s.toClient()[0]).toEqual(toSteal(closed(0n)))
     expect(s.has("DropClient")).toEqual([])
@@ -314,32 +371,52 @@ describe("what cannot be read", () => {
   })
 
   it("bytes after a message do not travel", () => {
-    const s = stealing().put({ _tag: "FromClient", bytes: Uint8Array.of(...clientMessage.encode({ _tag: "Ping" }), 7, 7) })
+    const s = stealing().put({
+      _tag: "FromClient",
+      bytes: Uint8Array.of(...clientMessage.encode({ _tag: "Ping" }), 7, 7)
+    })
     expect(s.has("ToMember").map((output) => output.bytes)).toEqual([Uint8Array.of(7), Uint8Array.of(7)])
     const file = daemonMessage.encode({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
     s.put({ _tag: "FromMember", member: a, bytes: Uint8Array.of(...file, 1) })
     expect(s.has("ToClient").at(-1)?.bytes).toEqual(file)
   })
 
-  it("a member that joins later gets the client's version and subscriptions, one that leaves is named once and forgotten", () => {
-    const s = Scenario.connected({}, { memberKind: "agent" })
-    s.client({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
-    for (const member of [a, b]) s.member(member, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
-    s.client({ _tag: "ReadyForLogs" })
-    s.client({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
-    for (const member of [a, b]) s.member(member, { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } })
-    s.take()
-    s.put({ _tag: "MemberConnected", member: c }).member(c, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
-    expect(s.toMember(c).map(({ _tag }) => _tag)).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
-    s.take()
-    s.put({ _tag: "MemberLeft", member: c, reason: "its pod is gone" })
-    expect(s.state.options.members).toEqual([a, b])
-    expect(s.take().filter((output) => output._tag === "ToClient")).toHaveLength(1)
-    s.put({ _tag: "MemberLeft", member: c, reason: "again" }).put({ _tag: "MemberLeft", member: a, reason: "the default cannot" })
-    expect(s.state.options.members).toContain(a)
-  })
+  it(
+    "a member that joins later gets the client's version and subscriptions, one that leaves is named once and " +
+      "forgotten",
+    () => {
+      const s = Scenario.connected({}, { memberKind: "agent" })
+      s.client({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+      for (const member of [a, b]) s.member(member, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+      s.client({ _tag: "ReadyForLogs" })
+      s.client({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+      for (const member of [a, b])
+        s.member(member, { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } })
+      s.take()
+      s.put({ _tag: "MemberConnected", member: c }).member(c, {
+        _tag: "SwitchProtocolVersionResponse",
+        value: "1.29.0"
+      })
+      expect(s.toMember(c).map(({ _tag }) => _tag)).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
+      s.take()
+      s.put({ _tag: "MemberLeft", member: c, reason: "its pod is gone" })
+      expect(s.state.options.members).toEqual([a, b])
+      expect(s.take().filter((output) => output._tag === "ToClient")).toHaveLength(1)
+      s.put({ _tag: "MemberLeft", member: c, reason: "again" }).put({
+        _tag: "MemberLeft",
+        member: a,
+        reason: "the default cannot"
+      })
+      expect(s.state.options.members).toContain(a)
+    }
+  )
 
   it("what somebody says who is no member is dropped", () => {
-    expect(new Scenario().member(c, { _tag: "Pong" }).take().map((output) => output._tag)).toEqual(["Dropped"])
+    expect(
+      new Scenario()
+        .member(c, { _tag: "Pong" })
+        .take()
+        .map((output) => output._tag)
+    ).toEqual(["Dropped"])
   })
 })

@@ -1,6 +1,9 @@
 import type { Enum, Shape } from "../../../src/domain/protocol/shape.ts"
 
-/** Paths of the variants of an enum, going into those sub-enums that `inside` names: `TcpSteal.HttpResponseChunked.Body`. */
+/**
+ * Paths of the variants of an enum, going into those sub-enums that `inside` names:
+ * `TcpSteal.HttpResponseChunked.Body`.
+ */
 export const variantPaths = (shape: Shape, inside: ReadonlySet<string>): ReadonlyArray<string> => {
   if (shape.kind !== "enum") throw new Error(`an enum is needed, found ${shape.kind}`)
   return shape.variants.flatMap((variant) => {

@@ -2,7 +2,14 @@ import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
-import { makeRouter, type RouterInput, type RouterOptions, type RouterOutput, type RouterState, step } from "../../../src/domain/routing/router.ts"
+import {
+  makeRouter,
+  type RouterInput,
+  type RouterOptions,
+  type RouterOutput,
+  type RouterState,
+  step
+} from "../../../src/domain/routing/router.ts"
 
 export const a = memberName("cluster-a")
 export const b = memberName("cluster-b")
@@ -16,9 +23,13 @@ export const options: RouterOptions = {
   pingMembersEvery: undefined
 }
 
-const decode = <T>(codec: { readonly decode: (bytes: Uint8Array) => { readonly _tag: string; readonly value?: T } }, bytes: Uint8Array): T => {
+const decode = <T>(
+  codec: { readonly decode: (bytes: Uint8Array) => { readonly _tag: string; readonly value?: T } },
+  bytes: Uint8Array
+): T => {
   const decoded = codec.decode(bytes)
-  if (decoded._tag !== "Decoded" || decoded.value === undefined) throw new Error(`the router sent bytes that do not decode: ${Array.from(bytes).join(" ")}`)
+  if (decoded._tag !== "Decoded" || decoded.value === undefined)
+    throw new Error(`the router sent bytes that do not decode: ${Array.from(bytes).join(" ")}`)
   return decoded.value
 }
 
@@ -79,13 +90,17 @@ export class Scenario {
 
   /** Takes what went to the client. */
   toClient(): ReadonlyArray<DaemonMessage> {
-    return this.#takeIf((output) => (output._tag === "ToClient" ? decode<DaemonMessage>(daemonMessage, output.bytes) : undefined))
+    return this.#takeIf((output) =>
+      output._tag === "ToClient" ? decode<DaemonMessage>(daemonMessage, output.bytes) : undefined
+    )
   }
 
   /** Takes what went to a member. */
   toMember(member: typeof a): ReadonlyArray<ClientMessage> {
     return this.#takeIf((output) =>
-      output._tag === "ToMember" && output.member === member ? decode<ClientMessage>(clientMessage, output.bytes) : undefined
+      output._tag === "ToMember" && output.member === member
+        ? decode<ClientMessage>(clientMessage, output.bytes)
+        : undefined
     )
   }
 
@@ -126,7 +141,10 @@ export const stealMethod = (port: number): ClientMessage => ({
     value: { _tag: "FilteredHttpEx", port, filter: { _tag: "Method", value: { _tag: "Get" } } }
   }
 })
-export const unsteal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } })
+export const unsteal = (port: number): ClientMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "PortUnsubscribe", value: port }
+})
 export const ok = (port: number): DaemonTcp => ({ _tag: "SubscribeResult", value: { _tag: "Ok", value: port } })
 export const stolen = (port: number): DaemonTcp => ({
   _tag: "SubscribeResult",
@@ -159,7 +177,10 @@ export const requestBody = (connectionId: bigint, text: string, requestId = 0): 
 export const data = (connectionId: bigint, text: string) =>
   ({ _tag: "Data", value: { connectionId, bytes: new TextEncoder().encode(text) } }) as const
 export const closed = (connectionId: bigint): DaemonTcp => ({ _tag: "Close", value: { connectionId } })
-export const unsubscribeId = (value: bigint): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "ConnectionUnsubscribe", value } })
+export const unsubscribeId = (value: bigint): ClientMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "ConnectionUnsubscribe", value }
+})
 const head = { status: 200, version: "HTTP/1.1", headers: [] } as const
 export const respond = (connectionId: bigint, text: string, requestId = 0): ClientMessage => ({
   _tag: "TcpSteal",
@@ -175,7 +196,12 @@ export const responseStart = (connectionId: bigint, requestId = 0): ClientMessag
     value: { _tag: "Start", value: { port: 80, connectionId, requestId, internalResponse: { ...head, body: [] } } }
   }
 })
-export const responseBody = (connectionId: bigint, bytes: Uint8Array, isLast: boolean, requestId = 0): ClientMessage => ({
+export const responseBody = (
+  connectionId: bigint,
+  bytes: Uint8Array,
+  isLast: boolean,
+  requestId = 0
+): ClientMessage => ({
   _tag: "TcpSteal",
   value: {
     _tag: "HttpResponseChunked",

@@ -55,7 +55,9 @@ describe("§8.3 rule 4 subscription results", () => {
   })
 
   it("an error of one member within the bound is the result, and the others are unsubscribed", () => {
-    const s = readyClient({}, { members: [a, b, c] }).client(stealPort(80)).steal(a, ok(80))
+    const s = readyClient({}, { members: [a, b, c] })
+      .client(stealPort(80))
+      .steal(a, ok(80))
     s.take()
     s.steal(b, stolen(80))
     const said = s.toClient()
@@ -67,24 +69,36 @@ describe("§8.3 rule 4 subscription results", () => {
     expect(s.toMember(c)).not.toContainEqual(stealPort(80))
   })
 
-  it("no member but the default is waited for longer than the bound; a late error leaves that member out, with one warning", () => {
-    const s = readyClient().client(stealPort(80)).later(10_000)
-    expect(s.toClient()).toEqual([])
-    s.steal(a, ok(80))
-    expect(s.later(1999).toClient()).toEqual([])
-    expect(s.later(1).toClient()).toEqual([accepted(80)])
-    s.take()
-    s.steal(b, stolen(80))
-    const said = s.toClient()
-    expect(logs(said)).toEqual([expect.stringContaining("cluster cluster-b takes no part in the subscription of port 80")])
-    expect(answers(said)).toEqual([])
-    expect([s.toMember(a), s.toMember(b)]).toEqual([[], []])
-    s.lose(b).put({ _tag: "MemberConnected", member: b })
-    s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
-    expect(s.toMember(b).map((one) => one._tag), "on a new connection it is asked again").toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
-  })
+  it(
+    "no member but the default is waited for longer than the bound; a late error leaves that member out, with one " +
+      "warning",
+    () => {
+      const s = readyClient().client(stealPort(80)).later(10_000)
+      expect(s.toClient()).toEqual([])
+      s.steal(a, ok(80))
+      expect(s.later(1999).toClient()).toEqual([])
+      expect(s.later(1).toClient()).toEqual([accepted(80)])
+      s.take()
+      s.steal(b, stolen(80))
+      const said = s.toClient()
+      expect(logs(said)).toEqual([
+        expect.stringContaining("cluster cluster-b takes no part in the subscription of port 80")
+      ])
+      expect(answers(said)).toEqual([])
+      expect([s.toMember(a), s.toMember(b)]).toEqual([[], []])
+      s.lose(b).put({ _tag: "MemberConnected", member: b })
+      s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+      expect(
+        s.toMember(b).map((one) => one._tag),
+        "on a new connection it is asked again"
+      ).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
+    }
+  )
 
-  it.each([["cluster", 2], ["agent", 1]] as const)("a refusal by a %s, asked for twice, is told %i times", (memberKind, times) => {
+  it.each([
+    ["cluster", 2],
+    ["agent", 1]
+  ] as const)("a refusal by a %s, asked for twice, is told %i times", (memberKind, times) => {
     const s = readyClient({}, { memberKind })
     for (let i = 0; i < 2; i++) s.client(stealPort(80)).steal(b, stolen(80)).steal(a, ok(80))
     expect(logs(s.toClient())).toHaveLength(times)
@@ -96,7 +110,10 @@ describe("§8.3 rule 4 subscription results", () => {
     s.steal(b, stolen(80))
     const every = limits.askAgainAfter
     expect(s.has("WakeAt")).toEqual([{ _tag: "WakeAt", at: s.now + every }])
-    expect(logs(s.toClient())).toEqual(["cluster cluster-b takes no part in the subscription of port 80 until it is free, which is tried every 30 s: PortAlreadyStolen"])
+    expect(logs(s.toClient())).toEqual([
+      "cluster cluster-b takes no part in the subscription of port 80 until it is free, which is tried every 30 " +
+        "s: PortAlreadyStolen"
+    ])
     for (let times = 0; times < 3; times++) {
       expect(s.later(every - 1).toMember(b)).toEqual([])
       expect([s.later(1).toMember(b), s.toMember(a)]).toEqual([[stealPort(80)], []])
@@ -109,8 +126,28 @@ describe("§8.3 rule 4 subscription results", () => {
   })
 
   it.each<[string, (s: Scenario) => Scenario]>([
-    ["a mirrored port, which nobody can have stolen", (s) => s.client(mirrorPort(81)).member(a, { _tag: "Tcp", value: ok(81) }).later(2000).member(b, { _tag: "Tcp", value: stolen(81) })],
-    ["what the member's policy forbids", (s) => s.member(b, refusal({ _tag: "ForbiddenWithReason", blockedAction: { _tag: "Steal", value: { _tag: "All", value: 80 } }, policyName: "p", reason: "no" }))],
+    [
+      "a mirrored port, which nobody can have stolen",
+      (s) =>
+        s
+          .client(mirrorPort(81))
+          .member(a, { _tag: "Tcp", value: ok(81) })
+          .later(2000)
+          .member(b, { _tag: "Tcp", value: stolen(81) })
+    ],
+    [
+      "what the member's policy forbids",
+      (s) =>
+        s.member(
+          b,
+          refusal({
+            _tag: "ForbiddenWithReason",
+            blockedAction: { _tag: "Steal", value: { _tag: "All", value: 80 } },
+            policyName: "p",
+            reason: "no"
+          })
+        )
+    ],
     ["what the client has given back", (s) => s.steal(b, stolen(80)).client(unsteal(80))]
   ])("is not asked again for %s", (_, refuse) => {
     const s = refuse(readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000))
@@ -157,7 +194,10 @@ describe("§8.3 rule 4 subscription results", () => {
 
   it.each<[string, ResponseError]>([
     ["an error that every client dies of", { _tag: "NotImplemented" }],
-    ["a policy error of another port", { _tag: "Forbidden", blockedAction: { _tag: "Mirror", value: 81 }, policyName: null }],
+    [
+      "a policy error of another port",
+      { _tag: "Forbidden", blockedAction: { _tag: "Mirror", value: 81 }, policyName: null }
+    ],
     ["an error that is too new for the client", { _tag: "SystemFailure", canRetry: false, code: 1, message: "lost" }]
   ])("%s becomes PortAlreadyStolen", (_, error) => {
     const s = readyClient().client(stealPort(80))
@@ -215,19 +255,23 @@ describe("§8.3 rule 4 subscription results", () => {
 })
 
 describe("§8.3 rule 11 replay", () => {
-  it("a returning member gets the version, ReadyForLogs and the active subscriptions, and all its answers are swallowed", () => {
-    const s = readyClient().client(announce("1.29.0"))
-    s.client(stealPort(80)).client(mirrorPort(90)).client(stealPort(81)).client(unsteal(81))
-    s.lose(b)
-    s.take()
-    s.put({ _tag: "MemberConnected", member: b })
-    expect(s.toMember(b)).toEqual([announce("1.29.0"), stealPort(80), mirrorPort(90)])
-    s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
-    expect(s.toMember(b)).toEqual([ready])
-    s.steal(b, ok(80)).member(b, { _tag: "Tcp", value: ok(90) })
-    expect(s.toClient()).toEqual([])
-    expect([s.toMember(a), s.toMember(b), s.has("Dropped")]).toEqual([[], [], []])
-  })
+  it(
+    "a returning member gets the version, ReadyForLogs and the active subscriptions, and all its answers are " +
+      "swallowed",
+    () => {
+      const s = readyClient().client(announce("1.29.0"))
+      s.client(stealPort(80)).client(mirrorPort(90)).client(stealPort(81)).client(unsteal(81))
+      s.lose(b)
+      s.take()
+      s.put({ _tag: "MemberConnected", member: b })
+      expect(s.toMember(b)).toEqual([announce("1.29.0"), stealPort(80), mirrorPort(90)])
+      s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+      expect(s.toMember(b)).toEqual([ready])
+      s.steal(b, ok(80)).member(b, { _tag: "Tcp", value: ok(90) })
+      expect(s.toClient()).toEqual([])
+      expect([s.toMember(a), s.toMember(b), s.has("Dropped")]).toEqual([[], [], []])
+    }
+  )
 })
 
 describe("§8.3 rule 14 Close", () => {
@@ -259,7 +303,8 @@ describe("§8.3 rule 14 Close", () => {
 
   it("a filter that is refused on replay does not come again", () => {
     const s = readyClient().lose(b).client(stealHeader(80, "x")).steal(a, ok(80))
-    for (let i = 0; i < 3; i++) s.put({ _tag: "MemberConnected", member: b }).member(b, { _tag: "Close", value: "bad regex" }).lose(b)
+    for (let i = 0; i < 3; i++)
+      s.put({ _tag: "MemberConnected", member: b }).member(b, { _tag: "Close", value: "bad regex" }).lose(b)
     expect(s.toMember(b).filter((one) => one._tag === "TcpSteal")).toHaveLength(1)
     expect(s.has("EndSession")).toEqual([])
   })
@@ -267,7 +312,10 @@ describe("§8.3 rule 14 Close", () => {
 
 describe("§8.3 rule 19 what a member is too old for", () => {
   it("ReadyForLogs waits until the member's version is known, and never reaches one that would not understand it", () => {
-    for (const [version, expected] of [["1.3.0", []], ["1.3.1", [ready]]] as const) {
+    for (const [version, expected] of [
+      ["1.3.0", []],
+      ["1.3.1", [ready]]
+    ] as const) {
       const s = readyClient()
       s.lose(b).put({ _tag: "MemberConnected", member: b })
       expect(s.toMember(b)).not.toContainEqual(ready)
@@ -276,11 +324,15 @@ describe("§8.3 rule 19 what a member is too old for", () => {
   })
 
   it("a filter kind: the member is left out with one warning, the others are subscribed", () => {
-    const s = readyClient({ [b]: "1.19.0" }).client(stealMethod(80)).steal(a, ok(80))
+    const s = readyClient({ [b]: "1.19.0" })
+      .client(stealMethod(80))
+      .steal(a, ok(80))
     expect(s.toMember(b)).toEqual([])
     const said = s.toClient()
     expect(answers(said)).toEqual([accepted(80)])
-    expect(logs(said)).toEqual([expect.stringMatching(/cluster cluster-b takes no part .* 1\.19\.0, the filter needs 1\.20\.0/)])
+    expect(logs(said)).toEqual([
+      expect.stringMatching(/cluster cluster-b takes no part .* 1\.19\.0, the filter needs 1\.20\.0/)
+    ])
     s.lose(b).put({ _tag: "MemberConnected", member: b })
     s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.19.0" })
     expect(logs(s.toClient()).filter((text) => text.includes("takes no part"))).toEqual([])
@@ -291,7 +343,10 @@ describe("§8.3 rule 19 what a member is too old for", () => {
     expect(answers(s.steal(b, ok(80)).toClient())).toEqual([])
   })
 
-  it.each([["1.21.0", 0], ["1.21.1", 1]])("mirroring with a filter goes to a member of %s %i times, never unfiltered", (version, times) => {
+  it.each([
+    ["1.21.0", 0],
+    ["1.21.1", 1]
+  ])("mirroring with a filter goes to a member of %s %i times, never unfiltered", (version, times) => {
     const s = readyClient({ [b]: version }).client(mirrorHeader(80))
     expect(s.toMember(b)).toHaveLength(times)
   })
@@ -307,13 +362,24 @@ describe("§8.3 rule 19 what a member is too old for", () => {
           filter: {
             _tag: "Composite",
             all: true,
-            filters: [{ _tag: "HeaderJq", value: "." }, { _tag: "Body", value: { _tag: "Json", query: "$", matches: "x" } }]
+            filters: [
+              { _tag: "HeaderJq", value: "." },
+              { _tag: "Body", value: { _tag: "Json", query: "$", matches: "x" } }
+            ]
           }
         }
       }
     }
-    expect(readyClient({ [b]: "1.25.0" }).client(composite).toMember(b)).toEqual([])
-    expect(readyClient({ [b]: "1.26.0" }).client(composite).toMember(b)).toHaveLength(1)
+    expect(
+      readyClient({ [b]: "1.25.0" })
+        .client(composite)
+        .toMember(b)
+    ).toEqual([])
+    expect(
+      readyClient({ [b]: "1.26.0" })
+        .client(composite)
+        .toMember(b)
+    ).toHaveLength(1)
   })
 
   it("nobody left: the client gets PortAlreadyStolen", () => {
@@ -326,7 +392,9 @@ describe("§8.3 rule 19 what a member is too old for", () => {
     expect(answers(s.toClient())).toEqual([])
     s.steal(b, ok(80))
     expect(answers(s.toClient())).toEqual([accepted(80)])
-    const silent = readyClient({ [a]: "1.19.0" }).client(stealMethod(80)).later(2000)
+    const silent = readyClient({ [a]: "1.19.0" })
+      .client(stealMethod(80))
+      .later(2000)
     expect(answers(silent.toClient())).toEqual([refused(80)])
     expect(silent.toMember(b)).toEqual([stealMethod(80), unsteal(80)])
   })
@@ -375,7 +443,10 @@ describe("§8.3 rule 19 what a member is too old for", () => {
   })
 
   it("a request behind an earlier one of its port is never scheduled in the past", () => {
-    const s = readyClient({ [a]: "1.19.0" }).client(stealPort(80)).client(stealMethod(80)).later(5000)
+    const s = readyClient({ [a]: "1.19.0" })
+      .client(stealPort(80))
+      .client(stealMethod(80))
+      .later(5000)
     expect(s.has("WakeAt")).toEqual([])
     s.steal(a, ok(80)).later(2000)
     expect(answers(s.toClient())).toEqual([accepted(80), refused(80)])

@@ -1,14 +1,29 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
+import { routingDocument } from "../../../scripts/routing-document.ts"
 import { ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { routingDocument } from "../../../scripts/routing-document.ts"
 import { clientPath, clientTable, daemonPath, daemonTable } from "../../../src/domain/routing/table.ts"
 import { sample, variantPaths } from "./sample.ts"
 import { a, b, ready, request, Scenario, stealPort } from "./scenario.ts"
 
-const clientEnums = new Set(["LayerTcp", "LayerTcpSteal", "ChunkedResponse", "LayerTcpOutgoing", "LayerUdpOutgoing", "LayerSeqpacket", "FileRequest"])
-const daemonEnums = new Set(["DaemonTcp", "ChunkedRequest", "DaemonTcpOutgoing", "DaemonUdpOutgoing", "DaemonSeqpacket", "FileResponse"])
+const clientEnums = new Set([
+  "LayerTcp",
+  "LayerTcpSteal",
+  "ChunkedResponse",
+  "LayerTcpOutgoing",
+  "LayerUdpOutgoing",
+  "LayerSeqpacket",
+  "FileRequest"
+])
+const daemonEnums = new Set([
+  "DaemonTcp",
+  "ChunkedRequest",
+  "DaemonTcpOutgoing",
+  "DaemonUdpOutgoing",
+  "DaemonSeqpacket",
+  "FileResponse"
+])
 const clientPaths = variantPaths(ClientMessage, clientEnums)
 const daemonPaths = variantPaths(DaemonMessage, daemonEnums)
 
@@ -37,7 +52,9 @@ describe("the routing table", () => {
 /** A router in which id 0 of the client belongs to member b, in both channels one after the other. */
 const running = (channel: "Tcp" | "TcpSteal"): Scenario => {
   const s = Scenario.connected()
-  s.client(ready).client(stealPort(80)).client({ _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } })
+  s.client(ready)
+    .client(stealPort(80))
+    .client({ _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } })
   s.member(b, { _tag: channel, value: request(0n) })
   s.take()
   return s
@@ -87,12 +104,13 @@ describe("the router keeps to the table", () => {
     }
   })
 
-  it.each(daemonPaths.filter((path) => path in daemonTable && daemonTable[path as keyof typeof daemonTable].action === "forward"))(
-    "daemon message %s from the default goes on as the very same bytes",
-    (path) => {
-      const bytes = daemonMessage.encode(sample(DaemonMessage, path.split(".")) as DaemonMessage)
-      const s = running("Tcp").put({ _tag: "FromMember", member: a, bytes })
-      expect(s.has("ToClient")[0]?.bytes).toBe(bytes)
-    }
-  )
+  it.each(
+    daemonPaths.filter(
+      (path) => path in daemonTable && daemonTable[path as keyof typeof daemonTable].action === "forward"
+    )
+  )("daemon message %s from the default goes on as the very same bytes", (path) => {
+    const bytes = daemonMessage.encode(sample(DaemonMessage, path.split(".")) as DaemonMessage)
+    const s = running("Tcp").put({ _tag: "FromMember", member: a, bytes })
+    expect(s.has("ToClient")[0]?.bytes).toBe(bytes)
+  })
 })

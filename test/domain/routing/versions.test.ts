@@ -69,7 +69,16 @@ describe("handshake", () => {
     const s = Scenario.connected()
     s.client({ _tag: "Ping" }).client(announce("1.29.0"))
     s.member(b, warn).member(a, warn).member(b, { _tag: "OperatorPing", value: 7n }).steal(b, ok(80))
-    s.steal(b, { _tag: "NewConnectionV1", value: { connectionId: 3n, remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 1, localAddress: "10.0.0.5" } })
+    s.steal(b, {
+      _tag: "NewConnectionV1",
+      value: {
+        connectionId: 3n,
+        remoteAddress: "10.0.0.9",
+        destinationPort: 80,
+        sourcePort: 1,
+        localAddress: "10.0.0.5"
+      }
+    })
     s.lose(b)
     expect(s.toClient()).toEqual([])
     expect(s.toMember(b).slice(-2)).toEqual([
@@ -89,7 +98,10 @@ describe("handshake", () => {
     expect(s.toClient()).toEqual([version("1.29.0"), warn])
   })
 
-  it.each([["1.13.4", [info]], ["1.13.3", []]] as const)("Info lines to a client of %s", (announced, expected) => {
+  it.each([
+    ["1.13.4", [info]],
+    ["1.13.3", []]
+  ] as const)("Info lines to a client of %s", (announced, expected) => {
     const s = Scenario.connected().client(announce(announced)).member(a, version(announced)).client(ready)
     s.toClient()
     expect(s.member(b, info).toClient()).toEqual(expected)

@@ -1,5 +1,5 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
@@ -101,7 +101,12 @@ describe("childPlan", () => {
     expect(tags({ child: short }, created + 224_999)).not.toContain("DeleteChild")
     expect(tags({ child: short }, created + 225_000)).toEqual(["DeleteChild"])
     const both = read({
-      metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "180", "operator.metalbear.co/session-ttl-secs": "5" } }
+      metadata: {
+        annotations: {
+          "operator.metalbear.co/remote-session-timeout-secs": "180",
+          "operator.metalbear.co/session-ttl-secs": "5"
+        }
+      }
     })
     expect(tags({ child: both }, created + 179_999)).not.toContain("DeleteChild")
     expect(tags({ child: both }, created + 180_000)).toEqual(["DeleteChild"])

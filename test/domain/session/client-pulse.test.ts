@@ -1,11 +1,21 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { excuse, heard, intervalOf, isGone, isOverdue, mayBeReplaced, newPulse, type Pulse } from "../../../src/domain/session/client-pulse.ts"
+import {
+  excuse,
+  heard,
+  intervalOf,
+  isGone,
+  isOverdue,
+  mayBeReplaced,
+  newPulse,
+  type Pulse
+} from "../../../src/domain/session/client-pulse.ts"
 
 const ping = clientMessage.encode({ _tag: "Ping" })
 const other = clientMessage.encode({ _tag: "ReadyForLogs" })
-const pinging = (...times: ReadonlyArray<number>): Pulse => times.reduce((pulse, at) => heard(pulse, ping, at), newPulse(0))
+const pinging = (...times: ReadonlyArray<number>): Pulse =>
+  times.reduce((pulse, at) => heard(pulse, ping, at), newPulse(0))
 
 describe("the pulse of a client", () => {
   it("has no interval before two Pings, and then is not gone whatever its silence", () => {
@@ -34,19 +44,30 @@ describe("the pulse of a client", () => {
     expect(intervalOf(pinging(0, 100, 300_100))).toBe(300_000)
   })
 
-  it("of a client that pings regularly is never gone nor replaced, with jitter of half an interval, through two programs", () => {
-    const beat = fc.record({ interval: fc.integer({ min: 1_000, max: 600_000 }), offset: fc.double({ min: 0, max: 1, noNaN: true }), rounds: fc.integer({ min: 4, max: 12 }) })
-    fc.assert(
-      fc.property(beat, ({ interval, offset, rounds }) => {
-        const times = Array.from({ length: rounds }, (_, round) => [round * interval, (round + offset) * interval]).flat()
-        const pulse = pinging(...times)
-        const next = rounds * interval
-        expect(isGone(pulse, next + interval / 2 - 1)).toBe(false)
-        const alone = pinging(...times.filter((_, index) => index % 2 === 0))
-        expect(mayBeReplaced(alone, next + interval / 2)).toBe(false)
+  it(
+    "of a client that pings regularly is never gone nor replaced, with jitter of half an interval, through two " +
+      "programs",
+    () => {
+      const beat = fc.record({
+        interval: fc.integer({ min: 1_000, max: 600_000 }),
+        offset: fc.double({ min: 0, max: 1, noNaN: true }),
+        rounds: fc.integer({ min: 4, max: 12 })
       })
-    )
-  })
+      fc.assert(
+        fc.property(beat, ({ interval, offset, rounds }) => {
+          const times = Array.from({ length: rounds }, (_, round) => [
+            round * interval,
+            (round + offset) * interval
+          ]).flat()
+          const pulse = pinging(...times)
+          const next = rounds * interval
+          expect(isGone(pulse, next + interval / 2 - 1)).toBe(false)
+          const alone = pinging(...times.filter((_, index) => index % 2 === 0))
+          expect(mayBeReplaced(alone, next + interval / 2)).toBe(false)
+        })
+      )
+    }
+  )
 
   it("may be replaced as soon as a real client notices that nothing answers, whatever it said before its Ping was lost", () => {
     const pulse = pinging(0, 30_000, 60_000)

@@ -1,6 +1,7 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { parameterNames } from "../../../src/domain/session/connect-parameter-catalogue.ts"
 import {
   connectHeader,
   connectQuery,
@@ -8,7 +9,6 @@ import {
   parseConnectParams,
   parseConnectQuery
 } from "../../../src/domain/session/connect-request.ts"
-import { parameterNames } from "../../../src/domain/session/connect-parameter-catalogue.ts"
 
 const full = new URLSearchParams([
   ["connect", "true"],

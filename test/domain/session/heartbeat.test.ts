@@ -53,12 +53,21 @@ describe("expiresAt", () => {
     expect(expiresAt({ ...base, leaderSince: 999_000 }, 60)).toBe(1_060_000)
   })
 
-  it("needs no grace for a session whose client this leader has seen, though its creation, cut to the second, looks older", () => {
-    const createdAt = 1_000_000
-    const seen = { createdAt, heartbeatAt: 1_060_000, leaderSince: 1_000_463, sockets: { open: 0, lastClosedAt: 1_061_000 } }
-    expect(expiresAt(seen, 5)).toBe(1_066_000)
-    expect(expiresAt({ ...seen, sockets: noSockets }, 5)).toBe(1_155_463)
-  })
+  it(
+    "needs no grace for a session whose client this leader has seen, though its creation, cut to the second, looks " +
+      "older",
+    () => {
+      const createdAt = 1_000_000
+      const seen = {
+        createdAt,
+        heartbeatAt: 1_060_000,
+        leaderSince: 1_000_463,
+        sockets: { open: 0, lastClosedAt: 1_061_000 }
+      }
+      expect(expiresAt(seen, 5)).toBe(1_066_000)
+      expect(expiresAt({ ...seen, sockets: noSockets }, 5)).toBe(1_155_463)
+    }
+  )
 
   it("is never while a socket is open", () => {
     expect(expiresAt({ ...base, sockets: { open: 1, lastClosedAt: undefined } }, 60)).toBeUndefined()

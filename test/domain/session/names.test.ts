@@ -1,6 +1,7 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import {
   clusterName,
   clusterNamesCollide,
@@ -15,7 +16,6 @@ import {
   sessionIdHex,
   sessionIdName
 } from "../../../src/domain/session/session-id.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 
 const anyId = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(sessionId)
 const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u

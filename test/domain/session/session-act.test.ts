@@ -4,7 +4,25 @@ import { describe, expect, it } from "vitest"
 import { audit } from "../../../src/app/kernel/audit.ts"
 import { auditFields, type SessionAct } from "../../../src/domain/session/session-act.ts"
 
-const hostile = fc.string({ unit: fc.oneof(fc.constantFrom("\n", "\r\n", "\u0000", "\u001b[2K", "\u0085", "\u2028", "\u202e", "\ud800", "\\", '"', " audit=true act=ended ", "}\n{"), fc.string({ unit: "binary", minLength: 1, maxLength: 1 })) })
+const hostile = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      "\n",
+      "\r\n",
+      "\u0000",
+      "\u001b[2K",
+      "\u0085",
+      "\u2028",
+      "\u202e",
+      "\ud800",
+      "\\",
+      '"',
+      " audit=true act=ended ",
+      "}\n{"
+    ),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 })
+  )
+})
 const act: fc.Arbitrary<SessionAct> = fc.record({
   act: fc.constant("refused" as const),
   by: fc.record({ user: hostile, groups: fc.array(hostile, { maxLength: 60 }), from: hostile }),
@@ -52,7 +70,11 @@ describe("an audit line", () => {
   })
   it("is of bounded length", () => {
     const long = "x".repeat(1_000_000)
-    const fields = auditFields({ act: "connected", by: { user: long, groups: Array.from({ length: 10_000 }, () => long), from: long }, session: long })
+    const fields = auditFields({
+      act: "connected",
+      by: { user: long, groups: Array.from({ length: 10_000 }, () => long), from: long },
+      session: long
+    })
     expect(JSON.stringify(fields).length).toBeLessThan(20_000)
     expect(fields["groups"]).toHaveLength(51)
   })
@@ -85,6 +107,9 @@ describe("an audit line", () => {
       target: "deployment.myapp",
       clusters: ["a", "b"]
     })
-    expect(auditFields({ act: "ended", cause: "Expired", session: "mc-1", message: "No client." })).toMatchObject({ user: "the operator", cause: "Expired" })
+    expect(auditFields({ act: "ended", cause: "Expired", session: "mc-1", message: "No client." })).toMatchObject({
+      user: "the operator",
+      cause: "Expired"
+    })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import { connectVerdict } from "../../../src/domain/session/connect-verdict.ts"
 import { leftOutWarnings, recordedFailure } from "../../../src/domain/session/parent-view.ts"
+import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import { a, b, c, SessionWorld } from "./session-world.ts"
 
 const tags = (world: SessionWorld) => world.plan().map((action) => action._tag)

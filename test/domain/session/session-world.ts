@@ -5,12 +5,12 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { conditionSince, parentConditions } from "../../../src/domain/session/parent-view.ts"
 import { timeOf, timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 import type { ChildObservation } from "../../../src/domain/session/child-observation.ts"
 import { noSockets, type SocketPresence } from "../../../src/domain/session/liveness.ts"
 import type { ClusterReach, ObservedSession, SessionSettings } from "../../../src/domain/session/observed-session.ts"
+import { conditionSince, parentConditions } from "../../../src/domain/session/parent-view.ts"
 import type { SessionAction } from "../../../src/domain/session/session-action.ts"
 import type { SessionFailure } from "../../../src/domain/session/session-failure.ts"
 import { plan } from "../../../src/domain/session/session-plan.ts"
@@ -164,7 +164,12 @@ export class SessionWorld {
       children: new Map([...this.members.keys()].map((name) => [name, this.#observeChild(name)])),
       fleet: {
         defaultCluster: [...this.members.keys()][0],
-        clusters: new Map([...this.members].map(([name, member]) => [name, reach(member.reachable && member.operatorGone !== true, member.askedAt)]))
+        clusters: new Map(
+          [...this.members].map(([name, member]) => [
+            name,
+            reach(member.reachable && member.operatorGone !== true, member.askedAt)
+          ])
+        )
       },
       settings: this.settings,
       leaderSince: this.leaderSince,
@@ -279,7 +284,8 @@ export class SessionWorld {
       const writes = actions.filter((action) => action._tag !== "RequeueAt")
       const parentWrites = writes.filter((action) => "precondition" in action)
       if (parentWrites.length > 1) throw new Error("two writes of the parent in one plan")
-      const isSilent = (name: ClusterName): boolean => !this.member(name).reachable || this.member(name).silentSince !== undefined
+      const isSilent = (name: ClusterName): boolean =>
+        !this.member(name).reachable || this.member(name).silentSince !== undefined
       const stuck = writes.every((action) => action._tag === "DeleteChild" && isSilent(action.cluster))
       for (const action of actions) this.execute(action)
       if (writes.length === 0 || stuck)

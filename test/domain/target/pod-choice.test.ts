@@ -142,7 +142,10 @@ describe("choosePods", () => {
       return Result.isFailure(result) ? targetFailure(result.failure) : undefined
     }
     expect(failure([])).toMatchObject({ reason: "TargetNotReady", message: expect.stringContaining("no pods") })
-    expect(failure([pod({ status: { phase: "Pending" } })])).toMatchObject({ reason: "TargetNotReady", message: expect.stringMatching(/none of the 1 pods/u) })
+    expect(failure([pod({ status: { phase: "Pending" } })])).toMatchObject({
+      reason: "TargetNotReady",
+      message: expect.stringMatching(/none of the 1 pods/u)
+    })
     expect(failure([], true)?.message).toContain("app=web")
   })
 

@@ -1,6 +1,12 @@
-import fc from "fast-check"
 import * as Result from "effect/Result"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import {
+  formatTargetName,
+  formatTargetPath,
+  parseTargetName,
+  parseTargetPath
+} from "../../../src/domain/target/target-path.ts"
 import {
   fromKubeTarget,
   kindAddress,
@@ -9,12 +15,6 @@ import {
   toKubeTarget,
   type Target
 } from "../../../src/domain/target/target.ts"
-import {
-  formatTargetName,
-  formatTargetPath,
-  parseTargetName,
-  parseTargetPath
-} from "../../../src/domain/target/target-path.ts"
 
 const workload = (kind: (typeof targetKinds)[number], name: string, container?: string): Target => ({
   _tag: "Workload",

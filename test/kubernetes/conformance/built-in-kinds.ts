@@ -31,10 +31,18 @@ const collectionOf = (kind: Kind, namespace: string): string => {
   return `/${version === "v1" ? "api" : "apis"}/${version}/namespaces/${namespace}/${resource}`
 }
 
-const object = (kind: Kind, rest: JsonObject): JsonObject => ({ apiVersion: groups[kind][0], kind, metadata: { name: "x" }, ...rest })
+const object = (kind: Kind, rest: JsonObject): JsonObject => ({
+  apiVersion: groups[kind][0],
+  kind,
+  metadata: { name: "x" },
+  ...rest
+})
 
 const template = (pod: JsonObject = {}, container: JsonObject = {}): JsonObject => ({
-  template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "c", image: "i", ...container }], ...pod } }
+  template: {
+    metadata: { labels: { app: "a" } },
+    spec: { containers: [{ name: "c", image: "i", ...container }], ...pod }
+  }
 })
 
 const selector = { selector: { matchLabels: { app: "a" } } }
@@ -42,7 +50,8 @@ const selector = { selector: { matchLabels: { app: "a" } } }
 const deployment = (spec: JsonObject = {}, pod: JsonObject = {}, container: JsonObject = {}): JsonObject =>
   object("Deployment", { spec: { ...selector, ...template(pod, container), ...spec } })
 
-const job = (spec: JsonObject = {}): JsonObject => object("Job", { spec: { ...template({ restartPolicy: "Never" }), ...spec } })
+const job = (spec: JsonObject = {}): JsonObject =>
+  object("Job", { spec: { ...template({ restartPolicy: "Never" }), ...spec } })
 
 const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "r" }
 
@@ -73,18 +82,28 @@ const invalid = (name: string, attempts: ReadonlyArray<readonly [JsonObject, str
     attempts.map(([body, message]) => {
       const [version] = String(body["apiVersion"]).split("/").slice(0, -1)
       const prefix = `${String(body["kind"])}${version === undefined ? "" : `.${version}`} "x" is invalid: `
-      return [(context: Context) => post(context, body), typeof message === "string" ? prefix + message : message] as const
+      return [
+        (context: Context) => post(context, body),
+        typeof message === "string" ? prefix + message : message
+      ] as const
     })
   )
 
 /** What a pod template must not say, inside of a Deployment. */
-const invalidPods = (name: string, attempts: ReadonlyArray<readonly [pod: JsonObject, container: JsonObject, message: string | RegExp]>): ConformanceCase =>
+const invalidPods = (
+  name: string,
+  attempts: ReadonlyArray<readonly [pod: JsonObject, container: JsonObject, message: string | RegExp]>
+): ConformanceCase =>
   invalid(
     name,
-    attempts.map(([pod, container, message]) => [deployment({}, pod, container), typeof message === "string" ? `spec.template.spec.${message}` : message])
+    attempts.map(([pod, container, message]) => [
+      deployment({}, pod, container),
+      typeof message === "string" ? `spec.template.spec.${message}` : message
+    ])
   )
 
-const unreadable = (kind: Kind, problem: string): string => `${kind} in version "v1" cannot be handled as a ${kind}: ${problem}`
+const unreadable = (kind: Kind, problem: string): string =>
+  `${kind} in version "v1" cannot be handled as a ${kind}: ${problem}`
 
 const wrongType = (found: string, field: string, wanted: string, kind: Kind = "Deployment"): string =>
   unreadable(kind, `json: cannot unmarshal ${found} into Go struct field ${field} of type ${wanted}`)
@@ -110,13 +129,21 @@ const yaml =
     admin.call("POST", `${collectionOf(kind, namespace)}${query}`, { body, contentType: "application/yaml" })
 
 const warningsOf = (answer: Answer): ReadonlyArray<string> =>
-  [answer.headers["warning"] ?? []].flat().flatMap((text) => [...text.matchAll(/299 - ("(?:[^"\\]|\\.)*")/g)].map(([, quoted]) => String(JSON.parse(quoted ?? '""'))))
+  [answer.headers["warning"] ?? []]
+    .flat()
+    .flatMap((text) =>
+      [...text.matchAll(/299 - ("(?:[^"\\]|\\.)*")/g)].map(([, quoted]) => String(JSON.parse(quoted ?? '""')))
+    )
 
-const dns = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+const dns =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " +
+  "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 const image = "spec.template.spec.containers"
 const portRange = "must be between 1 and 65535, inclusive"
 const negative = "must be greater than or equal to 0"
-const mismatch = 'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`'
+const mismatch =
+  'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`'
 const quantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 const secretVolume = { volumes: [{ name: "v", secret: { secretName: "s" } }] }
 const httpGet = { httpGet: { port: 80 } }
@@ -129,7 +156,10 @@ const ofWrongType = [
     [posted(deployment({ replicas: 3e9 })), wrongType("number 3000000000", "DeploymentSpec.spec.replicas", "int32")],
     [posted(deployment({ replicas: {} })), wrongType("object", "DeploymentSpec.spec.replicas", "int32")],
     [posted(deployment({ paused: 1 })), wrongType("number", "DeploymentSpec.spec.paused", "bool")],
-    [posted(deployment({}, { securityContext: { runAsUser: "0" } })), wrongType("string", "PodSecurityContext.spec.template.spec.securityContext.runAsUser", "int64")]
+    [
+      posted(deployment({}, { securityContext: { runAsUser: "0" } })),
+      wrongType("string", "PodSecurityContext.spec.template.spec.securityContext.runAsUser", "int64")
+    ]
   ]),
   allRefused("texts, lists and objects of another type", 400, "BadRequest", [
     [posted(deployment({ template: [] })), wrongType("array", "DeploymentSpec.spec.template", "v1.PodTemplateSpec")],
@@ -137,38 +167,95 @@ const ofWrongType = [
     [posted(deployment({}, { containers: ["c"] })), wrongType("string", `PodSpec.${image}`, "v1.Container")],
     [posted(deployment({}, {}, { image: true })), wrongType("bool", `Container.${image}.image`, "string")],
     [posted(deployment({}, {}, { command: "sh" })), wrongType("string", `Container.${image}.command`, "[]string")],
-    [posted(deployment({}, {}, { env: [{ name: "A", value: 1 }] })), wrongType("number", `EnvVar.${image}.env.value`, "string")],
-    [posted(deployment({ selector: { matchLabels: { app: true } } })), wrongType("bool", "LabelSelector.spec.selector.matchLabels", "string")],
-    [posted(deployment({}, { volumes: [{ name: "v", secret: "s" }] })), / string into Go struct field Volume\.spec\.template\.spec\.volumes\.(VolumeSource\.)?secret of type v1\.SecretVolumeSource$/]
+    [
+      posted(deployment({}, {}, { env: [{ name: "A", value: 1 }] })),
+      wrongType("number", `EnvVar.${image}.env.value`, "string")
+    ],
+    [
+      posted(deployment({ selector: { matchLabels: { app: true } } })),
+      wrongType("bool", "LabelSelector.spec.selector.matchLabels", "string")
+    ],
+    [
+      posted(deployment({}, { volumes: [{ name: "v", secret: "s" }] })),
+      / string into Go struct field Volume\.spec\.template\.spec\.volumes\.(VolumeSource\.)?secret of type v1\.SecretVolumeSource$/
+    ]
   ]),
   allRefused("what reads JSON itself", 400, "BadRequest", [
-    [posted(deployment({}, {}, { livenessProbe: { httpGet: { port: true } } })), / bool into Go struct field HTTPGetAction\.spec\.template\.spec\.containers\.livenessProbe\.(ProbeHandler\.)?httpGet\.port of type int32$/],
+    [
+      posted(deployment({}, {}, { livenessProbe: { httpGet: { port: true } } })),
+      / bool into Go struct field HTTPGetAction\.spec\.template\.spec\.containers\.livenessProbe\.(ProbeHandler\.)?httpGet\.port of type int32$/
+    ],
     [posted(deployment({}, {}, { resources: { limits: { cpu: "abc" } } })), unreadable("Deployment", quantity)],
-    [posted(deployment({}, {}, { resources: { limits: "1" } })), wrongType("string", `ResourceRequirements.${image}.resources.limits`, "v1.ResourceList")],
+    [
+      posted(deployment({}, {}, { resources: { limits: "1" } })),
+      wrongType("string", `ResourceRequirements.${image}.resources.limits`, "v1.ResourceList")
+    ],
     [posted(object("Secret", { data: { a: "%%" } })), unreadable("Secret", "illegal base64 data at input byte 0")],
     [posted(object("Secret", { data: { a: "YQ" } })), unreadable("Secret", "illegal base64 data at input byte 0")],
     [posted(object("Secret", { data: { a: 1 } })), wrongType("number", "Secret.data", "[]uint8", "Secret")],
-    [posted(object("Lease", { spec: { renewTime: "now" } })), unreadable("Lease", 'parsing time "now" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "now" as "2006"')],
-    [posted(object("Lease", { spec: { renewTime: "2024-01-01T00:00:00Z" } })), unreadable("Lease", 'parsing time "2024-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"')]
+    [
+      posted(object("Lease", { spec: { renewTime: "now" } })),
+      unreadable("Lease", 'parsing time "now" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "now" as "2006"')
+    ],
+    [
+      posted(object("Lease", { spec: { renewTime: "2024-01-01T00:00:00Z" } })),
+      unreadable(
+        "Lease",
+        'parsing time "2024-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"'
+      )
+    ]
   ]),
   allRefused("metadata of another type", 400, "BadRequest", [
-    [posted({ ...configMap("x"), metadata: "x" }), wrongType("string", "ConfigMap.metadata", "v1.ObjectMeta", "ConfigMap")],
-    [posted({ ...configMap("x"), metadata: { name: 5 } }), wrongType("number", "ObjectMeta.metadata.name", "string", "ConfigMap")],
-    [posted({ ...configMap("x"), metadata: { name: "x", labels: { a: 1 } } }), wrongType("number", "ObjectMeta.metadata.labels", "string", "ConfigMap")],
-    [posted({ ...configMap("x"), metadata: { name: "x", finalizers: "a" } }), wrongType("string", "ObjectMeta.metadata.finalizers", "[]string", "ConfigMap")],
-    [posted({ ...configMap("x"), metadata: { name: "x", creationTimestamp: "x" } }), unreadable("ConfigMap", 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"')]
+    [
+      posted({ ...configMap("x"), metadata: "x" }),
+      wrongType("string", "ConfigMap.metadata", "v1.ObjectMeta", "ConfigMap")
+    ],
+    [
+      posted({ ...configMap("x"), metadata: { name: 5 } }),
+      wrongType("number", "ObjectMeta.metadata.name", "string", "ConfigMap")
+    ],
+    [
+      posted({ ...configMap("x"), metadata: { name: "x", labels: { a: 1 } } }),
+      wrongType("number", "ObjectMeta.metadata.labels", "string", "ConfigMap")
+    ],
+    [
+      posted({ ...configMap("x"), metadata: { name: "x", finalizers: "a" } }),
+      wrongType("string", "ObjectMeta.metadata.finalizers", "[]string", "ConfigMap")
+    ],
+    [
+      posted({ ...configMap("x"), metadata: { name: "x", creationTimestamp: "x" } }),
+      unreadable("ConfigMap", 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"')
+    ]
   ]),
   allRefused(
     "patches and replacements that leave a wrong type",
     422,
     "Invalid",
     [
-      [patched("Deployment", "merge", { spec: { replicas: "3" } }), /^ "" is invalid: patch: Invalid value: "\{.*\}": json: cannot unmarshal string into Go struct field DeploymentSpec\.spec\.replicas of type int32$/],
-      [patched("Deployment", "jsonPatch", [{ op: "replace", path: "/spec/replicas", value: "3" }]), /^ "" is invalid: patch: Invalid value: "\{.*\}": json: cannot unmarshal string into Go struct field DeploymentSpec\.spec\.replicas of type int32$/],
-      [patched("Deployment", "strategic", { spec: { replicas: "3" } }), ' "" is invalid: patch: Invalid value: "map[spec:map[replicas:3]]": unrecognized type: int32'],
-      [patched("Deployment", "strategic", { spec: { template: "x" } }), ' "" is invalid: patch: Invalid value: "map[spec:map[template:x]]": cannot restore struct from: string'],
-      [patched("Deployment", "strategic", { metadata: { labels: { a: 5 } } }), ' "" is invalid: patch: Invalid value: "map[metadata:map[labels:map[a:5]]]": cannot convert int64 to string'],
-      [patched("Deployment", "jsonPatch", [{ op: "remove", path: "/spec/template/spec/containers" }]), 'Deployment.apps "x" is invalid: spec.template.spec.containers: Required value']
+      [
+        patched("Deployment", "merge", { spec: { replicas: "3" } }),
+        /^ "" is invalid: patch: Invalid value: "\{.*\}": json: cannot unmarshal string into Go struct field DeploymentSpec\.spec\.replicas of type int32$/
+      ],
+      [
+        patched("Deployment", "jsonPatch", [{ op: "replace", path: "/spec/replicas", value: "3" }]),
+        /^ "" is invalid: patch: Invalid value: "\{.*\}": json: cannot unmarshal string into Go struct field DeploymentSpec\.spec\.replicas of type int32$/
+      ],
+      [
+        patched("Deployment", "strategic", { spec: { replicas: "3" } }),
+        ' "" is invalid: patch: Invalid value: "map[spec:map[replicas:3]]": unrecognized type: int32'
+      ],
+      [
+        patched("Deployment", "strategic", { spec: { template: "x" } }),
+        ' "" is invalid: patch: Invalid value: "map[spec:map[template:x]]": cannot restore struct from: string'
+      ],
+      [
+        patched("Deployment", "strategic", { metadata: { labels: { a: 5 } } }),
+        ' "" is invalid: patch: Invalid value: "map[metadata:map[labels:map[a:5]]]": cannot convert int64 to string'
+      ],
+      [
+        patched("Deployment", "jsonPatch", [{ op: "remove", path: "/spec/template/spec/containers" }]),
+        'Deployment.apps "x" is invalid: spec.template.spec.containers: Required value'
+      ]
     ],
     [deployment()]
   ),
@@ -177,18 +264,29 @@ const ofWrongType = [
     400,
     "BadRequest",
     [
-      [patched("Deployment", "put", deployment({ replicas: "3" })), wrongType("string", "DeploymentSpec.spec.replicas", "int32")],
-      [yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: yes\n"), wrongType("bool", "ConfigMap.data", "string", "ConfigMap")],
-      [yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: 1\n"), wrongType("number", "ConfigMap.data", "string", "ConfigMap")]
+      [
+        patched("Deployment", "put", deployment({ replicas: "3" })),
+        wrongType("string", "DeploymentSpec.spec.replicas", "int32")
+      ],
+      [
+        yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: yes\n"),
+        wrongType("bool", "ConfigMap.data", "string", "ConfigMap")
+      ],
+      [
+        yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: 1\n"),
+        wrongType("number", "ConfigMap.data", "string", "ConfigMap")
+      ]
     ],
     [deployment()]
   )
 ]
 
-const inApplied = (problem: string): string => `failed to create typed patch object (/x; apps/v1, Kind=Deployment): ${problem}`
+const inApplied = (problem: string): string =>
+  `failed to create typed patch object (/x; apps/v1, Kind=Deployment): ${problem}`
 
 const appliedSpec = (spec: JsonObject) => applied(object("Deployment", { spec }))
-const appliedContainer = (container: JsonObject) => appliedSpec({ template: { spec: { containers: [{ name: "c", ...container }] } } })
+const appliedContainer = (container: JsonObject) =>
+  appliedSpec({ template: { spec: { containers: [{ name: "c", ...container }] } } })
 
 const underApply: ReadonlyArray<ConformanceCase> = [
   allRefused("server-side apply of fields that do not exist, or of another type", 500, undefined, [
@@ -196,14 +294,38 @@ const underApply: ReadonlyArray<ConformanceCase> = [
     [appliedSpec({ replicas: "3" }), inApplied(".spec.replicas: expected numeric (int or float), got string")],
     [appliedSpec({ paused: "x" }), inApplied(".spec.paused: expected boolean, got &{x}")],
     [appliedSpec({ template: "x" }), inApplied(".spec.template: expected map, got &{x}")],
-    [appliedContainer({ oops: 1 }), inApplied('.spec.template.spec.containers[name="c"].oops: field not declared in schema')],
-    [appliedContainer({ image: 5 }), inApplied('.spec.template.spec.containers[name="c"].image: expected string, got &value.valueUnstructured{Value:5}')],
-    [appliedContainer({ command: "x" }), inApplied('.spec.template.spec.containers[name="c"].command: expected list, got &{x}')],
-    [appliedSpec({ template: { spec: { containers: [{ name: "c" }, { name: "c" }] } } }), inApplied('.spec.template.spec.containers: duplicate entries for key [name="c"]')],
-    [appliedContainer({ livenessProbe: { httpGet: { port: true } } }), "failed to convert new object (/x; apps/v1, Kind=Deployment) to proper version: unable to convert unstructured object to apps/v1, Kind=Deployment: json: cannot unmarshal bool into Go value of type int32"],
-    [applied({ ...configMap("x"), metadata: { name: "x", foo: 1 } }), "failed to create typed patch object (/x; /v1, Kind=ConfigMap): .metadata.foo: field not declared in schema"],
+    [
+      appliedContainer({ oops: 1 }),
+      inApplied('.spec.template.spec.containers[name="c"].oops: field not declared in schema')
+    ],
+    [
+      appliedContainer({ image: 5 }),
+      inApplied(
+        '.spec.template.spec.containers[name="c"].image: expected string, got &value.valueUnstructured{Value:5}'
+      )
+    ],
+    [
+      appliedContainer({ command: "x" }),
+      inApplied('.spec.template.spec.containers[name="c"].command: expected list, got &{x}')
+    ],
+    [
+      appliedSpec({ template: { spec: { containers: [{ name: "c" }, { name: "c" }] } } }),
+      inApplied('.spec.template.spec.containers: duplicate entries for key [name="c"]')
+    ],
+    [
+      appliedContainer({ livenessProbe: { httpGet: { port: true } } }),
+      "failed to convert new object (/x; apps/v1, Kind=Deployment) to proper version: unable to convert " +
+        "unstructured object to apps/v1, Kind=Deployment: json: cannot unmarshal bool into Go value of type int32"
+    ],
+    [
+      applied({ ...configMap("x"), metadata: { name: "x", foo: 1 } }),
+      "failed to create typed patch object (/x; /v1, Kind=ConfigMap): .metadata.foo: field not declared in schema"
+    ],
     // In the order of a Go map, which is another one every now and then.
-    [applied({ ...configMap("x"), data: { a: 1, b: 2 } }), /^failed to create typed patch object \(\/x; \/v1, Kind=ConfigMap\): errors:(\n {2}\.data\.(a: expected string, got &value\.valueUnstructured\{Value:1\}|b: expected string, got &value\.valueUnstructured\{Value:2\})){2}$/]
+    [
+      applied({ ...configMap("x"), data: { a: 1, b: 2 } }),
+      /^failed to create typed patch object \(\/x; \/v1, Kind=ConfigMap\): errors:(\n {2}\.data\.(a: expected string, got &value\.valueUnstructured\{Value:1\}|b: expected string, got &value\.valueUnstructured\{Value:2\})){2}$/
+    ]
   ]),
   {
     name: "custom resources: server-side apply of fields that do not exist, or of another type",
@@ -211,9 +333,24 @@ const underApply: ReadonlyArray<ConformanceCase> = [
       const { group, path } = await withWidgets(context)
       const attempt = (body: JsonObject) => context.admin.apply(`${path}/w`, body, "m")
       const prefix = `failed to create typed patch object (/w; ${group}/v1, Kind=Widget): `
-      expectStatus(await attempt(widget(group, "w", { size: 1, foo: 1 })), 500, undefined, `${prefix}.spec.foo: field not declared in schema`)
-      expectStatus(await attempt(widget(group, "w", { size: "1" })), 500, undefined, `${prefix}.spec.size: expected numeric (int or float), got string`)
-      expectStatus(await attempt({ ...widget(group, "w", { size: 1 }), metadata: { name: "w", foo: 1 } }), 500, undefined, `${prefix}.metadata.foo: field not declared in schema`)
+      expectStatus(
+        await attempt(widget(group, "w", { size: 1, foo: 1 })),
+        500,
+        undefined,
+        `${prefix}.spec.foo: field not declared in schema`
+      )
+      expectStatus(
+        await attempt(widget(group, "w", { size: "1" })),
+        500,
+        undefined,
+        `${prefix}.spec.size: expected numeric (int or float), got string`
+      )
+      expectStatus(
+        await attempt({ ...widget(group, "w", { size: 1 }), metadata: { name: "w", foo: 1 } }),
+        500,
+        undefined,
+        `${prefix}.metadata.foo: field not declared in schema`
+      )
     }
   }
 ]
@@ -227,15 +364,25 @@ const unknownFields: ReadonlyArray<ConformanceCase> = [
       const { admin, namespace } = context
       const text = JSON.stringify(deployment()).replace('"spec":{', unknownText)
       const warnings = ['duplicate field "spec.replicas"', 'unknown field "spec.foo"']
-      const attempt = (mode: string) => admin.call("POST", `${collectionOf("Deployment", namespace)}?dryRun=All${mode}`, { body: text })
-      for (const [mode, expected] of [["", warnings], ["&fieldValidation=Warn", warnings], ["&fieldValidation=Ignore", []]] as const) {
+      const attempt = (mode: string) =>
+        admin.call("POST", `${collectionOf("Deployment", namespace)}?dryRun=All${mode}`, { body: text })
+      for (const [mode, expected] of [
+        ["", warnings],
+        ["&fieldValidation=Warn", warnings],
+        ["&fieldValidation=Ignore", []]
+      ] as const) {
         const answer = await attempt(mode)
         expect(answer.code).toBe(201)
         expect(answer.body["spec"]).toMatchObject({ replicas: 2 })
         expect(at(answer.body, "spec", "foo")).toBeUndefined()
         expect(warningsOf(answer).toSorted()).toEqual(expected)
       }
-      expectStatus(await attempt("&fieldValidation=Strict"), 400, "BadRequest", /^Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: /)
+      expectStatus(
+        await attempt("&fieldValidation=Strict"),
+        400,
+        "BadRequest",
+        /^Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: /
+      )
     }
   },
   {
@@ -243,10 +390,18 @@ const unknownFields: ReadonlyArray<ConformanceCase> = [
     run: async (context) => {
       const body = deployment({}, { volumes: [{ name: "v", emptyDir: {}, what: 1 }] }, { oops: { a: 1 } })
       const created = await post(context, { ...body, metadata: { name: "x", odd: 1 } })
-      expect(warningsOf(created)).toEqual(["metadata.odd", "spec.template.spec.containers[0].oops", "spec.template.spec.volumes[0].what"].map((path) => `unknown field "${path}"`))
+      expect(warningsOf(created)).toEqual(
+        ["metadata.odd", "spec.template.spec.containers[0].oops", "spec.template.spec.volumes[0].what"].map(
+          (path) => `unknown field "${path}"`
+        )
+      )
       for (const how of ["merge", "strategic"] as const) {
         const answer = await patched("Deployment", how, { spec: { foo: 1 } })(context)
-        expect([answer.code, at(answer.body, "spec", "foo"), warningsOf(answer)]).toEqual([200, undefined, ['unknown field "spec.foo"']])
+        expect([answer.code, at(answer.body, "spec", "foo"), warningsOf(answer)]).toEqual([
+          200,
+          undefined,
+          ['unknown field "spec.foo"']
+        ])
       }
     }
   },
@@ -255,9 +410,18 @@ const unknownFields: ReadonlyArray<ConformanceCase> = [
     422,
     "Invalid",
     [
-      [patched("Deployment", "strategic", { spec: { foo: 1 } }, "?fieldValidation=Strict"), ' "" is invalid: patch: Invalid value: "map[spec:map[foo:1]]": strict decoding error: unknown field "spec.foo"'],
-      [patched("Deployment", "merge", { spec: { foo: 1, bar: 1 } }, "?fieldValidation=Strict"), /^ "" is invalid: patch: Invalid value: "\{.*\}": strict decoding error: unknown field "spec.bar", unknown field "spec.foo"$/],
-      [patched("Deployment", "jsonPatch", [{ op: "add", path: "/spec/foo", value: 1 }], "?fieldValidation=Strict"), /": strict decoding error: unknown field "spec.foo"$/]
+      [
+        patched("Deployment", "strategic", { spec: { foo: 1 } }, "?fieldValidation=Strict"),
+        ' "" is invalid: patch: Invalid value: "map[spec:map[foo:1]]": strict decoding error: unknown field "spec.foo"'
+      ],
+      [
+        patched("Deployment", "merge", { spec: { foo: 1, bar: 1 } }, "?fieldValidation=Strict"),
+        /^ "" is invalid: patch: Invalid value: "\{.*\}": strict decoding error: unknown field "spec.bar", unknown field "spec.foo"$/
+      ],
+      [
+        patched("Deployment", "jsonPatch", [{ op: "add", path: "/spec/foo", value: 1 }], "?fieldValidation=Strict"),
+        /": strict decoding error: unknown field "spec.foo"$/
+      ]
     ],
     [deployment()]
   ),
@@ -266,10 +430,20 @@ const unknownFields: ReadonlyArray<ConformanceCase> = [
     400,
     "BadRequest",
     [
-      [patched("Deployment", "put", deployment({ foo: 1, bar: 2 }), "?fieldValidation=Strict"), unreadable("Deployment", 'strict decoding error: unknown field "spec.foo", unknown field "spec.bar"')],
       [
-        yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: x\n  a: z\nfoo: 1\n", "?fieldValidation=Strict"),
-        unreadable("ConfigMap", 'strict decoding error: yaml: unmarshal errors:\n  line 7: key "a" already set in map, unknown field "foo"')
+        patched("Deployment", "put", deployment({ foo: 1, bar: 2 }), "?fieldValidation=Strict"),
+        unreadable("Deployment", 'strict decoding error: unknown field "spec.foo", unknown field "spec.bar"')
+      ],
+      [
+        yaml(
+          "ConfigMap",
+          "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: x\n  a: z\nfoo: 1\n",
+          "?fieldValidation=Strict"
+        ),
+        unreadable(
+          "ConfigMap",
+          'strict decoding error: yaml: unmarshal errors:\n  line 7: key "a" already set in map, unknown field "foo"'
+        )
       ]
     ],
     [deployment()]
@@ -277,24 +451,52 @@ const unknownFields: ReadonlyArray<ConformanceCase> = [
   {
     name: "built-in kinds: of keys that come twice in YAML the last counts, and dates are text",
     run: async (context) => {
-      const answer = await yaml("ConfigMap", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: x\n  a: 2001-01-01\n")(context)
-      expect([answer.code, answer.body["data"], warningsOf(answer)]).toEqual([201, { a: "2001-01-01" }, ['line 7: key "a" already set in map']])
+      const answer = await yaml(
+        "ConfigMap",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\ndata:\n  a: x\n  a: 2001-01-01\n"
+      )(context)
+      expect([answer.code, answer.body["data"], warningsOf(answer)]).toEqual([
+        201,
+        { a: "2001-01-01" },
+        ['line 7: key "a" already set in map']
+      ])
     }
   },
   {
     name: "custom resources: metadata of another type, unknown in it, and fields that come twice",
     run: async (context) => {
       const { group, path } = await withWidgets(context)
-      const attempt = (metadata: unknown, query = "") => context.admin.post(`${path}${query}`, { ...widget(group, "w", { size: 1 }), metadata })
+      const attempt = (metadata: unknown, query = "") =>
+        context.admin.post(`${path}${query}`, { ...widget(group, "w", { size: 1 }), metadata })
       const prefix = 'Widget in version "v1" cannot be handled as a Widget: '
-      expectStatus(await attempt({ name: "w", labels: { a: 1 } }), 400, "BadRequest", `${prefix}json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`)
-      expectStatus(await attempt("w"), 400, "BadRequest", `${prefix}json: cannot unmarshal string into Go value of type v1.ObjectMeta`)
-      expectStatus(await attempt({ name: "w", foo: 1 }, "?fieldValidation=Strict"), 400, "BadRequest", `${prefix}strict decoding error: unknown field "metadata.foo"`)
+      expectStatus(
+        await attempt({ name: "w", labels: { a: 1 } }),
+        400,
+        "BadRequest",
+        `${prefix}json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`
+      )
+      expectStatus(
+        await attempt("w"),
+        400,
+        "BadRequest",
+        `${prefix}json: cannot unmarshal string into Go value of type v1.ObjectMeta`
+      )
+      expectStatus(
+        await attempt({ name: "w", foo: 1 }, "?fieldValidation=Strict"),
+        400,
+        "BadRequest",
+        `${prefix}strict decoding error: unknown field "metadata.foo"`
+      )
       expect(warningsOf(await attempt({ name: "w", foo: 1 }))).toEqual(['unknown field "metadata.foo"'])
       const text = JSON.stringify(widget(group, "v", { size: 1 })).replace('"size":1', '"size":1,"size":2')
       const twice = await context.admin.call("POST", path, { body: text })
       expect([at(twice.body, "spec", "size"), warningsOf(twice)]).toEqual([2, ['duplicate field "spec.size"']])
-      expectStatus(await context.admin.merge(`${path}/w?fieldValidation=Strict`, { spec: { foo: 1 } }), 422, "Invalid", /^ "" is invalid: patch: Invalid value: "\{.*\}": strict decoding error: unknown field "spec.foo"$/)
+      expectStatus(
+        await context.admin.merge(`${path}/w?fieldValidation=Strict`, { spec: { foo: 1 } }),
+        422,
+        "Invalid",
+        /^ "" is invalid: patch: Invalid value: "\{.*\}": strict decoding error: unknown field "spec.foo"$/
+      )
     }
   }
 ]
@@ -304,47 +506,113 @@ const workloads = [
     [deployment({ selector: undefined }), `[spec.selector: Required value, ${mismatch}]`],
     [deployment({ selector: {} }), "spec.selector: Invalid value: {}: empty selector is invalid for deployment"],
     [deployment({ selector: { matchLabels: { app: "b" } } }), mismatch],
-    [object("Deployment", {}), "[spec.selector: Required value, spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`, spec.template.spec.containers: Required value]"],
+    [
+      object("Deployment", {}),
+      "[spec.selector: Required value, spec.template.metadata.labels: Invalid value: null: `selector` does not " +
+        "match template `labels`, spec.template.spec.containers: Required value]"
+    ],
     [
       deployment({ selector: { matchExpressions: [{ key: "app", operator: "Odd" }] } }),
-      '[spec.selector.matchExpressions[0].operator: Invalid value: "Odd": not a valid selector operator, spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Odd"}]}: invalid label selector]'
+      '[spec.selector.matchExpressions[0].operator: Invalid value: "Odd": not a valid selector operator, ' +
+        'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Odd"}]}: invalid label ' +
+        "selector]"
     ],
     [object("StatefulSet", { spec: { selector: { matchLabels: { app: "b" } }, ...template() } }), mismatch],
     [object("DaemonSet", { spec: { selector: { matchLabels: { app: "b" } }, ...template() } }), mismatch]
   ]),
   invalid("numbers and strategies of Deployments", [
     [deployment({ replicas: -1 }), `spec.replicas: Invalid value: -1: ${negative}`],
-    [deployment({ minReadySeconds: 10, progressDeadlineSeconds: 5 }), "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than minReadySeconds"],
-    [deployment({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } }), "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
-    [deployment({ strategy: { type: "Odd" } }), 'spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"'],
-    [deployment({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } }), "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"],
-    [deployment({ strategy: { rollingUpdate: { maxSurge: "x" } } }), /spec\.strategy\.rollingUpdate\.maxSurge: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%'/],
-    [deployment({}, { restartPolicy: "Never" }), 'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"']
+    [
+      deployment({ minReadySeconds: 10, progressDeadlineSeconds: 5 }),
+      "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than minReadySeconds"
+    ],
+    [
+      deployment({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } }),
+      "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
+    ],
+    [
+      deployment({ strategy: { type: "Odd" } }),
+      'spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "Recreate", ' +
+        '"RollingUpdate"'
+    ],
+    [
+      deployment({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } }),
+      "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"
+    ],
+    [
+      deployment({ strategy: { rollingUpdate: { maxSurge: "x" } } }),
+      /spec\.strategy\.rollingUpdate\.maxSurge: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%'/
+    ],
+    [
+      deployment({}, { restartPolicy: "Never" }),
+      'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'
+    ]
   ]),
   invalid("Jobs and CronJobs", [
     [job({ ...template() }), 'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
     [job({ backoffLimit: -1 }), `spec.backoffLimit: Invalid value: -1: ${negative}`],
-    [job({ completionMode: "Odd" }), 'spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"'],
-    [job({ selector: { matchLabels: { a: "b" } } }), /spec\.selector: Invalid value: .*: `selector` not auto-generated/],
-    [object("CronJob", { spec: { schedule: "x", jobTemplate: { spec: template({ restartPolicy: "Never" }) } } }), "spec.schedule: Invalid value: \"x\": expected exactly 5 fields, found 1: [x]"],
-    [object("CronJob", { spec: { schedule: "* * * * *", jobTemplate: { spec: template() } } }), 'spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']
+    [
+      job({ completionMode: "Odd" }),
+      'spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"'
+    ],
+    [
+      job({ selector: { matchLabels: { a: "b" } } }),
+      /spec\.selector: Invalid value: .*: `selector` not auto-generated/
+    ],
+    [
+      object("CronJob", { spec: { schedule: "x", jobTemplate: { spec: template({ restartPolicy: "Never" }) } } }),
+      'spec.schedule: Invalid value: "x": expected exactly 5 fields, found 1: [x]'
+    ],
+    [
+      object("CronJob", { spec: { schedule: "* * * * *", jobTemplate: { spec: template() } } }),
+      'spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
+    ]
   ]),
   allRefused(
     "what cannot be changed in workloads",
     422,
     "Invalid",
     [
-      [patched("Deployment", "merge", { spec: { selector: { matchLabels: { b: "c" } }, template: { metadata: { labels: { b: "c" } } } } }), 'Deployment.apps "x" is invalid: spec.selector: Invalid value: {"matchLabels":{"app":"a","b":"c"}}: field is immutable'],
-      [patched("DaemonSet", "merge", { spec: { selector: { matchLabels: { b: "c" } }, template: { metadata: { labels: { b: "c" } } } } }), 'DaemonSet.apps "x" is invalid: spec.selector: Invalid value: {"matchLabels":{"app":"a","b":"c"}}: field is immutable'],
+      [
+        patched("Deployment", "merge", {
+          spec: { selector: { matchLabels: { b: "c" } }, template: { metadata: { labels: { b: "c" } } } }
+        }),
+        'Deployment.apps "x" is invalid: spec.selector: Invalid value: {"matchLabels":{"app":"a","b":"c"}}: ' +
+          "field is immutable"
+      ],
+      [
+        patched("DaemonSet", "merge", {
+          spec: { selector: { matchLabels: { b: "c" } }, template: { metadata: { labels: { b: "c" } } } }
+        }),
+        'DaemonSet.apps "x" is invalid: spec.selector: Invalid value: {"matchLabels":{"app":"a","b":"c"}}: field ' +
+          "is immutable"
+      ],
       [
         patched("StatefulSet", "merge", { spec: { serviceName: "y" } }),
-        `StatefulSet.apps "x" is invalid: spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden`
+        `StatefulSet.apps "x" is invalid: spec: Forbidden: updates to statefulset spec for fields other than ` +
+          "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', " +
+          "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
       ],
-      [patched("Job", "merge", { spec: { template: { spec: { containers: [{ name: "c", image: "j" }] } } } }), /^Job\.batch "x" is invalid: spec\.template: Invalid value: .*: field is immutable$/],
-      [patched("Job", "merge", { spec: { completions: 5 } }), 'Job.batch "x" is invalid: spec.completions: Invalid value: 5: field is immutable'],
-      [patched("Job", "put", job()), /^Job\.batch "x" is invalid: \[spec\.selector: Required value, .*spec\.selector: Invalid value: null: field is immutable, spec\.template: /],
-      [patched("Pod", "strategic", { spec: { containers: [{ name: "c", env: [{ name: "A", value: "b" }] }] } }), /^Pod "x" is invalid: spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`/],
-      [patched("Pod", "strategic", { spec: { containers: [{ name: "d", image: "i" }] } }), 'Pod "x" is invalid: spec.containers: Forbidden: pod updates may not add or remove containers']
+      [
+        patched("Job", "merge", { spec: { template: { spec: { containers: [{ name: "c", image: "j" }] } } } }),
+        /^Job\.batch "x" is invalid: spec\.template: Invalid value: .*: field is immutable$/
+      ],
+      [
+        patched("Job", "merge", { spec: { completions: 5 } }),
+        'Job.batch "x" is invalid: spec.completions: Invalid value: 5: field is immutable'
+      ],
+      [
+        patched("Job", "put", job()),
+        /^Job\.batch "x" is invalid: \[spec\.selector: Required value, .*spec\.selector: Invalid value: null: field is immutable, spec\.template: /
+      ],
+      [
+        patched("Pod", "strategic", { spec: { containers: [{ name: "c", env: [{ name: "A", value: "b" }] }] } }),
+        /^Pod "x" is invalid: spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`/
+      ],
+      [
+        patched("Pod", "strategic", { spec: { containers: [{ name: "d", image: "i" }] } }),
+        'Pod "x" is invalid: spec.containers: Forbidden: pod updates may not add or remove containers'
+      ]
     ],
     [
       deployment(),
@@ -359,7 +627,9 @@ const workloads = [
     run: async (context: Context) => {
       await post(context, object("Pod", { spec: { containers: [{ name: "c", image: "i" }] } }))
       await post(context, job())
-      expect((await patched("Pod", "strategic", { spec: { containers: [{ name: "c", image: "j" }] } })(context)).code).toBe(200)
+      expect(
+        (await patched("Pod", "strategic", { spec: { containers: [{ name: "c", image: "j" }] } })(context)).code
+      ).toBe(200)
       expect((await patched("Job", "merge", { spec: { parallelism: 2 } })(context)).code).toBe(200)
     }
   }
@@ -371,104 +641,300 @@ const preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
 const pods = [
   invalidPods("containers", [
     [{ containers: [] }, {}, "containers: Required value"],
-    [{ containers: [null] }, {}, /^Deployment\.apps "x" is invalid: \[spec\.template\.spec\.containers\[0\]\.name: Required value, spec\.template\.spec\.containers\[0\]\.image: Required value\]$/],
+    [
+      { containers: [null] },
+      {},
+      /^Deployment\.apps "x" is invalid: \[spec\.template\.spec\.containers\[0\]\.name: Required value, spec\.template\.spec\.containers\[0\]\.image: Required value\]$/
+    ],
     [{}, { name: "A_b" }, `containers[0].name: Invalid value: "A_b": ${dns}`],
-    [{}, { name: "a".repeat(64) }, `containers[0].name: Invalid value: "${"a".repeat(64)}": must be no more than 63 characters`],
+    [
+      {},
+      { name: "a".repeat(64) },
+      `containers[0].name: Invalid value: "${"a".repeat(64)}": must be no more than 63 characters`
+    ],
     [{ initContainers: [{ name: "c", image: "i" }] }, {}, 'initContainers[0].name: Duplicate value: "c"'],
-    [{}, { imagePullPolicy: "Sometimes" }, 'containers[0].imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always", "IfNotPresent", "Never"'],
-    [{ serviceAccountName: "A_b" }, {}, /spec\.template\.spec\.serviceAccountName: Invalid value: "A_b": a lowercase RFC 1123 subdomain/]
+    [
+      {},
+      { imagePullPolicy: "Sometimes" },
+      'containers[0].imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always", ' +
+        '"IfNotPresent", "Never"'
+    ],
+    [
+      { serviceAccountName: "A_b" },
+      {},
+      /spec\.template\.spec\.serviceAccountName: Invalid value: "A_b": a lowercase RFC 1123 subdomain/
+    ]
   ]),
   invalidPods("environment", [
     [{}, { env: [{ value: "x" }] }, "containers[0].env[0].name: Required value"],
-    [{}, { env: [{ name: "a=b" }] }, "containers[0].env[0].name: Invalid value: \"a=b\": a valid environment variable name must consist only of printable ASCII characters other than '='"],
-    [{}, { env: [{ name: "A", value: "x", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] }, 'containers[0].env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty'],
-    [{}, { env: [{ name: "A", valueFrom: {} }] }, /containers\[0\]\.env\[0\]\.valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`(,| or) `secretKeyRef`/],
-    [{}, { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.nope" } } }] }, 'containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nope": error converting fieldPath: field label not supported: metadata.nope'],
-    [{}, { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s" } } }] }, "containers[0].env[0].valueFrom.secretKeyRef.key: Required value"]
+    [
+      {},
+      { env: [{ name: "a=b" }] },
+      'containers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of ' +
+        "printable ASCII characters other than '='"
+    ],
+    [
+      {},
+      { env: [{ name: "A", value: "x", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
+      'containers[0].env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty'
+    ],
+    [
+      {},
+      { env: [{ name: "A", valueFrom: {} }] },
+      /containers\[0\]\.env\[0\]\.valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`(,| or) `secretKeyRef`/
+    ],
+    [
+      {},
+      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.nope" } } }] },
+      'containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nope": error converting ' +
+        "fieldPath: field label not supported: metadata.nope"
+    ],
+    [
+      {},
+      { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s" } } }] },
+      "containers[0].env[0].valueFrom.secretKeyRef.key: Required value"
+    ]
   ]),
   invalidPods("ports and probes", [
     [{}, { ports: [{ name: "a" }] }, "containers[0].ports[0].containerPort: Required value"],
-    [{}, { ports: [{ containerPort: 70_000 }] }, `containers[0].ports[0].containerPort: Invalid value: 70000: ${portRange}`],
-    [{}, { ports: [{ containerPort: 80, name: "a" }, { containerPort: 81, name: "a" }] }, 'containers[0].ports[1].name: Duplicate value: "a"'],
-    [{}, { ports: [{ containerPort: 80, protocol: "HTTP" }] }, 'containers[0].ports[0].protocol: Unsupported value: "HTTP": supported values: "SCTP", "TCP", "UDP"'],
+    [
+      {},
+      { ports: [{ containerPort: 70_000 }] },
+      `containers[0].ports[0].containerPort: Invalid value: 70000: ${portRange}`
+    ],
+    [
+      {},
+      {
+        ports: [
+          { containerPort: 80, name: "a" },
+          { containerPort: 81, name: "a" }
+        ]
+      },
+      'containers[0].ports[1].name: Duplicate value: "a"'
+    ],
+    [
+      {},
+      { ports: [{ containerPort: 80, protocol: "HTTP" }] },
+      'containers[0].ports[0].protocol: Unsupported value: "HTTP": supported values: "SCTP", "TCP", "UDP"'
+    ],
     [{}, { livenessProbe: {} }, "containers[0].livenessProbe: Required value: must specify a handler type"],
-    [{}, { livenessProbe: { ...httpGet, tcpSocket: { port: 80 } } }, "containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type"],
-    [{}, { livenessProbe: { httpGet: { path: "/" } } }, `containers[0].livenessProbe.httpGet.port: Invalid value: 0: ${portRange}`],
-    [{}, { livenessProbe: { ...httpGet, successThreshold: 2 } }, "containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"],
-    [{}, { livenessProbe: { ...httpGet, periodSeconds: -1 } }, `containers[0].livenessProbe.periodSeconds: Invalid value: -1: ${negative}`]
+    [
+      {},
+      { livenessProbe: { ...httpGet, tcpSocket: { port: 80 } } },
+      "containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type"
+    ],
+    [
+      {},
+      { livenessProbe: { httpGet: { path: "/" } } },
+      `containers[0].livenessProbe.httpGet.port: Invalid value: 0: ${portRange}`
+    ],
+    [
+      {},
+      { livenessProbe: { ...httpGet, successThreshold: 2 } },
+      "containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"
+    ],
+    [
+      {},
+      { livenessProbe: { ...httpGet, periodSeconds: -1 } },
+      `containers[0].livenessProbe.periodSeconds: Invalid value: -1: ${negative}`
+    ]
   ]),
   invalidPods("volumes and their mounts", [
     [{}, { volumeMounts: [{ name: "v", mountPath: "/x" }] }, 'containers[0].volumeMounts[0].name: Not found: "v"'],
     [secretVolume, { volumeMounts: [{ name: "v" }] }, "containers[0].volumeMounts[0].mountPath: Required value"],
-    [secretVolume, { volumeMounts: ["/x", "/x"].map((mountPath) => ({ name: "v", mountPath })) }, 'containers[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique'],
+    [
+      secretVolume,
+      { volumeMounts: ["/x", "/x"].map((mountPath) => ({ name: "v", mountPath })) },
+      'containers[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique'
+    ],
     [{ volumes: [{ name: "v" }, { name: "v" }] }, {}, 'volumes[1].name: Duplicate value: "v"'],
-    [{ volumes: [{ name: "v", emptyDir: {}, configMap: { name: "c" } }] }, {}, "volumes[0].configMap: Forbidden: may not specify more than 1 volume type"],
+    [
+      { volumes: [{ name: "v", emptyDir: {}, configMap: { name: "c" } }] },
+      {},
+      "volumes[0].configMap: Forbidden: may not specify more than 1 volume type"
+    ],
     [{ volumes: [{ name: "v", secret: {} }] }, {}, "volumes[0].secret.secretName: Required value"],
-    [{ volumes: [{ name: "v", secret: { secretName: "s", defaultMode: 1000 } }] }, {}, "volumes[0].secret.defaultMode: Invalid value: 1000: must be a number between 0 and 0777 (octal), both inclusive"]
+    [
+      { volumes: [{ name: "v", secret: { secretName: "s", defaultMode: 1000 } }] },
+      {},
+      "volumes[0].secret.defaultMode: Invalid value: 1000: must be a number between 0 and 0777 (octal), both inclusive"
+    ]
   ]),
   invalidPods("affinity", [
-    [{ affinity: { podAntiAffinity: { [preferredTerms]: [{ weight: 0, podAffinityTerm: { topologyKey: "z" } }] } } }, {}, `affinity.podAntiAffinity.${preferredTerms}[0].weight: Invalid value: 0: must be in the range 1-100`],
-    [{ affinity: { podAffinity: { [requiredTerms]: [{ labelSelector: {} }] } } }, {}, /podAffinity\.requiredDuringSchedulingIgnoredDuringExecution\[0\]\.topologyKey: Required value: can not be empty/]
+    [
+      { affinity: { podAntiAffinity: { [preferredTerms]: [{ weight: 0, podAffinityTerm: { topologyKey: "z" } }] } } },
+      {},
+      `affinity.podAntiAffinity.${preferredTerms}[0].weight: Invalid value: 0: must be in the range 1-100`
+    ],
+    [
+      { affinity: { podAffinity: { [requiredTerms]: [{ labelSelector: {} }] } } },
+      {},
+      /podAffinity\.requiredDuringSchedulingIgnoredDuringExecution\[0\]\.topologyKey: Required value: can not be empty/
+    ]
   ]),
   invalidPods("resources and users", [
-    [{}, { resources: { limits: { cpu: "1" }, requests: { cpu: "1500m" } } }, 'containers[0].resources.requests: Invalid value: "1500m": must be less than or equal to cpu limit of 1'],
-    [{}, { resources: { limits: { foo: "1" } } }, /containers\[0\]\.resources\.limits\[foo\]: Invalid value: "foo": must be a standard resource type or fully qualified/],
-    [{}, { securityContext: { privileged: true, allowPrivilegeEscalation: false } }, /containers\[0\]\.securityContext: Invalid value: .*: cannot set `allowPrivilegeEscalation` to false and `privileged` to true$/],
-    [{ securityContext: { runAsUser: -1 } }, {}, "securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive"]
+    [
+      {},
+      { resources: { limits: { cpu: "1" }, requests: { cpu: "1500m" } } },
+      'containers[0].resources.requests: Invalid value: "1500m": must be less than or equal to cpu limit of 1'
+    ],
+    [
+      {},
+      { resources: { limits: { foo: "1" } } },
+      /containers\[0\]\.resources\.limits\[foo\]: Invalid value: "foo": must be a standard resource type or fully qualified/
+    ],
+    [
+      {},
+      { securityContext: { privileged: true, allowPrivilegeEscalation: false } },
+      /containers\[0\]\.securityContext: Invalid value: .*: cannot set `allowPrivilegeEscalation` to false and `privileged` to true$/
+    ],
+    [
+      { securityContext: { runAsUser: -1 } },
+      {},
+      "securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive"
+    ]
   ])
 ]
 
 const others = [
   invalid("Services", [
     [object("Service", { spec: { selector: { a: "b" } } }), "spec.ports: Required value"],
-    [object("Service", { spec: { ports: [{ port: 70_000 }] } }), `[spec.ports[0].port: Invalid value: 70000: ${portRange}, spec.ports[0].targetPort: Invalid value: 70000: ${portRange}]`],
-    [object("Service", { spec: { ports: [{ port: 80, targetPort: "A b" }] } }), 'spec.ports[0].targetPort: Invalid value: "A b": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)'],
-    [object("Service", { spec: { ports: [{ port: 80 }, { port: 81 }] } }), "[spec.ports[0].name: Required value, spec.ports[1].name: Required value]"],
-    [object("Service", { spec: { type: "Odd", ports: [{ port: 80 }] } }), 'spec.type: Unsupported value: "Odd": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"'],
+    [
+      object("Service", { spec: { ports: [{ port: 70_000 }] } }),
+      `[spec.ports[0].port: Invalid value: 70000: ${portRange}, spec.ports[0].targetPort: Invalid value: 70000: ` +
+        `${portRange}]`
+    ],
+    [
+      object("Service", { spec: { ports: [{ port: 80, targetPort: "A b" }] } }),
+      'spec.ports[0].targetPort: Invalid value: "A b": must contain only alpha-numeric characters (a-z, 0-9), ' +
+        "and hyphens (-)"
+    ],
+    [
+      object("Service", { spec: { ports: [{ port: 80 }, { port: 81 }] } }),
+      "[spec.ports[0].name: Required value, spec.ports[1].name: Required value]"
+    ],
+    [
+      object("Service", { spec: { type: "Odd", ports: [{ port: 80 }] } }),
+      'spec.type: Unsupported value: "Odd": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"'
+    ],
     [object("Service", { spec: { type: "ExternalName" } }), "spec.externalName: Required value"]
   ]),
   invalid("Roles and RoleBindings", [
-    [object("Role", { rules: [{ apiGroups: [""], resources: ["pods"] }] }), "rules[0].verbs: Required value: verbs must contain at least one value"],
-    [object("Role", { rules: [{ apiGroups: [""], verbs: ["get"] }] }), "rules[0].resources: Required value: resource rules must supply at least one resource"],
-    [object("Role", { rules: [{ nonResourceURLs: ["/x"], verbs: ["get"] }] }), 'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs'],
-    [object("RoleBinding", {}), '[roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole", roleRef.name: Required value]'],
-    [object("RoleBinding", { roleRef: { ...roleRef, kind: "Odd" } }), 'roleRef.kind: Unsupported value: "Odd": supported values: "Role", "ClusterRole"'],
+    [
+      object("Role", { rules: [{ apiGroups: [""], resources: ["pods"] }] }),
+      "rules[0].verbs: Required value: verbs must contain at least one value"
+    ],
+    [
+      object("Role", { rules: [{ apiGroups: [""], verbs: ["get"] }] }),
+      "rules[0].resources: Required value: resource rules must supply at least one resource"
+    ],
+    [
+      object("Role", { rules: [{ nonResourceURLs: ["/x"], verbs: ["get"] }] }),
+      'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs'
+    ],
+    [
+      object("RoleBinding", {}),
+      '[roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole", roleRef.name: Required value]'
+    ],
+    [
+      object("RoleBinding", { roleRef: { ...roleRef, kind: "Odd" } }),
+      'roleRef.kind: Unsupported value: "Odd": supported values: "Role", "ClusterRole"'
+    ],
     [object("RoleBinding", { roleRef, subjects: [{ kind: "User" }] }), "subjects[0].name: Required value"],
-    [object("RoleBinding", { roleRef, subjects: [{ kind: "Odd", name: "x" }] }), 'subjects[0].kind: Unsupported value: "Odd": supported values: "ServiceAccount", "User", "Group"']
+    [
+      object("RoleBinding", { roleRef, subjects: [{ kind: "Odd", name: "x" }] }),
+      'subjects[0].kind: Unsupported value: "Odd": supported values: "ServiceAccount", "User", "Group"'
+    ]
   ]),
   invalid("disruption budgets, network policies, leases and events", [
-    [object("PodDisruptionBudget", { spec: { minAvailable: 1, maxUnavailable: 1 } }), 'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set'],
-    [object("PodDisruptionBudget", { spec: { minAvailable: "150%" } }), 'spec.minAvailable: Invalid value: "150%": must not be greater than 100%'],
-    [object("NetworkPolicy", { spec: { policyTypes: ["Odd"] } }), 'spec.policyTypes[0]: Unsupported value: "Odd": supported values: "Ingress", "Egress"'],
-    [object("NetworkPolicy", { spec: { ingress: [{ from: [{}] }] } }), "spec.ingress[0].from[0]: Required value: must specify a peer"],
-    [object("NetworkPolicy", { spec: { ingress: [{ from: [{ ipBlock: { cidr: "x" } }] }] } }), 'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'],
-    [object("NetworkPolicy", { spec: { egress: [{ ports: [{ port: 70_000 }] }] } }), `spec.egress[0].ports[0].port: Invalid value: 70000: ${portRange}`],
-    [object("Lease", { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } }), `[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, spec.leaseTransitions: Invalid value: -1: ${negative}]`],
-    [object("Event", { involvedObject: { kind: "Pod", namespace: "other", name: "p" } }), 'involvedObject.namespace: Invalid value: "other": does not match event.namespace']
+    [
+      object("PodDisruptionBudget", { spec: { minAvailable: 1, maxUnavailable: 1 } }),
+      "spec: Invalid value: " +
+        '{"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable and ' +
+        "maxUnavailable cannot be both set"
+    ],
+    [
+      object("PodDisruptionBudget", { spec: { minAvailable: "150%" } }),
+      'spec.minAvailable: Invalid value: "150%": must not be greater than 100%'
+    ],
+    [
+      object("NetworkPolicy", { spec: { policyTypes: ["Odd"] } }),
+      'spec.policyTypes[0]: Unsupported value: "Odd": supported values: "Ingress", "Egress"'
+    ],
+    [
+      object("NetworkPolicy", { spec: { ingress: [{ from: [{}] }] } }),
+      "spec.ingress[0].from[0]: Required value: must specify a peer"
+    ],
+    [
+      object("NetworkPolicy", { spec: { ingress: [{ from: [{ ipBlock: { cidr: "x" } }] }] } }),
+      'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 ' +
+        "or 2001:db8::/64)"
+    ],
+    [
+      object("NetworkPolicy", { spec: { egress: [{ ports: [{ port: 70_000 }] }] } }),
+      `spec.egress[0].ports[0].port: Invalid value: 70000: ${portRange}`
+    ],
+    [
+      object("Lease", { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } }),
+      "[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, spec.leaseTransitions: Invalid " +
+        `value: -1: ${negative}]`
+    ],
+    [
+      object("Event", { involvedObject: { kind: "Pod", namespace: "other", name: "p" } }),
+      'involvedObject.namespace: Invalid value: "other": does not match event.namespace'
+    ]
   ]),
   invalid("Ingresses", [
     [object("Ingress", {}), "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
-    [object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "/", backend }] } }] } }), "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"],
-    [object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "x", pathType: "Prefix", backend }] } }] } }), 'spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path'],
-    [object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "/", pathType: "Prefix" }] } }] } }), 'spec.rules[0].http.paths[0].backend: Invalid value: "": resource or service backend is required'],
-    [object("Ingress", { spec: { defaultBackend: { service: { name: "s" } } } }), "spec.defaultBackend: Required value: port name or number is required"]
+    [
+      object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "/", backend }] } }] } }),
+      "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"
+    ],
+    [
+      object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "x", pathType: "Prefix", backend }] } }] } }),
+      'spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path'
+    ],
+    [
+      object("Ingress", { spec: { rules: [{ http: { paths: [{ path: "/", pathType: "Prefix" }] } }] } }),
+      'spec.rules[0].http.paths[0].backend: Invalid value: "": resource or service backend is required'
+    ],
+    [
+      object("Ingress", { spec: { defaultBackend: { service: { name: "s" } } } }),
+      "spec.defaultBackend: Required value: port name or number is required"
+    ]
   ]),
   invalid("Secrets and ConfigMaps", [
     [object("Secret", { type: "kubernetes.io/tls" }), "[data[tls.crt]: Required value, data[tls.key]: Required value]"],
     [object("Secret", { type: "kubernetes.io/dockerconfigjson" }), "data[.dockerconfigjson]: Required value"],
-    [object("Secret", { stringData: { a: "x".repeat(1_100_000) } }), "data: Too long: may not be more than 1048576 bytes"],
+    [
+      object("Secret", { stringData: { a: "x".repeat(1_100_000) } }),
+      "data: Too long: may not be more than 1048576 bytes"
+    ],
     [object("ConfigMap", { data: { a: "x".repeat(1_100_000) } }), "[]: Too long: may not be more than 1048576 bytes"],
-    [object("ConfigMap", { data: { a: "x" }, binaryData: { a: "eA==" } }), 'data[a]: Invalid value: "a": duplicate of key present in binaryData'],
+    [
+      object("ConfigMap", { data: { a: "x" }, binaryData: { a: "eA==" } }),
+      'data[a]: Invalid value: "a": duplicate of key present in binaryData'
+    ],
     [object("ConfigMap", { data: { "..": "x" } }), "data[..]: Invalid value: \"..\": must not be '..'"],
-    [{ ...configMap("x"), metadata: { name: "x", annotations: { a: "x".repeat(300_000) } } }, "metadata.annotations: Too long: may not be more than 262144 bytes"]
+    [
+      { ...configMap("x"), metadata: { name: "x", annotations: { a: "x".repeat(300_000) } } },
+      "metadata.annotations: Too long: may not be more than 262144 bytes"
+    ]
   ]),
   allRefused(
     "what cannot be changed in RoleBindings and Secrets",
     422,
     "Invalid",
     [
-      [patched("RoleBinding", "merge", { roleRef: { name: "other" } }), 'RoleBinding.rbac.authorization.k8s.io "x" is invalid: roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"other"}: cannot change roleRef'],
-      [patched("Secret", "merge", { type: "other" }), 'Secret "x" is invalid: type: Invalid value: "other": field is immutable']
+      [
+        patched("RoleBinding", "merge", { roleRef: { name: "other" } }),
+        'RoleBinding.rbac.authorization.k8s.io "x" is invalid: roleRef: Invalid value: ' +
+          '{"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"other"}: cannot change roleRef'
+      ],
+      [
+        patched("Secret", "merge", { type: "other" }),
+        'Secret "x" is invalid: type: Invalid value: "other": field is immutable'
+      ]
     ],
     [object("RoleBinding", { roleRef }), object("Secret", { stringData: { a: "b" } })]
   )
@@ -479,7 +945,15 @@ const created = async (context: Context, body: JsonObject): Promise<JsonObject> 
   const answer = await post(context, body, "?dryRun=All")
   expect(answer.code, answer.text).toBe(201)
   const { apiVersion: _, kind: __, metadata, ...rest } = answer.body
-  const own = omit(asObject(metadata), "uid", "resourceVersion", "creationTimestamp", "managedFields", "namespace", "name")
+  const own = omit(
+    asObject(metadata),
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "managedFields",
+    "namespace",
+    "name"
+  )
   return { ...rest, metadata: own }
 }
 
@@ -529,32 +1003,105 @@ const rolling = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%",
 const defaulted: ReadonlyArray<ConformanceCase> = [
   becomes("Deployments", [
     [deployment(), deployed(podSpec())],
-    [deployment({ strategy: { type: "Recreate" }, replicas: 0 }), deployed(podSpec(), { strategy: { type: "Recreate" }, replicas: 0 })],
+    [
+      deployment({ strategy: { type: "Recreate" }, replicas: 0 }),
+      deployed(podSpec(), { strategy: { type: "Recreate" }, replicas: 0 })
+    ],
     [deployment({ strategy: { rollingUpdate: { maxSurge: 1 } } }), deployed(podSpec(), { strategy: rolling })],
-    [deployment({}, { serviceAccountName: "s" }, { image: "a/b:1" }), deployed(podSpec({ serviceAccount: "s", serviceAccountName: "s" }, { image: "a/b:1", imagePullPolicy: "IfNotPresent" }))]
+    [
+      deployment({}, { serviceAccountName: "s" }, { image: "a/b:1" }),
+      deployed(
+        podSpec({ serviceAccount: "s", serviceAccountName: "s" }, { image: "a/b:1", imagePullPolicy: "IfNotPresent" })
+      )
+    ]
   ]),
   becomes("probes, environment and resources", [
-    [deployment({}, {}, { livenessProbe: { httpGet: { port: 80 } }, startupProbe: { exec: { command: ["x"] }, periodSeconds: 3 } }), deployed(podSpec({}, { livenessProbe: { ...probed, httpGet: { path: "/", port: 80, scheme: "HTTP" } }, startupProbe: { ...probed, exec: { command: ["x"] }, periodSeconds: 3 } }))],
-    [deployment({}, {}, { env: [{ name: "A", valueFrom: nameRef }, { name: "B", value: "" }] }), deployed(podSpec({}, { env: [{ name: "A", valueFrom: versionedNameRef }, { name: "B" }] }))],
-    [deployment({}, {}, { ports: [{ containerPort: 80 }], resources: { limits: { cpu: 1, memory: "1024Mi" }, requests: { cpu: "1000m", memory: 1_000_000 } } }), deployed(podSpec({}, { ports: [{ containerPort: 80, protocol: "TCP" }], resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1", memory: "1M" } } }))]
+    [
+      deployment(
+        {},
+        {},
+        { livenessProbe: { httpGet: { port: 80 } }, startupProbe: { exec: { command: ["x"] }, periodSeconds: 3 } }
+      ),
+      deployed(
+        podSpec(
+          {},
+          {
+            livenessProbe: { ...probed, httpGet: { path: "/", port: 80, scheme: "HTTP" } },
+            startupProbe: { ...probed, exec: { command: ["x"] }, periodSeconds: 3 }
+          }
+        )
+      )
+    ],
+    [
+      deployment(
+        {},
+        {},
+        {
+          env: [
+            { name: "A", valueFrom: nameRef },
+            { name: "B", value: "" }
+          ]
+        }
+      ),
+      deployed(podSpec({}, { env: [{ name: "A", valueFrom: versionedNameRef }, { name: "B" }] }))
+    ],
+    [
+      deployment(
+        {},
+        {},
+        {
+          ports: [{ containerPort: 80 }],
+          resources: { limits: { cpu: 1, memory: "1024Mi" }, requests: { cpu: "1000m", memory: 1_000_000 } }
+        }
+      ),
+      deployed(
+        podSpec(
+          {},
+          {
+            ports: [{ containerPort: 80, protocol: "TCP" }],
+            resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1", memory: "1M" } }
+          }
+        )
+      )
+    ]
   ]),
   becomes("volumes", [
     [
-      deployment({}, {
-        volumes: [
-          { name: "a", secret: { secretName: "s" } },
-          { name: "b", configMap: { name: "c" } },
-          { name: "c", projected: { sources: [{ serviceAccountToken: { path: "token" } }, { downwardAPI: { items: [{ path: "n", ...nameRef }] } }] } },
-          { name: "d", downwardAPI: { items: [{ path: "n", ...nameRef }] } },
-          { name: "e" }
-        ]
-      }),
+      deployment(
+        {},
+        {
+          volumes: [
+            { name: "a", secret: { secretName: "s" } },
+            { name: "b", configMap: { name: "c" } },
+            {
+              name: "c",
+              projected: {
+                sources: [
+                  { serviceAccountToken: { path: "token" } },
+                  { downwardAPI: { items: [{ path: "n", ...nameRef }] } }
+                ]
+              }
+            },
+            { name: "d", downwardAPI: { items: [{ path: "n", ...nameRef }] } },
+            { name: "e" }
+          ]
+        }
+      ),
       deployed(
         podSpec({
           volumes: [
             { name: "a", secret: { secretName: "s", defaultMode: 420 } },
             { name: "b", configMap: { name: "c", defaultMode: 420 } },
-            { name: "c", projected: { defaultMode: 420, sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 3600 } }, { downwardAPI: { items: [{ path: "n", ...versionedNameRef }] } }] } },
+            {
+              name: "c",
+              projected: {
+                defaultMode: 420,
+                sources: [
+                  { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+                  { downwardAPI: { items: [{ path: "n", ...versionedNameRef }] } }
+                ]
+              }
+            },
             { name: "d", downwardAPI: { defaultMode: 420, items: [{ path: "n", ...versionedNameRef }] } },
             { name: "e", emptyDir: {} }
           ]
@@ -584,12 +1131,19 @@ const defaulted: ReadonlyArray<ConformanceCase> = [
       object("DaemonSet", { spec: { ...selector, ...template() } }),
       {
         metadata: { generation: 1, annotations: { "deprecated.daemonset.template.generation": "1" } },
-        spec: { ...selector, template: labelled(podSpec()), revisionHistoryLimit: 10, updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } },
+        spec: {
+          ...selector,
+          template: labelled(podSpec()),
+          revisionHistoryLimit: 10,
+          updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } }
+        },
         status: { currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 }
       }
     ],
     [
-      object("CronJob", { spec: { schedule: "* * * * *", jobTemplate: { spec: template({ restartPolicy: "Never" }) } } }),
+      object("CronJob", {
+        spec: { schedule: "* * * * *", jobTemplate: { spec: template({ restartPolicy: "Never" }) } }
+      }),
       {
         metadata: { generation: 1 },
         spec: {
@@ -629,27 +1183,102 @@ const defaulted: ReadonlyArray<ConformanceCase> = [
     name: "built-in kinds: defaults of pods",
     run: async (context) => {
       const limits = { cpu: "1", memory: "1Gi" }
-      const { spec, status, metadata } = await created(context, object("Pod", { spec: { serviceAccountName: "default", containers: [{ name: "c", image: "i", resources: { limits } }] } }))
-      expect(spec).toMatchObject({ enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority", containers: [{ resources: { limits, requests: limits } }] })
-      expect(at(spec, "tolerations")).toEqual(["not-ready", "unreachable"].map((key) => ({ key: `node.kubernetes.io/${key}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 })))
+      const { spec, status, metadata } = await created(
+        context,
+        object("Pod", {
+          spec: { serviceAccountName: "default", containers: [{ name: "c", image: "i", resources: { limits } }] }
+        })
+      )
+      expect(spec).toMatchObject({
+        enableServiceLinks: true,
+        priority: 0,
+        preemptionPolicy: "PreemptLowerPriority",
+        containers: [{ resources: { limits, requests: limits } }]
+      })
+      expect(at(spec, "tolerations")).toEqual(
+        ["not-ready", "unreachable"].map((key) => ({
+          key: `node.kubernetes.io/${key}`,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds: 300
+        }))
+      )
       expect(status).toEqual({ phase: "Pending", qosClass: "Guaranteed" })
       expect(metadata).toEqual({ generation: 1 })
     }
   },
   becomes("policies, bindings and Secrets", [
-    [object("NetworkPolicy", { spec: { ingress: [{ ports: [{ port: 80 }] }], egress: [{}] } }), { metadata: { generation: 1 }, spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"], ingress: [{ ports: [{ port: 80, protocol: "TCP" }] }], egress: [{}] } }],
+    [
+      object("NetworkPolicy", { spec: { ingress: [{ ports: [{ port: 80 }] }], egress: [{}] } }),
+      {
+        metadata: { generation: 1 },
+        spec: {
+          podSelector: {},
+          policyTypes: ["Ingress", "Egress"],
+          ingress: [{ ports: [{ port: 80, protocol: "TCP" }] }],
+          egress: [{}]
+        }
+      }
+    ],
     [object("NetworkPolicy", {}), { metadata: { generation: 1 }, spec: { podSelector: {}, policyTypes: ["Ingress"] } }],
-    [object("PodDisruptionBudget", {}), { metadata: { generation: 1 }, spec: {}, status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 } }],
+    [
+      object("PodDisruptionBudget", {}),
+      {
+        metadata: { generation: 1 },
+        spec: {},
+        status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 }
+      }
+    ],
     [object("Role", { rules: [] }), { metadata: {}, rules: null }],
-    [object("RoleBinding", { roleRef: { kind: "Role", name: "r" }, subjects: [{ kind: "User", name: "u" }, { kind: "ServiceAccount", name: "s", namespace: "n" }] }), { metadata: {}, roleRef, subjects: [{ kind: "User", name: "u", apiGroup: "rbac.authorization.k8s.io" }, { kind: "ServiceAccount", name: "s", namespace: "n" }] }],
+    [
+      object("RoleBinding", {
+        roleRef: { kind: "Role", name: "r" },
+        subjects: [
+          { kind: "User", name: "u" },
+          { kind: "ServiceAccount", name: "s", namespace: "n" }
+        ]
+      }),
+      {
+        metadata: {},
+        roleRef,
+        subjects: [
+          { kind: "User", name: "u", apiGroup: "rbac.authorization.k8s.io" },
+          { kind: "ServiceAccount", name: "s", namespace: "n" }
+        ]
+      }
+    ],
     [object("Secret", { stringData: { a: "b" } }), { metadata: {}, type: "Opaque", data: { a: "Yg==" } }],
     [object("Lease", {}), { metadata: {}, spec: {} }]
   ]),
   becomes("what is empty: it is left out, and null is the empty text", [
-    [{ ...object("ConfigMap", { data: {}, immutable: false }), metadata: { name: "x", labels: {}, annotations: {}, finalizers: [] } }, { metadata: {}, immutable: false }],
-    [object("ConfigMap", { data: { a: null }, binaryData: { b: null } }), { metadata: {}, data: { a: "" }, binaryData: { b: "" } }],
-    [deployment({ paused: false, minReadySeconds: 0 }, { nodeSelector: {}, hostNetwork: false, tolerations: [], nodeName: "", automountServiceAccountToken: false }, { command: [], ports: [] }), deployed(podSpec({ automountServiceAccountToken: false }))]
+    [
+      {
+        ...object("ConfigMap", { data: {}, immutable: false }),
+        metadata: { name: "x", labels: {}, annotations: {}, finalizers: [] }
+      },
+      { metadata: {}, immutable: false }
+    ],
+    [
+      object("ConfigMap", { data: { a: null }, binaryData: { b: null } }),
+      { metadata: {}, data: { a: "" }, binaryData: { b: "" } }
+    ],
+    [
+      deployment(
+        { paused: false, minReadySeconds: 0 },
+        { nodeSelector: {}, hostNetwork: false, tolerations: [], nodeName: "", automountServiceAccountToken: false },
+        { command: [], ports: [] }
+      ),
+      deployed(podSpec({ automountServiceAccountToken: false }))
+    ]
   ])
 ]
 
-export const builtInKindsCases: ReadonlyArray<ConformanceCase> = [...ofWrongType, ...underApply, ...unknownFields, ...workloads, ...pods, ...others, ...defaulted]
+export const builtInKindsCases: ReadonlyArray<ConformanceCase> = [
+  ...ofWrongType,
+  ...underApply,
+  ...unknownFields,
+  ...workloads,
+  ...pods,
+  ...others,
+  ...defaulted
+]

@@ -12,7 +12,10 @@ import { refusalCases } from "./refusals.ts"
 import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
 
-/** What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is wrong. */
+/**
+ * What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is
+ * wrong.
+ */
 export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...discoveryCases,
   ...objectsCases,

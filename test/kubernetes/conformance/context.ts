@@ -38,10 +38,22 @@ export const configMap = (name: string, data: Record<string, string> = {}, label
 
 export const mapsOf = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`
 
-export const meta = (answer: Answer | JsonObject, field: string): unknown => at("body" in answer ? answer.body : answer, "metadata", field)
+export const meta = (answer: Answer | JsonObject, field: string): unknown =>
+  at("body" in answer ? answer.body : answer, "metadata", field)
 
-export const expectStatus = (answer: Answer, code: number, reason: string | undefined, message: string | RegExp): void => {
-  expect(answer.body).toMatchObject({ kind: "Status", apiVersion: "v1", status: "Failure", code, ...(reason === undefined ? {} : { reason }) })
+export const expectStatus = (
+  answer: Answer,
+  code: number,
+  reason: string | undefined,
+  message: string | RegExp
+): void => {
+  expect(answer.body).toMatchObject({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    code,
+    ...(reason === undefined ? {} : { reason })
+  })
   expect(answer.code).toBe(code)
   if (typeof message === "string") expect(answer.body["message"], String(answer.body["message"])).toBe(message)
   else expect(answer.body["message"]).toMatch(message)
@@ -109,15 +121,26 @@ const widgetDefinition = (group: string) => ({
 })
 
 /** Defines widgets in a group of this case alone and returns the path of their collection. */
-export const withWidgets = async ({ admin, namespace }: Context): Promise<{ readonly group: string; readonly path: string }> => {
+export const withWidgets = async ({
+  admin,
+  namespace
+}: Context): Promise<{ readonly group: string; readonly path: string }> => {
   const group = `${namespace}.example.com`
-  expect((await admin.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition(group))).code).toBe(201)
+  expect(
+    (await admin.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition(group))).code
+  ).toBe(201)
   await eventually(
     () => admin.get(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.${group}`),
-    (crd) => asObjects(at(crd.body, "status", "conditions")).some((item) => item["type"] === "Established" && item["status"] === "True")
+    (crd) =>
+      asObjects(at(crd.body, "status", "conditions")).some(
+        (item) => item["type"] === "Established" && item["status"] === "True"
+      )
   )
   const path = `/apis/${group}/v1/namespaces/${namespace}/widgets`
-  await eventually(() => admin.get(path), (list) => list.code === 200)
+  await eventually(
+    () => admin.get(path),
+    (list) => list.code === 200
+  )
   return { group, path }
 }
 
@@ -134,7 +157,9 @@ export const tableHeader = { Accept: "application/json;as=Table;v=v1;g=meta.k8s.
 /** The rows of a Table under their columns' names. */
 export const rowsOf = ({ body }: Answer): ReadonlyArray<JsonObject> => {
   const columns = asObjects(body["columnDefinitions"]).map((column) => String(column["name"]))
-  return asObjects(body["rows"]).map((row) => Object.fromEntries(asArray(row["cells"]).map((cell, index) => [columns[index] ?? "", cell])))
+  return asObjects(body["rows"]).map((row) =>
+    Object.fromEntries(asArray(row["cells"]).map((cell, index) => [columns[index] ?? "", cell]))
+  )
 }
 
 let counter = 0
@@ -143,15 +168,26 @@ let counter = 0
 export const runCase = async (cluster: ClusterUnderTest, item: ConformanceCase): Promise<void> => {
   const admin = new ApiClient(cluster.server, cluster.caPem, cluster.admin)
   const namespace = `case-${++counter}`
-  expect((await admin.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })).code).toBe(201)
-  // The controllers of a cluster fill a new namespace at their own time; a case that lists or watches it is to see its own objects come.
-  for (const filled of [`${mapsOf(namespace)}/kube-root-ca.crt`, `/api/v1/namespaces/${namespace}/serviceaccounts/default`]) {
-    await eventually(() => admin.get(filled), ({ code }) => code === 200)
+  expect(
+    (await admin.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }))
+      .code
+  ).toBe(201)
+  // The controllers of a cluster fill a new namespace at their own time; a case that lists or watches it is to see its
+  // own objects come.
+  for (const filled of [
+    `${mapsOf(namespace)}/kube-root-ca.crt`,
+    `/api/v1/namespaces/${namespace}/serviceaccounts/default`
+  ]) {
+    await eventually(
+      () => admin.get(filled),
+      ({ code }) => code === 200
+    )
   }
   await item.run({
     cluster,
     admin,
     namespace,
-    as: async (user, groups = []) => new ApiClient(cluster.server, cluster.caPem, await cluster.credentialsFor(user, groups))
+    as: async (user, groups = []) =>
+      new ApiClient(cluster.server, cluster.caPem, await cluster.credentialsFor(user, groups))
   })
 }

@@ -1,6 +1,15 @@
 import { expect } from "vitest"
 import { asObjects, at } from "../../../src/domain/json.ts"
-import { type ConformanceCase, configMap, mapsOf, meta, expectStatus, withWidgets, widget, tableHeader } from "./context.ts"
+import {
+  type ConformanceCase,
+  configMap,
+  mapsOf,
+  meta,
+  expectStatus,
+  withWidgets,
+  widget,
+  tableHeader
+} from "./context.ts"
 
 export const discoveryCases: ReadonlyArray<ConformanceCase> = [
   {
@@ -17,13 +26,25 @@ export const discoveryCases: ReadonlyArray<ConformanceCase> = [
     run: async ({ admin }) => {
       expect((await admin.get("/api")).body["versions"]).toEqual(["v1"])
       const groups = asObjects((await admin.get("/apis")).body["groups"])
-      expect(groups.map((group) => group["name"])).toEqual(expect.arrayContaining(["apps", "rbac.authorization.k8s.io"]))
-      expect((await admin.get("/apis/apps")).body).toMatchObject({ kind: "APIGroup", preferredVersion: { groupVersion: "apps/v1" } })
+      expect(groups.map((group) => group["name"])).toEqual(
+        expect.arrayContaining(["apps", "rbac.authorization.k8s.io"])
+      )
+      expect((await admin.get("/apis/apps")).body).toMatchObject({
+        kind: "APIGroup",
+        preferredVersion: { groupVersion: "apps/v1" }
+      })
       const core = (await admin.get("/api/v1")).body
       expect(core).toMatchObject({ kind: "APIResourceList", groupVersion: "v1" })
       const resources = asObjects(core["resources"])
-      expect(resources.find((item) => item["name"] === "pods")).toMatchObject({ kind: "Pod", namespaced: true, shortNames: ["po"] })
-      expect(resources.find((item) => item["name"] === "serviceaccounts/token")).toMatchObject({ kind: "TokenRequest", verbs: ["create"] })
+      expect(resources.find((item) => item["name"] === "pods")).toMatchObject({
+        kind: "Pod",
+        namespaced: true,
+        shortNames: ["po"]
+      })
+      expect(resources.find((item) => item["name"] === "serviceaccounts/token")).toMatchObject({
+        kind: "TokenRequest",
+        verbs: ["create"]
+      })
       expect((await admin.get("/apis/nothing.example.com/v1")).code).toBe(404)
     }
   },
@@ -33,14 +54,25 @@ export const discoveryCases: ReadonlyArray<ConformanceCase> = [
       const { admin, namespace } = context
       const { group, path } = await withWidgets(context)
       await admin.post(path, widget(group, "w", { size: 7 }))
-      await admin.merge(`${path}/w/status`, { status: { conditions: [{ type: "Other", status: "False" }, { type: "Ready", status: "True" }] } })
+      await admin.merge(`${path}/w/status`, {
+        status: {
+          conditions: [
+            { type: "Other", status: "False" },
+            { type: "Ready", status: "True" }
+          ]
+        }
+      })
       const table = (await admin.get(path, tableHeader)).body
       expect(table).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1" })
       expect(asObjects(table["columnDefinitions"]).map((column) => column["name"])).toEqual(["Name", "Size", "Ready"])
       expect(asObjects(table["rows"]).map((row) => row["cells"])).toEqual([["w", 7, "True"]])
       expect(at(asObjects(table["rows"])[0], "object", "kind")).toBe("PartialObjectMetadata")
       const pods = (await admin.get(`/api/v1/namespaces/${namespace}/pods`, tableHeader)).body
-      expect(asObjects(pods["columnDefinitions"]).map((column) => column["name"]).slice(0, 5)).toEqual(["Name", "Ready", "Status", "Restarts", "Age"])
+      expect(
+        asObjects(pods["columnDefinitions"])
+          .map((column) => column["name"])
+          .slice(0, 5)
+      ).toEqual(["Name", "Ready", "Status", "Restarts", "Age"])
       expect((await admin.get(path, { Accept: "text/html" })).code).toBe(406)
     }
   },
@@ -56,10 +88,20 @@ export const discoveryCases: ReadonlyArray<ConformanceCase> = [
   {
     name: "unknown paths and verbs",
     run: async ({ admin, namespace }) => {
-      expectStatus(await admin.get(`/api/v1/namespaces/${namespace}/gizmos`), 404, "NotFound", "the server could not find the requested resource")
+      expectStatus(
+        await admin.get(`/api/v1/namespaces/${namespace}/gizmos`),
+        404,
+        "NotFound",
+        "the server could not find the requested resource"
+      )
       expect((await admin.get("/apis/none.example.com/v1/gizmos")).code).toBe(404)
       expect((await admin.post(`${mapsOf(namespace)}/a`, configMap("a"))).code).toBe(405)
-      expectStatus(await admin.put(`${mapsOf(namespace)}/a`, configMap("b")), 400, "BadRequest", "the name of the object (b) does not match the name on the URL (a)")
+      expectStatus(
+        await admin.put(`${mapsOf(namespace)}/a`, configMap("b")),
+        400,
+        "BadRequest",
+        "the name of the object (b) does not match the name on the URL (a)"
+      )
     }
   }
 ]

@@ -7,7 +7,13 @@ import { service } from "./services.ts"
 /** A real controller leaves a pod out whose node is not there. */
 const node = "conformance-node"
 const podIp = "10.1.0."
-const web = { selector: { app: "web" }, ports: [{ name: "http", port: 80, targetPort: "web" }, { name: "admin", port: 81, targetPort: 9000 }] }
+const web = {
+  selector: { app: "web" },
+  ports: [
+    { name: "http", port: 80, targetPort: "web" },
+    { name: "admin", port: 81, targetPort: 9000 }
+  ]
+}
 const webPort = (containerPort: number) => [{ name: "web", containerPort }]
 
 /** The namespace of a case as these cases look at it. */
@@ -41,13 +47,20 @@ class Endpoints {
   async pod(name: string, ports: ReadonlyArray<object>, metadata: object = {}, more: object = {}): Promise<void> {
     await this.admin.post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: node } })
     const spec = { nodeName: node, containers: [{ name: "c", image: "x", ports }], ...more }
-    await this.add("pods", { apiVersion: "v1", kind: "Pod", metadata: { name, labels: { app: "web" }, ...metadata }, spec })
+    await this.add("pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, labels: { app: "web" }, ...metadata },
+      spec
+    })
   }
 
   /** Says as a kubelet that pod `<prefix>-<n>` runs at 10.1.0.n, and whether it is ready. */
   async ready(name: string, ready: boolean, phase = "Running"): Promise<void> {
     const ip = `${podIp}${name.split("-")[1]}`
-    await this.change("pods", `${name}/status`, { status: { phase, podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: ready ? "True" : "False" }] } })
+    await this.change("pods", `${name}/status`, {
+      status: { phase, podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: ready ? "True" : "False" }] }
+    })
   }
 
   async all(resource: string): Promise<ReadonlyArray<JsonObject>> {
@@ -56,18 +69,30 @@ class Endpoints {
 
   /** `ports: endpoints` of each slice, e.g. `http=8080/TCP: web-1@10.1.0.1 ready serving`; sorted. */
   async slices(): Promise<ReadonlyArray<string>> {
-    return (await this.all("endpointslices")).map((slice) => {
-      const ports = asObjects(slice["ports"]).map((port) => `${asString(port["name"]) ?? "?"}=${String(port["port"])}/${String(port["protocol"])}`)
-      const members = asObjects(slice["endpoints"]).map((endpoint) => {
-        const conditions = Object.entries(asObject(endpoint["conditions"])).filter(([, is]) => is === true).map(([name]) => name)
-        return [`${asString(at(endpoint, "targetRef", "name")) ?? ""}@${asStrings(endpoint["addresses"]).join(",")}`, ...conditions].join(" ")
+    return (await this.all("endpointslices"))
+      .map((slice) => {
+        const ports = asObjects(slice["ports"]).map(
+          (port) => `${asString(port["name"]) ?? "?"}=${String(port["port"])}/${String(port["protocol"])}`
+        )
+        const members = asObjects(slice["endpoints"]).map((endpoint) => {
+          const conditions = Object.entries(asObject(endpoint["conditions"]))
+            .filter(([, is]) => is === true)
+            .map(([name]) => name)
+          return [
+            `${asString(at(endpoint, "targetRef", "name")) ?? ""}@${asStrings(endpoint["addresses"]).join(",")}`,
+            ...conditions
+          ].join(" ")
+        })
+        return `${ports.join(" ")}: ${members.toSorted().join("; ")}`
       })
-      return `${ports.join(" ")}: ${members.toSorted().join("; ")}`
-    }).toSorted()
+      .toSorted()
   }
 
   async expect(...wanted: ReadonlyArray<string>): Promise<void> {
-    await eventually(() => this.slices(), (found) => JSON.stringify(found) === JSON.stringify(wanted.toSorted()))
+    await eventually(
+      () => this.slices(),
+      (found) => JSON.stringify(found) === JSON.stringify(wanted.toSorted())
+    )
   }
 }
 
@@ -90,15 +115,26 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
         name: expect.stringMatching(/^web-[a-z0-9]{5}$/),
         generateName: "web-",
         namespace,
-        labels: { mine: "1", "kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" },
-        ownerReferences: [{ apiVersion: "v1", kind: "Service", name: "web", controller: true, blockOwnerDeletion: true }]
+        labels: {
+          mine: "1",
+          "kubernetes.io/service-name": "web",
+          "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"
+        },
+        ownerReferences: [
+          { apiVersion: "v1", kind: "Service", name: "web", controller: true, blockOwnerDeletion: true }
+        ]
       },
       addressType: "IPv4",
       endpoints: null,
       ports: null
     })
-    const [written] = await eventually(() => of.all("endpoints"), (found) => found.length === 1)
-    expect(written).toMatchObject({ metadata: { name: "web", labels: { mine: "1", "endpoints.kubernetes.io/managed-by": "endpoint-controller" } } })
+    const [written] = await eventually(
+      () => of.all("endpoints"),
+      (found) => found.length === 1
+    )
+    expect(written).toMatchObject({
+      metadata: { name: "web", labels: { mine: "1", "endpoints.kubernetes.io/managed-by": "endpoint-controller" } }
+    })
     expect(written?.["subsets"]).toBeUndefined()
   }),
   run("a pod comes, is ready, is not, is on its way out, and is gone", async (of, { namespace }) => {
@@ -111,14 +147,32 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await of.expect(`${both}: web-1@10.1.0.1 ready serving`)
     const table = async (resource: string) => rowsOf(await of.admin.get(of.path(resource), tableHeader))
     expect(await table("endpointslices")).toEqual([
-      { Name: expect.any(String), AddressType: "IPv4", Ports: "8080,9000", Endpoints: "10.1.0.1", Age: expect.any(String) }
+      {
+        Name: expect.any(String),
+        AddressType: "IPv4",
+        Ports: "8080,9000",
+        Endpoints: "10.1.0.1",
+        Age: expect.any(String)
+      }
     ])
-    const written = await eventually(() => table("endpoints"), ([row]) => row?.["Endpoints"] !== "<none>")
+    const written = await eventually(
+      () => table("endpoints"),
+      ([row]) => row?.["Endpoints"] !== "<none>"
+    )
     // Older servers keep another order.
-    expect(written).toEqual([{ Name: "web", Endpoints: expect.stringMatching(/^(10\.1\.0\.1:(8080|9000),?){2}$/), Age: expect.any(String) }])
+    expect(written).toEqual([
+      { Name: "web", Endpoints: expect.stringMatching(/^(10\.1\.0\.1:(8080|9000),?){2}$/), Age: expect.any(String) }
+    ])
     const [slice] = await of.all("endpointslices")
     const targetRef = { kind: "Pod", namespace, name: "web-1", uid: expect.any(String) }
-    expect(slice?.["endpoints"]).toEqual([{ addresses: ["10.1.0.1"], conditions: { ready: true, serving: true, terminating: false }, nodeName: node, targetRef }])
+    expect(slice?.["endpoints"]).toEqual([
+      {
+        addresses: ["10.1.0.1"],
+        conditions: { ready: true, serving: true, terminating: false },
+        nodeName: node,
+        targetRef
+      }
+    ])
     await of.remove("pods", "web-1")
     await of.expect(`${both}: web-1@10.1.0.1 serving terminating`)
     await of.ready("web-1", false)
@@ -136,7 +190,12 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
   }),
   run("the same port has other numbers in other pods, or none", async (of) => {
     await of.add("services", service("web", web))
-    for (const [name, ports] of [["web-1", webPort(8080)], ["web-2", webPort(8081)], ["web-3", []], ["web-4", webPort(8080)]] as const) {
+    for (const [name, ports] of [
+      ["web-1", webPort(8080)],
+      ["web-2", webPort(8081)],
+      ["web-3", []],
+      ["web-4", webPort(8080)]
+    ] as const) {
       await of.pod(name, ports)
       await of.ready(name, true)
     }
@@ -146,7 +205,10 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
       "admin=9000/TCP: web-3@10.1.0.3 ready serving"
     )
     await of.change("services", "web", { spec: { ports: [{ port: 80, targetPort: 1234 }] } })
-    await of.expect("=1234/TCP: web-1@10.1.0.1 ready serving; web-2@10.1.0.2 ready serving; web-3@10.1.0.3 ready serving; web-4@10.1.0.4 ready serving")
+    await of.expect(
+      "=1234/TCP: web-1@10.1.0.1 ready serving; web-2@10.1.0.2 ready serving; web-3@10.1.0.3 ready serving; " +
+        "web-4@10.1.0.4 ready serving"
+    )
   }),
   run("publishNotReadyAddresses calls every pod ready", async (of) => {
     await of.add("services", service("web", { ...web, publishNotReadyAddresses: true }))
@@ -176,42 +238,78 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await of.expect(empty)
     await of.remove("services", "web")
     await of.expect()
-    await eventually(() => of.all("endpoints"), (found) => found.length === 0)
+    await eventually(
+      () => of.all("endpoints"),
+      (found) => found.length === 0
+    )
   }),
   run("a headless Service has slices that say so, and names its pods", async (of) => {
     await of.add("services", service("db", { clusterIP: "None", selector: { app: "web" } }))
     await of.pod("web-1", [], {}, { hostname: "first", subdomain: "db" })
     await of.ready("web-1", true)
     await of.expect(": web-1@10.1.0.1 ready serving")
-    expect((await of.all("endpointslices"))[0]).toMatchObject({ metadata: { labels: { "service.kubernetes.io/headless": "" } }, endpoints: [{ hostname: "first" }] })
+    expect((await of.all("endpointslices"))[0]).toMatchObject({
+      metadata: { labels: { "service.kubernetes.io/headless": "" } },
+      endpoints: [{ hostname: "first" }]
+    })
     const subsets = [{ addresses: [expect.objectContaining({ ip: "10.1.0.1" })] }]
-    await eventually(async () => (await of.all("endpoints"))[0]?.["subsets"], (found) => found !== undefined)
+    await eventually(
+      async () => (await of.all("endpoints"))[0]?.["subsets"],
+      (found) => found !== undefined
+    )
     expect((await of.all("endpoints"))[0]?.["subsets"]).toEqual(subsets)
   }),
   run("Endpoints put ports together that the same pods have", async (of) => {
     await of.add("services", service("web", web))
-    for (const [name, port] of [["web-1", 8080], ["web-2", 8080], ["web-3", 8081]] as const) {
+    for (const [name, port] of [
+      ["web-1", 8080],
+      ["web-2", 8080],
+      ["web-3", 8081]
+    ] as const) {
       await of.pod(name, webPort(port))
       await of.ready(name, name !== "web-2")
     }
     const seen = async () =>
-      asObjects((await of.all("endpoints"))[0]?.["subsets"]).map((subset) => {
-        const list = (field: string) => asObjects(subset[field]).map((item) => item["ip"] ?? `${String(item["name"])}=${String(item["port"])}`).toSorted().join(" ")
-        return `${list("ports")}: ${list("addresses")}; not ready: ${list("notReadyAddresses")}`
-      }).toSorted()
-    const wanted = ["admin=9000: 10.1.0.1 10.1.0.3; not ready: 10.1.0.2", "http=8080: 10.1.0.1; not ready: 10.1.0.2", "http=8081: 10.1.0.3; not ready: "]
+      asObjects((await of.all("endpoints"))[0]?.["subsets"])
+        .map((subset) => {
+          const list = (field: string) =>
+            asObjects(subset[field])
+              .map((item) => item["ip"] ?? `${String(item["name"])}=${String(item["port"])}`)
+              .toSorted()
+              .join(" ")
+          return `${list("ports")}: ${list("addresses")}; not ready: ${list("notReadyAddresses")}`
+        })
+        .toSorted()
+    const wanted = [
+      "admin=9000: 10.1.0.1 10.1.0.3; not ready: 10.1.0.2",
+      "http=8080: 10.1.0.1; not ready: 10.1.0.2",
+      "http=8081: 10.1.0.3; not ready: "
+    ]
     await eventually(seen, (found) => JSON.stringify(found) === JSON.stringify(wanted))
   }),
   run("without a selector somebody's Endpoints become slices, and go with their Service", async (of) => {
     await of.add("services", service("out", { ports: [{ name: "a", port: 443 }] }))
-    const subsets = [{ addresses: [{ ip: "10.9.0.1" }], notReadyAddresses: [{ ip: "10.9.0.2" }], ports: [{ name: "a", port: 8443 }] }]
-    await of.add("endpoints", { apiVersion: "v1", kind: "Endpoints", metadata: { name: "out", labels: { mine: "1" } }, subsets })
+    const subsets = [
+      { addresses: [{ ip: "10.9.0.1" }], notReadyAddresses: [{ ip: "10.9.0.2" }], ports: [{ name: "a", port: 8443 }] }
+    ]
+    await of.add("endpoints", {
+      apiVersion: "v1",
+      kind: "Endpoints",
+      metadata: { name: "out", labels: { mine: "1" } },
+      subsets
+    })
     await of.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
     const [slice] = await of.all("endpointslices")
     expect(slice).toMatchObject({
       metadata: {
-        labels: { mine: "1", "kubernetes.io/service-name": "out", "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io" },
-        ownerReferences: [{ apiVersion: "v1", kind: "Endpoints", name: "out", controller: true, blockOwnerDeletion: true }]
+        labels: {
+          mine: "1",
+          "kubernetes.io/service-name": "out",
+          "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io"
+        },
+        ownerReferences: [
+          { apiVersion: "v1", kind: "Endpoints", name: "out", controller: true, blockOwnerDeletion: true }
+        ]
       }
     })
     const conditions = asObjects(slice?.["endpoints"]).map((endpoint) => endpoint["conditions"])
@@ -223,21 +321,38 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await of.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
     await of.remove("services", "out")
     await of.expect()
-    await eventually(() => of.all("endpoints"), (found) => found.length === 0)
+    await eventually(
+      () => of.all("endpoints"),
+      (found) => found.length === 0
+    )
   }),
   run("what is missing behind an aggregated API stands in its condition", async (of, { admin, namespace }) => {
     const group = `${namespace}.example.com`
     const path = "/apis/apiregistration.k8s.io/v1/apiservices"
     const target = { name: "api", namespace, port: 443 }
-    const spec = { group, version: "v1", groupPriorityMinimum: 1000, versionPriority: 15, insecureSkipTLSVerify: true, service: target }
-    await admin.post(path, { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", metadata: { name: `v1.${group}` }, spec })
+    const spec = {
+      group,
+      version: "v1",
+      groupPriorityMinimum: 1000,
+      versionPriority: 15,
+      insecureSkipTLSVerify: true,
+      service: target
+    }
+    await admin.post(path, {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: `v1.${group}` },
+      spec
+    })
     const about = `service/api in "${namespace}"`
     const unavailable = async (reason: string, message: string): Promise<void> => {
-      const condition = async () => asObjects(at((await admin.get(`${path}/v1.${group}`)).body, "status", "conditions"))[0]
+      const condition = async () =>
+        asObjects(at((await admin.get(`${path}/v1.${group}`)).body, "status", "conditions"))[0]
       await eventually(condition, (found) => found?.["reason"] === reason)
       expect(await condition()).toMatchObject({ type: "Available", status: "False", message })
     }
-    const api = (port: number, more: object) => service("api", { ports: [{ name: "https", port, targetPort: 8443 }], ...more })
+    const api = (port: number, more: object) =>
+      service("api", { ports: [{ name: "https", port, targetPort: 8443 }], ...more })
     await unavailable("ServiceNotFound", `${about} is not present`)
     await of.add("services", api(444, {}))
     await unavailable("ServicePortError", `${about} is not listening on port 443`)

@@ -8,7 +8,12 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
     run: async ({ admin, namespace }) => {
       const created = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
       expect(created.code).toBe(201)
-      expect(created.body).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace }, data: { x: "1" } })
+      expect(created.body).toMatchObject({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "a", namespace },
+        data: { x: "1" }
+      })
       expect(meta(created, "uid")).toMatch(/^[0-9a-f-]{36}$/)
       expect(meta(created, "creationTimestamp")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
       expect((await admin.get(`${mapsOf(namespace)}/a`)).body).toEqual(created.body)
@@ -16,7 +21,11 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       expect(replaced.code).toBe(200)
       expect(Number(meta(replaced, "resourceVersion"))).toBeGreaterThan(Number(meta(created, "resourceVersion")))
       const deleted = await admin.delete(`${mapsOf(namespace)}/a`, {})
-      expect(deleted.body).toMatchObject({ kind: "Status", status: "Success", details: { name: "a", kind: "configmaps" } })
+      expect(deleted.body).toMatchObject({
+        kind: "Status",
+        status: "Success",
+        details: { name: "a", kind: "configmaps" }
+      })
       expectStatus(await admin.get(`${mapsOf(namespace)}/a`), 404, "NotFound", 'configmaps "a" not found')
     }
   },
@@ -31,10 +40,17 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
   {
     name: "YAML: dates and times of the day are text",
     run: async ({ admin, namespace }) => {
-      const body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: times}\ndata: {date: 2026-01-02, moment: 2026-01-02T03:04:05Z, time: 12:30, exact: 12:30:05.5}\n"
+      const body =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: times}\ndata: {date: 2026-01-02, moment: " +
+        "2026-01-02T03:04:05Z, time: 12:30, exact: 12:30:05.5}\n"
       const created = await admin.call("POST", mapsOf(namespace), { body, contentType: "application/yaml" })
       expect(created.code).toBe(201)
-      expect(created.body["data"]).toEqual({ date: "2026-01-02", moment: "2026-01-02T03:04:05Z", time: "12:30", exact: "12:30:05.5" })
+      expect(created.body["data"]).toEqual({
+        date: "2026-01-02",
+        moment: "2026-01-02T03:04:05Z",
+        time: "12:30",
+        exact: "12:30:05.5"
+      })
     }
   },
   {
@@ -46,10 +62,25 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       const again = await admin.post(mapsOf(namespace), configMap("a"))
       expectStatus(again, 409, "AlreadyExists", 'configmaps "a" already exists')
       expect(again.body["details"]).toEqual({ name: "a", kind: "configmaps" })
-      expectStatus(await admin.post(mapsOf(namespace), configMap("Bad_Name")), 422, "Invalid", /^ConfigMap "Bad_Name" is invalid: metadata\.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain/)
-      expectStatus(await admin.post(mapsOf("nowhere"), configMap("a")), 404, "NotFound", 'namespaces "nowhere" not found')
+      expectStatus(
+        await admin.post(mapsOf(namespace), configMap("Bad_Name")),
+        422,
+        "Invalid",
+        /^ConfigMap "Bad_Name" is invalid: metadata\.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain/
+      )
+      expectStatus(
+        await admin.post(mapsOf("nowhere"), configMap("a")),
+        404,
+        "NotFound",
+        'namespaces "nowhere" not found'
+      )
       expectStatus(await admin.call("POST", mapsOf(namespace), { body: "{nope" }), 400, "BadRequest", /./)
-      expectStatus(await admin.call("POST", mapsOf(namespace), { body: "x", contentType: "text/plain" }), 415, "UnsupportedMediaType", /./)
+      expectStatus(
+        await admin.call("POST", mapsOf(namespace), { body: "x", contentType: "text/plain" }),
+        415,
+        "UnsupportedMediaType",
+        /./
+      )
     }
   },
   {
@@ -76,9 +107,15 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
         await admin.put(`${mapsOf(namespace)}/a`, { ...first.body, data: { x: "3" } }),
         409,
         "Conflict",
-        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again'
+        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your ' +
+          "changes to the latest version and try again"
       )
-      expectStatus(await admin.delete(`${mapsOf(namespace)}/a`, { preconditions: { uid: "other" } }), 409, "Conflict", /the UID in the precondition \(other\) does not match/)
+      expectStatus(
+        await admin.delete(`${mapsOf(namespace)}/a`, { preconditions: { uid: "other" } }),
+        409,
+        "Conflict",
+        /the UID in the precondition \(other\) does not match/
+      )
     }
   },
   {
@@ -96,7 +133,12 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       expect(await select("labelSelector=!tier")).toEqual(["two"])
       expect(await select("fieldSelector=metadata.name%3Dtwo")).toEqual(["two"])
       expectStatus(await admin.get(`${mapsOf(namespace)}?labelSelector=%3D%3D`), 400, "BadRequest", /./)
-      expectStatus(await admin.get(`${mapsOf(namespace)}?fieldSelector=data.x%3D1`), 400, "BadRequest", /is not a known field selector/)
+      expectStatus(
+        await admin.get(`${mapsOf(namespace)}?fieldSelector=data.x%3D1`),
+        400,
+        "BadRequest",
+        /is not a known field selector/
+      )
       const list = await admin.get(mapsOf(namespace))
       expect(list.body).toMatchObject({ kind: "ConfigMapList", apiVersion: "v1" })
       expect(meta(list, "resourceVersion")).toMatch(/^\d+$/)
@@ -107,11 +149,18 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
     run: async ({ admin, namespace }) => {
       const pods = `/api/v1/namespaces/${namespace}/pods`
       for (const name of ["idle", "busy"]) {
-        await admin.post(pods, { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "c", image: "x" }] } })
+        await admin.post(pods, {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name },
+          spec: { containers: [{ name: "c", image: "x" }] }
+        })
       }
       await admin.merge(`${pods}/busy/status`, { status: { phase: "Running" } })
       expect(namesOf(await admin.get(`${pods}?fieldSelector=status.phase%3DRunning`))).toEqual(["busy"])
-      expect(namesOf(await admin.get(`${pods}?fieldSelector=status.phase!%3DRunning,metadata.name%3Didle`))).toEqual(["idle"])
+      expect(namesOf(await admin.get(`${pods}?fieldSelector=status.phase!%3DRunning,metadata.name%3Didle`))).toEqual([
+        "idle"
+      ])
     }
   },
   {
@@ -124,10 +173,22 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       const entry = Buffer.concat([part(1, "key"), part(2, "value")])
       const object = Buffer.concat([part(1, part(1, "proto")), part(2, entry)])
       const type = Buffer.concat([part(1, "v1"), part(2, "ConfigMap")])
-      const body = Buffer.concat([Buffer.from("k8s\0", "latin1"), part(1, type), part(2, object), part(3, ""), part(4, "")])
-      const answer = await admin.call("POST", mapsOf(namespace), { body: body.toString("latin1"), contentType: "application/vnd.kubernetes.protobuf" })
+      const body = Buffer.concat([
+        Buffer.from("k8s\0", "latin1"),
+        part(1, type),
+        part(2, object),
+        part(3, ""),
+        part(4, "")
+      ])
+      const answer = await admin.call("POST", mapsOf(namespace), {
+        body: body.toString("latin1"),
+        contentType: "application/vnd.kubernetes.protobuf"
+      })
       expect(answer.body).toMatchObject({ kind: "ConfigMap", metadata: { name: "proto" }, data: { key: "value" } })
-      const broken = await admin.call("POST", mapsOf(namespace), { body: "k8s\0\u0012\u007f", contentType: "application/vnd.kubernetes.protobuf" })
+      const broken = await admin.call("POST", mapsOf(namespace), {
+        body: "k8s\0\u0012\u007f",
+        contentType: "application/vnd.kubernetes.protobuf"
+      })
       expect(broken.code).toBe(400)
     }
   },
@@ -137,7 +198,14 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       expect((await admin.post(`${mapsOf(namespace)}?dryRun=All`, configMap("ghost"))).code).toBe(201)
       expect((await admin.get(`${mapsOf(namespace)}/ghost`)).code).toBe(404)
       await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
-      expect((await admin.call("PATCH", `${mapsOf(namespace)}/a?dryRun=All`, { body: { data: { x: "2" } }, contentType: "application/merge-patch+json" })).body["data"]).toEqual({ x: "2" })
+      expect(
+        (
+          await admin.call("PATCH", `${mapsOf(namespace)}/a?dryRun=All`, {
+            body: { data: { x: "2" } },
+            contentType: "application/merge-patch+json"
+          })
+        ).body["data"]
+      ).toEqual({ x: "2" })
       await admin.delete(`${mapsOf(namespace)}/a?dryRun=All`)
       expect((await admin.get(`${mapsOf(namespace)}/a`)).body["data"]).toEqual({ x: "1" })
     }
@@ -145,7 +213,12 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
   {
     name: "secrets: stringData becomes data",
     run: async ({ admin, namespace }) => {
-      const secret = await admin.post(`/api/v1/namespaces/${namespace}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { a: "b" } })
+      const secret = await admin.post(`/api/v1/namespaces/${namespace}/secrets`, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "s" },
+        stringData: { a: "b" }
+      })
       expect(secret.body).toMatchObject({ type: "Opaque", data: { a: "Yg==" } })
       expect(secret.body["stringData"]).toBeUndefined()
     }

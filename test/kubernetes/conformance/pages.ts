@@ -15,7 +15,9 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
       const path = await threeMaps(context)
       const first = await context.admin.get(`${path}&limit=2`)
       expect(namesOf(first)).toEqual(["a", "b"])
-      const second = await context.admin.get(`${path}&limit=2&continue=${encodeURIComponent(String(meta(first, "continue")))}`)
+      const second = await context.admin.get(
+        `${path}&limit=2&continue=${encodeURIComponent(String(meta(first, "continue")))}`
+      )
       expect(namesOf(second)).toEqual(["c"])
       expect(meta(second, "continue")).toBeUndefined()
       expect(meta(second, "resourceVersion")).toBe(meta(first, "resourceVersion"))
@@ -33,7 +35,9 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
       const rest = await admin.get(`${path}&continue=${encodeURIComponent(String(meta(first, "continue")))}`)
       expect(namesOf(rest)).toEqual(["b", "c"])
       expect(JSON.stringify(rest.body)).not.toContain("new")
-      const then = await admin.get(`${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`)
+      const then = await admin.get(
+        `${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`
+      )
       expect(namesOf(then)).toEqual(["a", "b", "c"])
       expect(meta(then, "resourceVersion")).toBe(meta(first, "resourceVersion"))
     }
@@ -57,10 +61,17 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
       await admin.post(mapsOf(context.namespace), configMap("d", {}, { paged: "yes" }))
       await cluster.forgetHistory?.()
       const gone = await admin.get(`${path}&limit=2&continue=${encodeURIComponent(String(meta(first, "continue")))}`)
-      expectStatus(gone, 410, "Expired", /^The provided continue parameter is too old to display a consistent list result/u)
+      expectStatus(
+        gone,
+        410,
+        "Expired",
+        /^The provided continue parameter is too old to display a consistent list result/u
+      )
       const rest = await admin.get(`${path}&limit=2&continue=${encodeURIComponent(String(meta(gone, "continue")))}`)
       expect(namesOf(rest)).toEqual(["c", "d"])
-      const then = await admin.get(`${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`)
+      const then = await admin.get(
+        `${path}&resourceVersionMatch=Exact&resourceVersion=${String(meta(first, "resourceVersion"))}`
+      )
       expectStatus(then, 410, "Expired", "The resourceVersion for the provided list is too old.")
     }
   },
@@ -78,7 +89,11 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
       const path = await threeMaps(context)
       const version = String(meta(await context.admin.get(path), "resourceVersion"))
       // Version 0 last: it is whatever the server remembers, which after the others is as new as they are.
-      for (const query of [`resourceVersion=${version}`, `resourceVersion=${version}&resourceVersionMatch=NotOlderThan`, "resourceVersion=0"]) {
+      for (const query of [
+        `resourceVersion=${version}`,
+        `resourceVersion=${version}&resourceVersionMatch=NotOlderThan`,
+        "resourceVersion=0"
+      ]) {
         expect(namesOf(await context.admin.get(`${path}&${query}`))).toEqual(["a", "b", "c"])
       }
     }

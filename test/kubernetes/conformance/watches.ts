@@ -35,7 +35,9 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
     run: async ({ admin, namespace }) => {
       await admin.post(mapsOf(namespace), configMap("one"))
       const version = meta(await admin.get(mapsOf(namespace)), "resourceVersion")
-      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&labelSelector=in&resourceVersion=${String(version)}`)
+      const watch = await admin.watch(
+        `${mapsOf(namespace)}?watch=true&labelSelector=in&resourceVersion=${String(version)}`
+      )
       await admin.merge(`${mapsOf(namespace)}/one`, { metadata: { labels: { in: "yes" } } })
       expect(await watch.nextShort()).toBe("ADDED one")
       await admin.merge(`${mapsOf(namespace)}/one`, { metadata: { labels: { in: null } } })
@@ -73,9 +75,15 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
       await admin.post(mapsOf(namespace), configMap("two"))
       await cluster.forgetHistory?.()
       // A server that has just started is no help yet: "storage is (re)initializing".
-      await eventually(() => admin.get(mapsOf(namespace)), ({ code }) => code === 200)
+      await eventually(
+        () => admin.get(mapsOf(namespace)),
+        ({ code }) => code === 200
+      )
       const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(version)}`)
-      expect(await watch.next()).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })
+      expect(await watch.next()).toMatchObject({
+        type: "ERROR",
+        object: { kind: "Status", code: 410, reason: "Expired" }
+      })
       await expect(watch.next()).rejects.toThrow("the stream ended")
     }
   },
@@ -85,7 +93,9 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
       await admin.post(mapsOf(namespace), configMap("one"))
       await admin.post(mapsOf(namespace), configMap("two"))
       const version = String(meta(await admin.get(mapsOf(namespace)), "resourceVersion"))
-      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&fieldSelector=metadata.name%3Done&resourceVersion=${version}`)
+      const watch = await admin.watch(
+        `${mapsOf(namespace)}?watch=true&fieldSelector=metadata.name%3Done&resourceVersion=${version}`
+      )
       for (const name of ["two", "one"]) await admin.merge(`${mapsOf(namespace)}/${name}`, { data: { x: "1" } })
       expect(await watch.nextShort()).toBe("MODIFIED one")
       watch.close()
@@ -108,7 +118,9 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
     name: "a watch is told of an object that is deleted as it was last, with the version of its deletion",
     run: async ({ admin, namespace }) => {
       const made = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
-      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`)
+      const watch = await admin.watch(
+        `${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`
+      )
       await admin.delete(`${mapsOf(namespace)}/a`)
       const { object, type } = await watch.next()
       expect(type).toBe("DELETED")
@@ -121,7 +133,9 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
     name: "a change that changes nothing is not told",
     run: async ({ admin, namespace }) => {
       const made = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
-      const watch = await admin.watch(`${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`)
+      const watch = await admin.watch(
+        `${mapsOf(namespace)}?watch=true&resourceVersion=${String(meta(made, "resourceVersion"))}`
+      )
       await admin.merge(`${mapsOf(namespace)}/a`, { data: { x: "1" } })
       await admin.post(mapsOf(namespace), configMap("b"))
       expect(await watch.nextShort()).toBe("ADDED b")

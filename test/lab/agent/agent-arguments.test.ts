@@ -3,29 +3,42 @@ import { describe, expect, it } from "vitest"
 import { parseAgentArguments } from "../../../lab/agent/agent-arguments.ts"
 
 const parsed = (line: string) => Result.getOrThrow(parseAgentArguments(line.split(" ")))
-const refused = (line: string) => Result.getOrThrow(Result.flip(parseAgentArguments(line === "" ? [] : line.split(" "))))
+const refused = (line: string) =>
+  Result.getOrThrow(Result.flip(parseAgentArguments(line === "" ? [] : line.split(" "))))
 
 describe("parseAgentArguments", () => {
   it("takes what operators send", () => {
-    expect(parsed("./mirrord-agent -l 40000 -t 30 targeted --container-id abc --container-runtime containerd")).toEqual({
-      port: 40_000,
+    expect(parsed("./mirrord-agent -l 40000 -t 30 targeted --container-id abc --container-runtime containerd")).toEqual(
+      {
+        port: 40_000,
+        communicationTimeoutSecs: 30,
+        mode: { _tag: "Targeted", containerId: "abc" },
+        unsupported: []
+      }
+    )
+    expect(parsed("targetless")).toMatchObject({
+      port: 61_337,
       communicationTimeoutSecs: 30,
-      mode: { _tag: "Targeted", containerId: "abc" },
-      unsupported: []
+      mode: { _tag: "Targetless" }
     })
-    expect(parsed("targetless")).toMatchObject({ port: 61_337, communicationTimeoutSecs: 30, mode: { _tag: "Targetless" } })
-    expect(parsed("--communicate-port=5 --ipv6 ephemeral --mesh istio")).toMatchObject({ port: 5, mode: { _tag: "Ephemeral" } })
-    expect(parsed("--operator-tls-cert-pem x --test-error targetless").unsupported).toEqual(["--operator-tls-cert-pem", "--test-error"])
+    expect(parsed("--communicate-port=5 --ipv6 ephemeral --mesh istio")).toMatchObject({
+      port: 5,
+      mode: { _tag: "Ephemeral" }
+    })
+    expect(parsed("--operator-tls-cert-pem x --test-error targetless").unsupported).toEqual([
+      "--operator-tls-cert-pem",
+      "--test-error"
+    ])
   })
 
   it.each([
     ["", "a mode is missing: one of targetless, targeted, ephemeral"],
-    ["-l 70000 targetless", "--communicate-port must be a whole number from 0 to 65535, not \"70000\""],
-    ["-t -1 targetless", "--communication-timeout must be a whole number from 0 to 65535, not \"-1\""],
+    ["-l 70000 targetless", '--communicate-port must be a whole number from 0 to 65535, not "70000"'],
+    ["-t -1 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "-1"'],
     ["targeted", "targeted needs --container-id"],
     ["targetless -l 5", "unexpected option -l after targetless"],
     ["--nope targetless", "unexpected option --nope"],
     ["-l", "option -l needs a value"],
-    ["targetless targeted", "unexpected argument \"targeted\"; the mode is one of targetless, targeted, ephemeral"]
+    ["targetless targeted", 'unexpected argument "targeted"; the mode is one of targetless, targeted, ephemeral']
   ])("%j: %s", (line, reason) => expect(refused(line)).toBe(reason))
 })

@@ -64,7 +64,11 @@ export class AgentClient {
   async settle(): Promise<ReadonlyArray<unknown>> {
     this.send({ _tag: "Ping" })
     const messages: Array<unknown> = []
-    for (let message = await this.next(); message !== undefined && message._tag !== "Pong"; message = await this.next()) {
+    for (
+      let message = await this.next();
+      message !== undefined && message._tag !== "Pong";
+      message = await this.next()
+    ) {
       messages.push(plain(message))
     }
     return messages

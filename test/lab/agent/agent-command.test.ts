@@ -1,11 +1,11 @@
-import { Effect, Exit, Scope } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
+import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { ContainerContext } from "../../../lab/cluster/node/container-program.ts"
 import { agentProgram, runAgentCommand } from "../../../lab/agent/agent-command.ts"
 import type { AgentTarget } from "../../../lab/cluster/node/agent-target.ts"
+import type { ContainerContext } from "../../../lab/cluster/node/container-program.ts"
 import { AgentClient } from "./agent-client.ts"
 
 let root: string
@@ -50,7 +50,9 @@ const container = (args: ReadonlyArray<string>, env: Readonly<Record<string, str
       Effect.acquireRelease(
         Effect.callback<net.Server>((resume) => {
           asked.push(port)
-          const server = net.createServer({ allowHalfOpen: true }, (socket) => onConnection(socket, { ip: "127.0.0.1", port: 1 }))
+          const server = net.createServer({ allowHalfOpen: true }, (socket) =>
+            onConnection(socket, { ip: "127.0.0.1", port: 1 })
+          )
           server.listen(0, "127.0.0.1", () => {
             const address = server.address()
             bound = address !== null && typeof address === "object" ? address.port : 0
@@ -67,23 +69,43 @@ const container = (args: ReadonlyArray<string>, env: Readonly<Record<string, str
 }
 
 const run = (context: ContainerContext): Promise<number> =>
-  Effect.runPromise(Effect.gen(function*() {
-    const scope = yield* Scope.make()
-    const code = yield* agentProgram(context).pipe(Scope.provide(scope))
-    yield* Scope.close(scope, Exit.void)
-    return code
-  }))
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const code = yield* agentProgram(context).pipe(Scope.provide(scope))
+      yield* Scope.close(scope, Exit.void)
+      return code
+    })
+  )
 
 const nameSeenBy = async (port: number): Promise<unknown> => {
   const client = new AgentClient(port)
-  const answer = await client.ask({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["NAME"]) } })
+  const answer = await client.ask({
+    _tag: "GetEnvVarsRequest",
+    value: { envVarsFilter: new Set(), envVarsSelect: new Set(["NAME"]) }
+  })
   client.close()
   return answer
 }
 
 describe("as a container's program", () => {
   it.each([
-    ["targeted", ["./mirrord-agent", "-l", "5000", "-t", "30", "targeted", "--container-id", "abc", "--container-runtime", "containerd"], "targeted"],
+    [
+      "targeted",
+      [
+        "./mirrord-agent",
+        "-l",
+        "5000",
+        "-t",
+        "30",
+        "targeted",
+        "--container-id",
+        "abc",
+        "--container-runtime",
+        "containerd"
+      ],
+      "targeted"
+    ],
     ["targetless", ["./mirrord-agent", "-l", "5000", "-t", "30", "targetless"], "own"]
   ])("serves a %s agent", async (_mode, args, name) => {
     const { context, asked, isReady, log } = container(args)
@@ -96,7 +118,13 @@ describe("as a container's program", () => {
   })
 
   it.each([
-    ["an unknown container", ["-l", "1", "targeted", "-c", "nobody"], {}, 1, "no running container nobody on this node"],
+    [
+      "an unknown container",
+      ["-l", "1", "targeted", "-c", "nobody"],
+      {},
+      1,
+      "no running container nobody on this node"
+    ],
     ["ephemeral", ["-l", "1", "ephemeral"], {}, 1, "ephemeral is not supported"],
     ["TLS", ["-l", "1", "targetless"], { AGENT_OPERATOR_CERT_ENV: "pem" }, 1, "AGENT_OPERATOR_CERT_ENV"],
     ["metrics", ["--metrics", "0.0.0.0:9", "targetless"], {}, 1, "--metrics is not supported"],
@@ -112,7 +140,7 @@ describe("as a container's program", () => {
     const exit = run(context)
     await nameSeenBy(await isReady)
     expect(await exit).toBe(0)
-    expect(log[0]).toBe("MIRRORD_AGENT_IDLE_TTL must be a whole number of seconds, not \"soon\"; 0 is used")
+    expect(log[0]).toBe('MIRRORD_AGENT_IDLE_TTL must be a whole number of seconds, not "soon"; 0 is used')
   })
 })
 

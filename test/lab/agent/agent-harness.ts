@@ -1,6 +1,6 @@
-import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
+import { Effect } from "effect"
 import { type AgentOptions, runAgent } from "../../../lab/agent/agent.ts"
 import { freePort } from "../../support/free-port.ts"
 
@@ -62,7 +62,9 @@ export const startReal = async (binary: string, env: Readonly<Record<string, str
   const exit = new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? -1)))
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject)
-    child.once("exit", (code) => reject(new Error(`the agent ended with ${code} before it was ready: ${log.join("\n")}`)))
+    child.once("exit", (code) =>
+      reject(new Error(`the agent ended with ${code} before it was ready: ${log.join("\n")}`))
+    )
     createInterface({ input: child.stdout }).on("line", (line) => {
       log.push(line)
       if (line.startsWith("agent ready")) resolve()

@@ -62,13 +62,17 @@ describe("life", () => {
     const { Effect } = await import("effect")
     const { runAgent } = await import("../../../lab/agent/agent.ts")
     const log: Array<string> = []
-    const code = await Effect.runPromise(Effect.scoped(runAgent({
-      target: target(),
-      listen: { host: "127.0.0.1", port },
-      communicationTimeoutSecs: 1,
-      idleTtlSecs: 0,
-      log: (line) => log.push(line)
-    })))
+    const code = await Effect.runPromise(
+      Effect.scoped(
+        runAgent({
+          target: target(),
+          listen: { host: "127.0.0.1", port },
+          communicationTimeoutSecs: 1,
+          idleTtlSecs: 0,
+          log: (line) => log.push(line)
+        })
+      )
+    )
     expect(code).toBe(1)
     expect(log).toEqual([expect.stringContaining("EADDRINUSE")])
     server.close()
@@ -82,7 +86,10 @@ describe("clients", () => {
     const options = { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
     for (let i = 0; i < 2; i++) {
       const client = new AgentClient(agent.port)
-      const answer = await client.ask({ _tag: "FileRequest", value: { _tag: "Open", value: { path: "/f", openOptions: options } } })
+      const answer = await client.ask({
+        _tag: "FileRequest",
+        value: { _tag: "Open", value: { path: "/f", openOptions: options } }
+      })
       expect(answer).toEqual({ _tag: "File", value: { _tag: "Open", value: { _tag: "Ok", value: { fd: 0n } } } })
       client.close()
     }
@@ -92,10 +99,16 @@ describe("clients", () => {
   it("see the target's environment and the cluster's names, not this process's", async () => {
     const agent = await startOurs({ target: target(), idleTtlSecs: 60 })
     const client = new AgentClient(agent.port)
-    expect(await client.ask({ _tag: "GetEnvVarsRequest", value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) } }))
-      .toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: { GREETING: "hello" } } })
-    expect(await client.ask({ _tag: "GetAddrInfoRequest", value: { node: "db.store.svc" } }))
-      .toEqual({ _tag: "GetAddrInfoResponse", value: { _tag: "Ok", value: [{ name: "db.store.svc.", ip: "10.0.0.7" }] } })
+    expect(
+      await client.ask({
+        _tag: "GetEnvVarsRequest",
+        value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+      })
+    ).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: { GREETING: "hello" } } })
+    expect(await client.ask({ _tag: "GetAddrInfoRequest", value: { node: "db.store.svc" } })).toEqual({
+      _tag: "GetAddrInfoResponse",
+      value: { _tag: "Ok", value: [{ name: "db.store.svc.", ip: "10.0.0.7" }] }
+    })
     client.close()
     await agent.stop()
   })
@@ -116,8 +129,13 @@ describe("clients", () => {
         }).then(async (agent) => {
           const client = new AgentClient(agent.port)
           const remoteAddress = { _tag: "Ip", value: { ip: "10.96.0.1", port: 80 } } as const
-          const answer = await client.ask({ _tag: "TcpOutgoing", value: { _tag: "ConnectV2", value: { uid: 1n, remoteAddress } } })
-          expect(answer).toMatchObject({ value: { value: { connect: { value: { remoteAddress, localAddress: { value: { ip: "127.0.0.9" } } } } } } })
+          const answer = await client.ask({
+            _tag: "TcpOutgoing",
+            value: { _tag: "ConnectV2", value: { uid: 1n, remoteAddress } }
+          })
+          expect(answer).toMatchObject({
+            value: { value: { connect: { value: { remoteAddress, localAddress: { value: { ip: "127.0.0.9" } } } } } }
+          })
           client.close()
         })
       })

@@ -85,11 +85,12 @@ const like = (shape: object) => ({ asymmetricMatch: (other: unknown) => matches(
 const matches = (other: unknown, shape: unknown): boolean => {
   if (shape === null || typeof shape !== "object") return Object.is(other, shape)
   if (other === null || typeof other !== "object") return false
-  return Object.entries(shape).every(([key, value]) => matches(Object.entries(other).find(([name]) => name === key)?.[1], value))
+  return Object.entries(shape).every(([key, value]) =>
+    matches(Object.entries(other).find(([name]) => name === key)?.[1], value)
+  )
 }
 
-const dirent = (name: string, position: bigint, fileType: number) =>
-  like({ name, position, fileType })
+const dirent = (name: string, position: bigint, fileType: number) => like({ name, position, fileType })
 
 const env = (filter: ReadonlyArray<string>, select: ReadonlyArray<string>): ClientMessage => ({
   _tag: "GetEnvVarsRequest",
@@ -150,21 +151,31 @@ const over = (_tag: Protocol, connectionId: bigint) => ({ _tag, value: { _tag: "
 const warning = { _tag: "LogMessage", value: like({ level: { _tag: "Warn" } }) }
 
 const noMirror = closing(
-  "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
+  "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node " +
+    "kernel version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
 )
 const noSteal = closing("incoming traffic stealing is not available in the targetless mode")
 
 const control: ReadonlyArray<Case> = [
-  { name: "ping", steps: () => [[{ _tag: "Ping" }, { _tag: "Pong" }], [{ _tag: "Ping" }, { _tag: "Pong" }]] },
+  {
+    name: "ping",
+    steps: () => [
+      [{ _tag: "Ping" }, { _tag: "Pong" }],
+      [{ _tag: "Ping" }, { _tag: "Pong" }]
+    ]
+  },
   {
     name: "version: the lower one, as often as asked",
     steps: () =>
-      [["1.30.0", "1.29.0"], ["1.2.0", "1.2.0"], ["1.29.0-rc.1", "1.29.0-rc.1"], ["1.29.0", "1.29.0"]].map(
-        ([told = "", answered]): Step => [
-          { _tag: "SwitchProtocolVersion", value: told },
-          { _tag: "SwitchProtocolVersionResponse", value: answered }
-        ]
-      )
+      [
+        ["1.30.0", "1.29.0"],
+        ["1.2.0", "1.2.0"],
+        ["1.29.0-rc.1", "1.29.0-rc.1"],
+        ["1.29.0", "1.29.0"]
+      ].map(([told = "", answered]): Step => [
+        { _tag: "SwitchProtocolVersion", value: told },
+        { _tag: "SwitchProtocolVersionResponse", value: answered }
+      ])
   },
   {
     name: "messages without an answer",
@@ -199,7 +210,10 @@ const control: ReadonlyArray<Case> = [
       [env(["*"], ["ALPHA"]), envAnswer({})],
       [env([], ["PATH", "HOME", "PWD", "CLASSPATH", "RUST_LOG"]), envAnswer({})],
       [env([], ["[A]*", "ALPHA;ALPHB", ""]), envAnswer({})],
-      [env(["MIRRORD*", "NO_COLOR"], []), envAnswer({ ALPHA: "1", ALPHB: "2", "AL.HA": "3", lower: "4", EMPTY: "", MULTI: "a=b\nc" })]
+      [
+        env(["MIRRORD*", "NO_COLOR"], []),
+        envAnswer({ ALPHA: "1", ALPHB: "2", "AL.HA": "3", lower: "4", EMPTY: "", MULTI: "a=b\nc" })
+      ]
     ]
   }
 ]
@@ -244,10 +258,16 @@ const files: ReadonlyArray<Case> = [
       [xstat(`${dir}/hello.txt`), ok("Xstat", { metadata: like({ size: 0n }) })]
     ]
   },
-  { name: "a relative path ends the connection: open", steps: () => [[open("etc/hosts"), closing("Path failed with `prefix not found`")]], ends: true },
+  {
+    name: "a relative path ends the connection: open",
+    steps: () => [[open("etc/hosts"), closing("Path failed with `prefix not found`")]],
+    ends: true
+  },
   {
     name: "a relative path ends the connection: access",
-    steps: () => [[ask({ _tag: "Access", value: { pathname: "etc", mode: 0 } }), closing("Path failed with `prefix not found`")]],
+    steps: () => [
+      [ask({ _tag: "Access", value: { pathname: "etc", mode: 0 } }), closing("Path failed with `prefix not found`")]
+    ],
     ends: true
   },
   {
@@ -273,7 +293,10 @@ const files: ReadonlyArray<Case> = [
       return [
         [open(`${dir}/hello.txt`), fd(0n)],
         [ask({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 5n } }), read("hello")],
-        [ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 5n, startFrom: 6n } }), read("world", "ReadLimited")],
+        [
+          ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 5n, startFrom: 6n } }),
+          read("world", "ReadLimited")
+        ],
         [seek(0n, "Current", 0n), at(5n)],
         [ask({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 1000n } }), read(" world\n")],
         [ask({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 1000n } }), read("")],
@@ -284,8 +307,14 @@ const files: ReadonlyArray<Case> = [
         [seek(0n, "Current", -101n), err("Seek", invalid)],
         [seek(0n, "Start", (1n << 64n) - 1n), err("Seek", invalid)],
         [seek(0n, "Current", 0n), at(100n)],
-        [ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1n, startFrom: 1n << 63n } }), err("ReadLimited", invalid)],
-        [ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1n, startFrom: 1n << 40n } }), read("", "ReadLimited")],
+        [
+          ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1n, startFrom: 1n << 63n } }),
+          err("ReadLimited", invalid)
+        ],
+        [
+          ask({ _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1n, startFrom: 1n << 40n } }),
+          read("", "ReadLimited")
+        ],
         [open(dir), fd(1n)],
         [ask({ _tag: "Read", value: { remoteFd: 1n, bufferSize: 1n } }), err("Read", notFile(1n))],
         [seek(1n, "Current", 0n), err("Seek", notFile(1n))],
@@ -307,7 +336,8 @@ const files: ReadonlyArray<Case> = [
         ask({ _tag: "WriteLimited", value: { remoteFd, startFrom, writeBytes: bytes(text) } })
       const writeNext = (fd: bigint, text: string) => ask({ _tag: "Write", value: { fd, writeBytes: bytes(text) } })
       const wrote = (amount: bigint, tag = "Write") => ok(tag, { writtenAmount: amount })
-      const all = (remoteFd: bigint) => ask({ _tag: "ReadLimited", value: { remoteFd, bufferSize: 100n, startFrom: 0n } })
+      const all = (remoteFd: bigint) =>
+        ask({ _tag: "ReadLimited", value: { remoteFd, bufferSize: 100n, startFrom: 0n } })
       const position = (fd: bigint) => ask({ _tag: "Seek", value: { fd, seekFrom: { _tag: "Current", value: 0n } } })
       return [
         [open(`${dir}/hello.txt`, "rw"), fd(0n)],
@@ -388,12 +418,18 @@ const files: ReadonlyArray<Case> = [
       [ask({ _tag: "ReadDir", value: { remoteFd: 1n } }), ok("ReadDir", { direntry: dirent("inner", 0n, 8) })],
       [ask({ _tag: "ReadDir", value: { remoteFd: 1n } }), ok("ReadDir", { direntry: null })],
       [ask({ _tag: "FdOpenDir", value: { remoteFd: 0n } }), ok("OpenDir", { fd: 2n })],
-      [ask({ _tag: "ReadDirBatch", value: { remoteFd: 2n, amount: 0n } }), ok("ReadDirBatch", { fd: 2n, dirEntries: [] })],
+      [
+        ask({ _tag: "ReadDirBatch", value: { remoteFd: 2n, amount: 0n } }),
+        ok("ReadDirBatch", { fd: 2n, dirEntries: [] })
+      ],
       [
         ask({ _tag: "ReadDirBatch", value: { remoteFd: 2n, amount: 100n } }),
         ok("ReadDirBatch", { fd: 2n, dirEntries: [dirent("inner", 0n, 8)] })
       ],
-      [ask({ _tag: "ReadDirBatch", value: { remoteFd: 2n, amount: 100n } }), ok("ReadDirBatch", { fd: 2n, dirEntries: [] })],
+      [
+        ask({ _tag: "ReadDirBatch", value: { remoteFd: 2n, amount: 100n } }),
+        ok("ReadDirBatch", { fd: 2n, dirEntries: [] })
+      ],
       [
         ask({ _tag: "GetDEnts64", value: { remoteFd: 0n, bufferSize: 50n } }),
         ok("GetDEnts64", { fd: 0n, entries: [dirent(".", 0n, 4), dirent("..", 1n, 4)], resultSize: 48n })
@@ -463,7 +499,8 @@ const files: ReadonlyArray<Case> = [
     name: "make and remove directories",
     steps: ({ dir }) => {
       const make = (pathname: string, mode = 0o755) => ask({ _tag: "MakeDir", value: { pathname, mode } })
-      const makeAt = (dirfd: bigint, pathname: string) => ask({ _tag: "MakeDirAt", value: { dirfd, pathname, mode: 0o755 } })
+      const makeAt = (dirfd: bigint, pathname: string) =>
+        ask({ _tag: "MakeDirAt", value: { dirfd, pathname, mode: 0o755 } })
       const remove = (pathname: string) => ask({ _tag: "RemoveDir", value: { pathname } })
       const made = ok("MakeDir", null)
       const removed = ok("RemoveDir", null)
@@ -591,8 +628,8 @@ const dns: ReadonlyArray<Case> = [
       [resolve("fe80::1:2"), found(["", "fe80::1:2"])],
       [resolve(""), dnsFailure({ _tag: "NoRecordsFound", value: 3 })],
       [resolve("."), dnsFailure({ _tag: "NoRecordsFound", value: 3 })],
-      [resolve("a..b"), rejected("Msg(\"Malformed label: \")")],
-      [resolve("a b"), rejected("Msg(\"unrecognized char:  \")")],
+      [resolve("a..b"), rejected('Msg("Malformed label: ")')],
+      [resolve("a b"), rejected('Msg("unrecognized char:  ")')],
       [resolve(`${"a".repeat(70)}.x`), rejected("Decode(LabelBytesTooLong(70))")]
     ]
   },
@@ -659,7 +696,10 @@ const outgoing: ReadonlyArray<Case> = [
         connect("TcpOutgoing", ip(echoPort)),
         {
           _tag: "TcpOutgoing",
-          value: { _tag: "Connect", value: { _tag: "Ok", value: like({ connectionId: 0n, remoteAddress: ip(echoPort) }) } }
+          value: {
+            _tag: "Connect",
+            value: { _tag: "Ok", value: like({ connectionId: 0n, remoteAddress: ip(echoPort) }) }
+          }
         }
       ]
     ]
@@ -667,13 +707,19 @@ const outgoing: ReadonlyArray<Case> = [
   {
     name: "unix sockets",
     steps: ({ dir, unixPath }) => [
-      [connectV2("TcpOutgoing", unix(unixPath)), {
-        _tag: "TcpOutgoing",
-        value: {
-          _tag: "ConnectV2",
-          value: { uid: 7n, connect: { _tag: "Ok", value: { connectionId: 0n, remoteAddress: unix(unixPath), localAddress: unnamed } } }
+      [
+        connectV2("TcpOutgoing", unix(unixPath)),
+        {
+          _tag: "TcpOutgoing",
+          value: {
+            _tag: "ConnectV2",
+            value: {
+              uid: 7n,
+              connect: { _tag: "Ok", value: { connectionId: 0n, remoteAddress: unix(unixPath), localAddress: unnamed } }
+            }
+          }
         }
-      }],
+      ],
       [write("TcpOutgoing", 0n, "q"), got("TcpOutgoing", 0n, "q")],
       [connectV2("TcpOutgoing", unix(`${dir}/none`)), refused("TcpOutgoing", noFile)],
       [connectV2("TcpOutgoing", unix("relative")), refused("TcpOutgoing", noFile)],
@@ -706,7 +752,10 @@ const outgoing: ReadonlyArray<Case> = [
     name: "seqpacket that cannot be",
     steps: ({ dir }) => [
       [connectV2("SeqpacketOutgoing", unix(`${dir}/none`)), refused("SeqpacketOutgoing", noFile)],
-      [connectV2("SeqpacketOutgoing", unix(`${dir}/hello.txt`)), refused("SeqpacketOutgoing", io(111, "ConnectionRefused"))],
+      [
+        connectV2("SeqpacketOutgoing", unix(`${dir}/hello.txt`)),
+        refused("SeqpacketOutgoing", io(111, "ConnectionRefused"))
+      ],
       [connectV2("SeqpacketOutgoing", ip(1)), refused("SeqpacketOutgoing", io(null, "Other"))],
       [connectV2("SeqpacketOutgoing", unnamed), refused("SeqpacketOutgoing", io(null, "Other"))],
       [{ _tag: "SeqpacketOutgoing", value: { _tag: "Close", value: { connectionId: 1n } } }]

@@ -83,7 +83,13 @@ const noRedirect = (): never => {
 
 const ours = (): Promise<RunningAgent> =>
   startOurs({
-    target: { env: new Map(Object.entries(environment)), root: "/", podIp: "0.0.0.0", resolve: () => undefined, redirect: noRedirect },
+    target: {
+      env: new Map(Object.entries(environment)),
+      root: "/",
+      podIp: "0.0.0.0",
+      resolve: () => undefined,
+      redirect: noRedirect
+    },
     targetless: true,
     idleTtlSecs: 60
   })

@@ -2,8 +2,11 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { matchesWildcard, visibleEnvironment } from "../../../lab/agent/environment.ts"
 
-const names = (env: Readonly<Record<string, string>>, exclude: ReadonlyArray<string>, select: ReadonlyArray<string>) =>
-  [...visibleEnvironment(new Map(Object.entries(env)), new Set(exclude), new Set(select)).keys()]
+const names = (
+  env: Readonly<Record<string, string>>,
+  exclude: ReadonlyArray<string>,
+  select: ReadonlyArray<string>
+) => [...visibleEnvironment(new Map(Object.entries(env)), new Set(exclude), new Set(select)).keys()]
 
 describe("matchesWildcard", () => {
   it.each([
@@ -26,10 +29,14 @@ describe("matchesWildcard", () => {
 
   it("agrees with a regular expression", () => {
     const letter = fc.constantFrom("a", "b", "*", "?")
-    fc.assert(fc.property(fc.array(letter), fc.array(fc.constantFrom("a", "b")), (pattern, text) => {
-      const expression = new RegExp(`^${pattern.map((one) => (one === "*" ? ".*" : one === "?" ? "." : one)).join("")}$`)
-      expect(matchesWildcard(pattern.join(""), text.join(""))).toBe(expression.test(text.join("")))
-    }))
+    fc.assert(
+      fc.property(fc.array(letter), fc.array(fc.constantFrom("a", "b")), (pattern, text) => {
+        const expression = new RegExp(
+          `^${pattern.map((one) => (one === "*" ? ".*" : one === "?" ? "." : one)).join("")}$`
+        )
+        expect(matchesWildcard(pattern.join(""), text.join(""))).toBe(expression.test(text.join("")))
+      })
+    )
   })
 })
 

@@ -34,9 +34,12 @@ const readAnswer = (response: http.IncomingMessage): Promise<PeerAnswer> =>
 export const fetchFrom = (port: number, given: PeerRequest = {}): Promise<PeerAnswer> =>
   new Promise((resolve, reject) => {
     const { body = [], trailers, headers = {}, ...rest } = given
-    const request = http.request({ host: "127.0.0.1", port, agent: false, headers: { ...headers }, ...rest }, (response) => {
-      readAnswer(response).then(resolve, reject)
-    })
+    const request = http.request(
+      { host: "127.0.0.1", port, agent: false, headers: { ...headers }, ...rest },
+      (response) => {
+        readAnswer(response).then(resolve, reject)
+      }
+    )
     request.once("error", reject)
     for (const piece of body) request.write(piece)
     if (trailers !== undefined) request.addTrailers({ ...trailers })

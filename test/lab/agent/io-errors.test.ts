@@ -11,7 +11,8 @@ it.each([
   [40, { _tag: "Unknown", value: "filesystem loop or indirection limit (e.g. symlink loop)" }],
   [9, { _tag: "Unknown", value: "uncategorized error" }]
 ])("error number %d", (number, kind) =>
-  expect(systemError(number)).toEqual({ _tag: "RemoteIO", value: { rawOsError: number, kind } }))
+  expect(systemError(number)).toEqual({ _tag: "RemoteIO", value: { rawOsError: number, kind } })
+)
 
 it("own errors have no number", () =>
   expect(agentError("TimedOut")).toEqual({ _tag: "RemoteIO", value: { rawOsError: null, kind: { _tag: "TimedOut" } } }))
@@ -19,4 +20,5 @@ it("own errors have no number", () =>
 it.runIf(process.platform === "linux")("the numbers are Linux's", () =>
   expect(Object.entries(errno)).toEqual(
     Object.keys(errno).map((name) => [name, Object.entries(os.constants.errno).find(([key]) => key === name)?.[1]])
-  ))
+  )
+)

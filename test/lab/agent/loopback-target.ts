@@ -17,7 +17,11 @@ export interface LoopbackTarget {
 /** A target on loopback: `application` serves its port; redirected connections go to the agent instead. */
 export const loopbackTarget = async (
   application: net.Server,
-  given: { readonly root: string; readonly env?: ReadonlyMap<string, string>; readonly resolve?: AgentTarget["resolve"] }
+  given: {
+    readonly root: string
+    readonly env?: ReadonlyMap<string, string>
+    readonly resolve?: AgentTarget["resolve"]
+  }
 ): Promise<LoopbackTarget> => {
   const applicationPort = await listenLocally(application, podIp)
   let accept: ((connection: RedirectedConnection) => void) | undefined

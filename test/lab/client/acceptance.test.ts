@@ -11,8 +11,14 @@ const columns: ReadonlyArray<readonly [name: string, client: () => Driver]> = [
   ["A: CLI handshake", () => new Driver({ kind: "cli" }).start()],
   ["B: CLI env fetch", afterSwitch("cli")],
   ["C: first Ping", () => new Driver().start()],
-  ["D: DB port-forward env", () => new Driver({ branchEnv: { filter: new Set(), select: new Set(["*"]) } }).start().hear(pong)],
-  ["E: intproxy main", () => new Driver().start().hear(pong, version("1.29.0")).ask(access, resolve, fetchEnv).later(30_000)],
+  [
+    "D: DB port-forward env",
+    () => new Driver({ branchEnv: { filter: new Set(), select: new Set(["*"]) } }).start().hear(pong)
+  ],
+  [
+    "E: intproxy main",
+    () => new Driver().start().hear(pong, version("1.29.0")).ask(access, resolve, fetchEnv).later(30_000)
+  ],
   ["F: port-forward", () => afterSwitch("portForward")().ask(resolve, connecting).later(0)],
   ["G: reverse port-forward", () => afterSwitch("reversePortForward")().later(0)],
   ["H: dump", afterSwitch("dump")],
@@ -24,26 +30,32 @@ type Cell = "ok" | "X" | "1" | "d"
 const closing = { _tag: "Close", value: 7n } as const
 const newConnection = {
   _tag: "NewConnectionV1",
-  value: { connectionId: 0n, remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 51000, localAddress: "10.0.0.5" }
+  value: {
+    connectionId: 0n,
+    remoteAddress: "10.0.0.9",
+    destinationPort: 80,
+    sourcePort: 51000,
+    localAddress: "10.0.0.5"
+  }
 } as const
 
 const table: ReadonlyArray<readonly [DaemonMessage, string]> = [
   //                                                                    A    B    C    D    E    F    G    H    I
-  [version("1.29.0"),                                                  "ok   X    X    d    ok   X    X    X    X"],
-  [env,                                                                "X    ok   X    ok   1    X    X    X    X"],
-  [pong,                                                               "X    X    ok   d    1    1    1    ok   ok"],
-  [{ _tag: "OperatorPing", value: 5n },                                "X    X    ok   d    ok   ok   ok   ok   ok"],
-  [log("Warn"),                                                        "X    ok   ok   d    ok   ok   ok   ok   ok"],
-  [log("Error"),                                                       "X    ok   ok   d    ok   ok   ok   ok   ok"],
-  [log("Info"),                                                        "X    ok   X    d    ok   ok   ok   ok   X"],
-  [{ _tag: "Close", value: "the end" },                                "X    X    X    d    X    X    X    X    X"],
-  [{ _tag: "Tcp", value: newConnection },                              "X    X    X    d    ok   X    ok   ok   X"],
-  [{ _tag: "TcpSteal", value: newConnection },                         "X    X    X    d    ok   X    ok   X    X"],
-  [{ _tag: "TcpOutgoing", value: closing },                            "X    X    X    d    ok   ok   X    X    X"],
-  [{ _tag: "UdpOutgoing", value: closing },                            "X    X    X    d    ok   X    X    X    X"],
-  [{ _tag: "SeqpacketOutgoing", value: closing },                      "X    X    X    d    ok   X    X    X    X"],
-  [accessed,                                                           "X    X    X    d    1    X    X    X    X"],
-  [resolved,                                                           "X    X    X    d    1    1    X    X    X"],
+  [version("1.29.0"), "ok   X    X    d    ok   X    X    X    X"],
+  [env, "X    ok   X    ok   1    X    X    X    X"],
+  [pong, "X    X    ok   d    1    1    1    ok   ok"],
+  [{ _tag: "OperatorPing", value: 5n }, "X    X    ok   d    ok   ok   ok   ok   ok"],
+  [log("Warn"), "X    ok   ok   d    ok   ok   ok   ok   ok"],
+  [log("Error"), "X    ok   ok   d    ok   ok   ok   ok   ok"],
+  [log("Info"), "X    ok   X    d    ok   ok   ok   ok   X"],
+  [{ _tag: "Close", value: "the end" }, "X    X    X    d    X    X    X    X    X"],
+  [{ _tag: "Tcp", value: newConnection }, "X    X    X    d    ok   X    ok   ok   X"],
+  [{ _tag: "TcpSteal", value: newConnection }, "X    X    X    d    ok   X    ok   X    X"],
+  [{ _tag: "TcpOutgoing", value: closing }, "X    X    X    d    ok   ok   X    X    X"],
+  [{ _tag: "UdpOutgoing", value: closing }, "X    X    X    d    ok   X    X    X    X"],
+  [{ _tag: "SeqpacketOutgoing", value: closing }, "X    X    X    d    ok   X    X    X    X"],
+  [accessed, "X    X    X    d    1    X    X    X    X"],
+  [resolved, "X    X    X    d    1    1    X    X    X"],
   [{ _tag: "Vpn", value: { _tag: "Packet", value: Uint8Array.of(1) } }, "X    X    X    d    X    X    X    X    X"],
   [
     { _tag: "PauseTarget", value: { _tag: "PauseResponse", changed: true, containerPaused: true } },
@@ -92,19 +104,25 @@ describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
     }
   })
 
-  it.each(["portForward", "reversePortForward", "dump"] as const)("%s: the version must be the very next message", (kind) => {
-    for (const [message] of table) {
-      const { fatal } = new Driver({ kind }).start().hear(message)
-      if (message._tag === "SwitchProtocolVersionResponse") expect(fatal).toBeUndefined()
-      else expect(fatal).toMatch(/^§6\.1 F, G, H/)
+  it.each(["portForward", "reversePortForward", "dump"] as const)(
+    "%s: the version must be the very next message",
+    (kind) => {
+      for (const [message] of table) {
+        const { fatal } = new Driver({ kind }).start().hear(message)
+        if (message._tag === "SwitchProtocolVersionResponse") expect(fatal).toBeUndefined()
+        else expect(fatal).toMatch(/^§6\.1 F, G, H/)
+      }
     }
-  })
+  )
 
   it("F: a connect answer without uid is fatal although connect answers are not", () => {
     const answer = { _tag: "Err", error: { _tag: "NotImplemented" } } as const
     const forward = (): Driver => afterSwitch("portForward")().ask(connecting)
     expect(forward().hear({ _tag: "TcpOutgoing", value: { _tag: "Connect", value: answer } }).fatal).toBe("§6.1 F")
-    const answered = forward().hear({ _tag: "TcpOutgoing", value: { _tag: "ConnectV2", value: { uid: 1n, connect: answer } } })
+    const answered = forward().hear({
+      _tag: "TcpOutgoing",
+      value: { _tag: "ConnectV2", value: { uid: 1n, connect: answer } }
+    })
     expect(answered.fatal).toBeUndefined()
   })
 

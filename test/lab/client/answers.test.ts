@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { answerOf } from "../../../lab/client/file-requests.ts"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"
+import { answerOf } from "../../../lab/client/file-requests.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FileRequest } from "../../../src/domain/protocol/file-messages.ts"
 import {

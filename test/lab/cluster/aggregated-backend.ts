@@ -21,7 +21,10 @@ export interface Backend {
   readonly seen: ReadonlyArray<SeenRequest>
   readonly onRequest: (handler: (req: IncomingMessage, res: ServerResponse) => void) => void
   readonly onUpgrade: (handler: (req: IncomingMessage, socket: Duplex, reset: () => void) => void) => void
-  /** From now on it is as a process that is stopped: who dials is let in, and nothing is said, until the returned function is called. */
+  /**
+   * From now on it is as a process that is stopped: who dials is let in, and nothing is said, until the returned
+   * function is called.
+   */
   readonly freeze: () => () => void
   readonly close: () => Promise<void>
 }
@@ -30,7 +33,9 @@ const discoveryOf = (group: string, version: string) => ({
   kind: "APIResourceList",
   apiVersion: "v1",
   groupVersion: `${group}/${version}`,
-  resources: [{ name: "gadgets", singularName: "gadget", namespaced: false, kind: "Gadget", verbs: ["get", "list", "proxy"] }]
+  resources: [
+    { name: "gadgets", singularName: "gadget", namespaced: false, kind: "Gadget", verbs: ["get", "list", "proxy"] }
+  ]
 })
 
 export interface BackendOptions {
@@ -60,7 +65,14 @@ export const startBackend = async ({ frontProxyCaPem, group, host, version }: Ba
     })
   }
   const server: Server = createServer(
-    { cert: certificate.certPem, key: certificate.keyPem, ca: frontProxyCaPem, requestCert: true, rejectUnauthorized: false, allowHalfOpen: true },
+    {
+      cert: certificate.certPem,
+      key: certificate.keyPem,
+      ca: frontProxyCaPem,
+      requestCert: true,
+      rejectUnauthorized: false,
+      allowHalfOpen: true
+    },
     (req, res) => {
       if (req.url === root) {
         const body = JSON.stringify(discoveryOf(group, version))
@@ -82,7 +94,8 @@ export const startBackend = async ({ frontProxyCaPem, group, host, version }: Ba
     remember(req)
     socket.on("error", () => {})
     upgrade(req, socket, () => {
-      for (const transport of transports) if (transport.remotePort === req.socket.remotePort) transport.resetAndDestroy()
+      for (const transport of transports)
+        if (transport.remotePort === req.socket.remotePort) transport.resetAndDestroy()
     })
   })
   return {

@@ -114,7 +114,8 @@ export class ApiClient {
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const req = this.open(method, path, options)
     const answered = once(req, "response")
-    const sent = options.body === undefined ? "" : typeof options.body === "string" ? options.body : JSON.stringify(options.body)
+    const sent =
+      options.body === undefined ? "" : typeof options.body === "string" ? options.body : JSON.stringify(options.body)
     // Node gives a DELETE no length of its own.
     req.setHeader("Content-Length", Buffer.byteLength(sent))
     req.end(sent)
@@ -126,12 +127,17 @@ export class ApiClient {
   post = (path: string, body: unknown) => this.call("POST", path, { body })
   put = (path: string, body: unknown) => this.call("PUT", path, { body })
   delete = (path: string, body?: unknown) => this.call("DELETE", path, { body })
-  merge = (path: string, body: unknown) => this.call("PATCH", path, { body, contentType: "application/merge-patch+json" })
-  jsonPatch = (path: string, body: unknown) => this.call("PATCH", path, { body, contentType: "application/json-patch+json" })
+  merge = (path: string, body: unknown) =>
+    this.call("PATCH", path, { body, contentType: "application/merge-patch+json" })
+  jsonPatch = (path: string, body: unknown) =>
+    this.call("PATCH", path, { body, contentType: "application/json-patch+json" })
   strategic = (path: string, body: unknown) =>
     this.call("PATCH", path, { body, contentType: "application/strategic-merge-patch+json" })
   apply = (path: string, body: unknown, manager: string, force = false) =>
-    this.call("PATCH", `${path}?fieldManager=${manager}${force ? "&force=true" : ""}`, { body, contentType: "application/apply-patch+yaml" })
+    this.call("PATCH", `${path}?fieldManager=${manager}${force ? "&force=true" : ""}`, {
+      body,
+      contentType: "application/apply-patch+yaml"
+    })
 
   /** Opens a watch. An answer other than 200 is an error. */
   async watch(path: string, headers: Record<string, string> = {}): Promise<LineReader> {
@@ -139,12 +145,16 @@ export class ApiClient {
     const answered = once(req, "response")
     req.end()
     const res: IncomingMessage = (await answered)[0]
-    if (res.statusCode !== 200) throw new Error(`watch ${path}: ${res.statusCode} ${(await closed(res)).toString("utf8")}`)
+    if (res.statusCode !== 200)
+      throw new Error(`watch ${path}: ${res.statusCode} ${(await closed(res)).toString("utf8")}`)
     return new LineReader(res)
   }
 
   /** Asks for an upgrade; resolves with the socket after 101, or the refusal. */
-  upgrade(path: string, headers: Record<string, string>): Promise<{ readonly socket: Duplex; readonly answer: IncomingMessage } | Answer> {
+  upgrade(
+    path: string,
+    headers: Record<string, string>
+  ): Promise<{ readonly socket: Duplex; readonly answer: IncomingMessage } | Answer> {
     const req = this.open("GET", path, { headers: { Connection: "Upgrade", Upgrade: "websocket", ...headers } })
     return new Promise((resolve, reject) => {
       req.on("upgrade", (answer, socket, head) => {

@@ -1,9 +1,9 @@
-import { CoreV1Api, CustomObjectsApi, KubeConfig, KubernetesObjectApi, Watch } from "@kubernetes/client-node"
-import { Effect } from "effect"
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
-import { createServer } from "node:net"
 import { stat } from "node:fs/promises"
+import { createServer } from "node:net"
+import { CoreV1Api, CustomObjectsApi, KubeConfig, KubernetesObjectApi, Watch } from "@kubernetes/client-node"
+import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startEmbeddedCluster } from "../../../lab/cluster/embedded-cluster.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
@@ -11,10 +11,16 @@ import { ApiClient, eventually } from "./api-client.ts"
 import { type RunningCluster, runCluster } from "./running-cluster.ts"
 
 const podRef = { group: "", version: "v1", resource: "pods" }
-const pod = (name: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec: { containers: [{ name: "main", image: "x" }] } })
+const pod = (name: string) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "default" },
+  spec: { containers: [{ name: "main", image: "x" }] }
+})
 
 /** The ASN.1 of a certificate's version: [0] { INTEGER 2 } is v3. */
-const isVersion3 = (pem: string): boolean => new X509Certificate(pem).raw.subarray(0, 20).includes(Buffer.from([0xa0, 0x03, 0x02, 0x01, 0x02]))
+const isVersion3 = (pem: string): boolean =>
+  new X509Certificate(pem).raw.subarray(0, 20).includes(Buffer.from([0xa0, 0x03, 0x02, 0x01, 0x02]))
 
 describe("an embedded cluster", () => {
   let running: RunningCluster
@@ -28,7 +34,9 @@ describe("an embedded cluster", () => {
     expect((await stat(running.cluster.kubeconfigPath)).mode & 0o777).toBe(0o600)
     expect(isVersion3(running.adminCredentials.cert ?? "")).toBe(true)
     expect(isVersion3(running.cluster.caPem)).toBe(true)
-    expect(new X509Certificate(running.adminCredentials.cert ?? "").subject).toBe("O=system:masters\nCN=kubernetes-admin")
+    expect(new X509Certificate(running.adminCredentials.cert ?? "").subject).toBe(
+      "O=system:masters\nCN=kubernetes-admin"
+    )
     const ann = await running.credentialsFor("ann", ["a", "b"])
     expect(new X509Certificate(ann.cert ?? "").subject).toBe("O=a\nO=b\nCN=ann")
   })
@@ -37,7 +45,11 @@ describe("an embedded cluster", () => {
     const config = new KubeConfig()
     config.loadFromFile(running.cluster.kubeconfigPath)
     const core = config.makeApiClient(CoreV1Api)
-    expect((await core.listNamespace()).items.map((item) => item.metadata?.name)).toEqual(["default", "kube-public", "kube-system"])
+    expect((await core.listNamespace()).items.map((item) => item.metadata?.name)).toEqual([
+      "default",
+      "kube-public",
+      "kube-system"
+    ])
     const objects = KubernetesObjectApi.makeApiClient(config)
     await objects.create({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "typed", namespace: "default" } })
     running.cluster.apply(`
@@ -54,10 +66,19 @@ spec:
     const custom = config.makeApiClient(CustomObjectsApi)
     const things = { group: "example.com", version: "v1", plural: "things" }
     const seen = new Promise<string>((resolve) => {
-      void new Watch(config).watch("/apis/example.com/v1/things", {}, (type, object) => resolve(`${type} ${String(at(object, "metadata", "name"))}`), () => {})
+      void new Watch(config)
+        .watch(
+          "/apis/example.com/v1/things",
+          {},
+          (type, object) => resolve(`${type} ${String(at(object, "metadata", "name"))}`),
+          () => {}
+        )
         .then((controller) => seen.then(() => controller.abort()))
     })
-    await custom.createClusterCustomObject({ ...things, body: { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" }, any: 1 } })
+    await custom.createClusterCustomObject({
+      ...things,
+      body: { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" }, any: 1 }
+    })
     expect(await seen).toBe("ADDED t")
     await expect(custom.getClusterCustomObject({ ...things, name: "none" })).rejects.toMatchObject({ code: 404 })
   })
@@ -67,7 +88,10 @@ spec:
     const version = running.cluster.store.resourceVersion
     const watch = await running.admin.watch(`${path}?watch=true&allowWatchBookmarks=true&resourceVersion=${version}`)
     const bookmark = await watch.next()
-    expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: version } } })
+    expect(bookmark).toMatchObject({
+      type: "BOOKMARK",
+      object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: version } }
+    })
     watch.close()
     await running.admin.post(path, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "busy" } })
     for (let n = 0; n < 50; n++) await running.admin.merge(`${path}/busy`, { data: { n: String(n) } })
@@ -77,7 +101,10 @@ spec:
 
   it("refuses who has no credentials, but tells everybody that it is alive", async () => {
     const stranger = new ApiClient(running.cluster.server, running.cluster.caPem, {})
-    expect(await stranger.get("/api/v1/pods")).toMatchObject({ code: 403, body: { kind: "Status", reason: "Forbidden", message: expect.stringContaining("system:anonymous") as string } })
+    expect(await stranger.get("/api/v1/pods")).toMatchObject({
+      code: 403,
+      body: { kind: "Status", reason: "Forbidden", message: expect.stringContaining("system:anonymous") as string }
+    })
     expect((await stranger.get("/readyz")).text).toBe("ok")
     const other = await runCluster()
     const foreign = new ApiClient(running.cluster.server, running.cluster.caPem, other.adminCredentials)
@@ -89,14 +116,26 @@ spec:
     const token = running.cluster.serviceAccountToken("default", "default", 10)
     const { store } = running.cluster
     const review = async () =>
-      at((await running.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", { kind: "TokenReview", apiVersion: "authentication.k8s.io/v1", spec: { token } })).body, "status", "authenticated")
+      at(
+        (
+          await running.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", {
+            kind: "TokenReview",
+            apiVersion: "authentication.k8s.io/v1",
+            spec: { token }
+          })
+        ).body,
+        "status",
+        "authenticated"
+      )
     expect(store.get({ group: "", version: "v1", resource: "serviceaccounts" }, "default", "default")).toBeDefined()
     expect(await review()).toBe(true)
     now += 69_000
     expect(await review()).toBe(true)
     now += 2_000
     expect(await review()).toBeFalsy()
-    expect(() => running.cluster.serviceAccountToken("default", "nobody", 10)).toThrow('serviceaccounts "nobody" not found')
+    expect(() => running.cluster.serviceAccountToken("default", "nobody", 10)).toThrow(
+      'serviceaccounts "nobody" not found'
+    )
   })
 
   it("serves the logs of the hook", async () => {
@@ -117,7 +156,9 @@ spec:
       ["default", "logged", "main", { follow: false }],
       ["default", "logged", "main", { follow: true, tailLines: 3 }]
     ])
-    expect((await running.admin.get(`${path}?container=other`)).body["message"]).toBe("container other is not valid for pod logged")
+    expect((await running.admin.get(`${path}?container=other`)).body["message"]).toBe(
+      "container other is not valid for pod logged"
+    )
   })
 
   it("acts for somebody else only for who may impersonate", async () => {
@@ -125,7 +166,10 @@ spec:
     const self = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }
     const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     const answer = await running.admin.call("POST", path, { body: self, headers: as })
-    expect(at(answer.body, "status", "userInfo")).toMatchObject({ username: "bob", groups: ["team", "system:authenticated"] })
+    expect(at(answer.body, "status", "userInfo")).toMatchObject({
+      username: "bob",
+      groups: ["team", "system:authenticated"]
+    })
     const ann = new ApiClient(running.cluster.server, running.cluster.caPem, await running.credentialsFor("ann", []))
     expect((await ann.call("POST", path, { body: self, headers: as })).body["message"]).toBe(
       'users "bob" is forbidden: User "ann" cannot impersonate resource "users" in API group "" at the cluster scope'
@@ -139,9 +183,15 @@ spec:
     running.cluster.apply(map('{ a: "2" }'))
     expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: "2" })
     // YAML 1.1, as kubectl reads it.
-    expect(() => running.cluster.apply(map('{ a: yes, b: "yes" }'))).toThrow("cannot unmarshal bool into Go struct field ConfigMap.data of type string")
-    expect(() => running.cluster.apply(`${map("{}").slice(0, -1)}, foo: 1 }`)).toThrow('strict decoding error: unknown field "foo"')
-    expect(() => running.cluster.apply("apiVersion: v1\nkind: Nothing\nmetadata: { name: x }")).toThrow('no matches for kind "Nothing" in version "v1"')
+    expect(() => running.cluster.apply(map('{ a: yes, b: "yes" }'))).toThrow(
+      "cannot unmarshal bool into Go struct field ConfigMap.data of type string"
+    )
+    expect(() => running.cluster.apply(`${map("{}").slice(0, -1)}, foo: 1 }`)).toThrow(
+      'strict decoding error: unknown field "foo"'
+    )
+    expect(() => running.cluster.apply("apiVersion: v1\nkind: Nothing\nmetadata: { name: x }")).toThrow(
+      'no matches for kind "Nothing" in version "v1"'
+    )
     expect(() => running.cluster.apply("a: [")).toThrow("error parsing YAML")
   })
 
@@ -178,7 +228,10 @@ spec:
   it("remembers every caller", async () => {
     const path = "/api/v1/namespaces/nowhere/pods/x?pretty=1"
     await running.admin.get(path)
-    const callers = await eventually(async () => running.cluster.callers().filter((caller) => caller.path === path), (list) => list.length > 0)
+    const callers = await eventually(
+      async () => running.cluster.callers().filter((caller) => caller.path === path),
+      (list) => list.length > 0
+    )
     expect(callers).toContainEqual({
       at: now,
       user: "kubernetes-admin",
@@ -192,13 +245,18 @@ spec:
 
   it("fails with a typed error if the port is taken", async () => {
     const port = Number(new URL(running.cluster.server).port)
-    const error = await Effect.runPromise(Effect.scoped(Effect.flip(startEmbeddedCluster({ name: "second", directory: running.directory, port }))))
+    const error = await Effect.runPromise(
+      Effect.scoped(Effect.flip(startEmbeddedCluster({ name: "second", directory: running.directory, port })))
+    )
     expect(error).toMatchObject({ _tag: "EmbeddedClusterError", operation: "start", cluster: "second" })
     expect(error.message).toContain("EADDRINUSE")
   })
 
   it("keeps its connection when a request fails half way", async () => {
-    const req = running.admin.open("POST", "/api/v1/namespaces/default/configmaps", { body: "", headers: { "Content-Length": "100" } })
+    const req = running.admin.open("POST", "/api/v1/namespaces/default/configmaps", {
+      body: "",
+      headers: { "Content-Length": "100" }
+    })
     req.on("error", () => {})
     req.write("{")
     await once(req, "socket")

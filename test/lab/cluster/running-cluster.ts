@@ -1,9 +1,13 @@
-import { Effect, Exit, Scope } from "effect"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
 import { parse } from "yaml"
-import { type EmbeddedCluster, type EmbeddedClusterOptions, startEmbeddedCluster } from "../../../lab/cluster/embedded-cluster.ts"
+import {
+  type EmbeddedCluster,
+  type EmbeddedClusterOptions,
+  startEmbeddedCluster
+} from "../../../lab/cluster/embedded-cluster.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { ApiClient, type Credentials } from "./api-client.ts"
 
@@ -27,7 +31,9 @@ export const readCredentials = async (path: string): Promise<Credentials> => {
 export const runCluster = async (options: Partial<EmbeddedClusterOptions> = {}): Promise<RunningCluster> => {
   const directory = await mkdtemp(join(tmpdir(), "braid-embedded-"))
   const scope = Scope.makeUnsafe()
-  const cluster = await Effect.runPromise(startEmbeddedCluster({ name: "test", directory, ...options }).pipe(Scope.provide(scope)))
+  const cluster = await Effect.runPromise(
+    startEmbeddedCluster({ name: "test", directory, ...options }).pipe(Scope.provide(scope))
+  )
   const adminCredentials = await readCredentials(cluster.kubeconfigPath)
   let users = 0
   return {

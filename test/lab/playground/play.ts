@@ -5,7 +5,21 @@ import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../../../lab/lab.ts", import.meta.url))
 /** The steps of a story that goes well. */
-export const story = ["clusters", "workload", "operators", "session", "env", "file", "outgoing", "incoming", "ping", "member-lost", "member-returned", "ended", "ready"]
+export const story = [
+  "clusters",
+  "workload",
+  "operators",
+  "session",
+  "env",
+  "file",
+  "outgoing",
+  "incoming",
+  "ping",
+  "member-lost",
+  "member-returned",
+  "ended",
+  "ready"
+]
 
 export interface Run {
   readonly code: number | null
@@ -15,7 +29,9 @@ export interface Run {
 /** `npm start -- --json` with further arguments, to its end. */
 export const play = (args: ReadonlyArray<string>): Promise<Run> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, "playground", "--json", ...args], { stdio: ["ignore", "pipe", "inherit"] })
+    const child = spawn(process.execPath, [program, "playground", "--json", ...args], {
+      stdio: ["ignore", "pipe", "inherit"]
+    })
     const chunks: Array<Buffer> = []
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk))
     child.once("error", reject)
@@ -26,7 +42,8 @@ export const play = (args: ReadonlyArray<string>): Promise<Run> =>
   })
 
 /** Working folders of playgrounds. */
-export const folders = (): ReadonlyArray<string> => readdirSync(tmpdir()).filter((name) => name.startsWith("braid-playground-"))
+export const folders = (): ReadonlyArray<string> =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith("braid-playground-"))
 
 /** Operators that still run with a kubeconfig below one of these folders. */
 export const operatorsIn = (left: ReadonlyArray<string>): ReadonlyArray<string> =>

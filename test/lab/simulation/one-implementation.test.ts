@@ -14,8 +14,8 @@ const files: ReadonlyArray<string> = ["src", "lab"].flatMap((top) =>
 const text = (file: string): string => readFileSync(join(root, file), "utf8")
 
 const importsOf = (file: string): ReadonlyArray<string> =>
-  [...text(file).matchAll(/^(?:import|export)[^"']*?from "(\.[^"]+)"|^} from "(\.[^"]+)"|import\("(\.[^"]+)"\)/gm)].map(([, a, b, c]) =>
-    relative(root, resolve(root, dirname(file), a ?? b ?? c ?? ""))
+  [...text(file).matchAll(/^(?:import|export)[^"']*?from "(\.[^"]+)"|^} from "(\.[^"]+)"|import\("(\.[^"]+)"\)/gm)].map(
+    ([, a, b, c]) => relative(root, resolve(root, dirname(file), a ?? b ?? c ?? ""))
   )
 
 /** Everything that a file needs, itself included. */
@@ -27,7 +27,9 @@ const reachable = (from: string): ReadonlySet<string> => {
 
 /** Names of what is exported and does something. */
 const exported = (file: string): ReadonlyArray<string> =>
-  [...text(file).matchAll(/^export (?:const (?=\w+ = (?:\(|<|async))|function |class )(\w+)/gm)].map(([, name]) => name ?? "")
+  [...text(file).matchAll(/^export (?:const (?=\w+ = (?:\(|<|async))|function |class )(\w+)/gm)].map(
+    ([, name]) => name ?? ""
+  )
 
 /** The decisions that the simulation must take from the product: they are what it is there to test. */
 const decisions = [
@@ -59,19 +61,30 @@ describe("the simulation", () => {
   it("has no second implementation of anything that the product has", () => {
     // A verb is called what the thing that it does is called.
     const own = files.filter((file) => file.startsWith(simulation) && !file.includes("/story/verbs/"))
-    const product = new Map(files.filter((file) => !file.startsWith(simulation)).flatMap((file) => exported(file).map((name) => [name, file] as const)))
-    const twice = own.flatMap((file) => exported(file).flatMap((name) => (product.has(name) ? [`${name}: ${file} and ${product.get(name)}`] : [])))
+    const product = new Map(
+      files
+        .filter((file) => !file.startsWith(simulation))
+        .flatMap((file) => exported(file).map((name) => [name, file] as const))
+    )
+    const twice = own.flatMap((file) =>
+      exported(file).flatMap((name) => (product.has(name) ? [`${name}: ${file} and ${product.get(name)}`] : []))
+    )
     expect(twice).toEqual([])
   })
 
   it("is imported by nothing but the program", () => {
-    const users = files.filter((file) => !file.startsWith(simulation) && importsOf(file).some((target) => target.startsWith(simulation)))
+    const users = files.filter(
+      (file) => !file.startsWith(simulation) && importsOf(file).some((target) => target.startsWith(simulation))
+    )
     expect(users).toEqual(["lab/lab.ts"])
   })
 
   it("takes time, chance and turns from the kernel alone", () => {
-    const world = files.filter((file) => ["kernel", "world", "story", "invariants"].some((room) => file.startsWith(`${simulation}${room}/`)))
-    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bsetTimeout\b|\bsetInterval\b|\bsetImmediate\b|\bqueueMicrotask\b|\bnew Promise\b|\bawait \b|Effect\.promise|tryPromise|performance\.now|process\.hrtime/
+    const world = files.filter((file) =>
+      ["kernel", "world", "story", "invariants"].some((room) => file.startsWith(`${simulation}${room}/`))
+    )
+    const forbidden =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bsetTimeout\b|\bsetInterval\b|\bsetImmediate\b|\bqueueMicrotask\b|\bnew Promise\b|\bawait \b|Effect\.promise|tryPromise|performance\.now|process\.hrtime/
     expect(world.filter((file) => forbidden.test(text(file)))).toEqual([])
   })
 })

@@ -10,7 +10,10 @@ const names = readdirSync(directory)
   .map((file) => file.slice(0, -".txt".length))
   .toSorted()
 
-const linesOf = (name: string): ReadonlyArray<string> => readFileSync(join(directory, `${name}.txt`), "utf8").trimEnd().split("\n")
+const linesOf = (name: string): ReadonlyArray<string> =>
+  readFileSync(join(directory, `${name}.txt`), "utf8")
+    .trimEnd()
+    .split("\n")
 
 describe("scenarios", () => {
   it("are at least 28, each with a first line that says what it shows", () => {
@@ -32,18 +35,23 @@ describe("scenarios", () => {
     expect(violations).toEqual([])
   })
 
-  it.each(Array.from({ length: 10 }, (_, index) => `${index + 1}`))("rfc-example with seed %s is the same run twice", (seed) => {
-    const story = { seed, lines: linesOf("rfc-example") }
-    const first = runStory(story, { digest: true })
-    const second = runStory(story, { digest: true })
-    expect(first.violations).toEqual([])
-    expect(first.digest).toMatch(/^[0-9a-f]{64}$/)
-    expect(second.digest).toBe(first.digest)
-    expect(second.transcript).toEqual(first.transcript)
-  })
+  it.each(Array.from({ length: 10 }, (_, index) => `${index + 1}`))(
+    "rfc-example with seed %s is the same run twice",
+    (seed) => {
+      const story = { seed, lines: linesOf("rfc-example") }
+      const first = runStory(story, { digest: true })
+      const second = runStory(story, { digest: true })
+      expect(first.violations).toEqual([])
+      expect(first.digest).toMatch(/^[0-9a-f]{64}$/)
+      expect(second.digest).toBe(first.digest)
+      expect(second.transcript).toEqual(first.transcript)
+    }
+  )
 
   it("rfc-example differs from seed to seed", () => {
-    const digests = ["1", "2", "3"].map((seed) => runStory({ seed, lines: linesOf("rfc-example") }, { digest: true }).digest)
+    const digests = ["1", "2", "3"].map(
+      (seed) => runStory({ seed, lines: linesOf("rfc-example") }, { digest: true }).digest
+    )
     expect(new Set(digests).size).toBe(3)
   })
 })

@@ -27,7 +27,15 @@ describe("the check finds", () => {
     expect(failure(ping)).toBeUndefined()
     expect(failure({ ...ping, hex: "fb0700", canonical: "07" })).toBeUndefined()
     expect(failure({ ...ping, hex: "07ff", used: 1 })).toBeUndefined()
-    expect(failure({ dir: "client", hex: "0600020161016200", unordered: true, used: 7, value: { $: "GetEnvVarsRequest", "0": { env_vars_select: ["a", "b"], env_vars_filter: [] } } })).toBeUndefined()
+    expect(
+      failure({
+        dir: "client",
+        hex: "0600020161016200",
+        unordered: true,
+        used: 7,
+        value: { $: "GetEnvVarsRequest", "0": { env_vars_select: ["a", "b"], env_vars_filter: [] } }
+      })
+    ).toBeUndefined()
     expect(failure({ dir: "client", hex: "06", why: "incomplete" })).toBeUndefined()
   })
 
@@ -37,12 +45,28 @@ describe("the check finds", () => {
     ["a missing part of a value", { ...ping, value: { $: "Ping", "0": 1 } }, "value.0: expected 1, found nothing"],
     ["another encoding", { ...ping, hex: "fb0700" }, 'encoding: from byte 0 expected "fb0700", found "07"'],
     ["another canonical form", { ...ping, canonical: "08" }, "encoding"],
-    ["bytes left over", { ...ping, hex: "07ff" }, "decoding: expected 2 bytes to be used, found 1; skipping: expected the end at byte 2, found byte 1"],
-    ["bytes that are none", { ...ping, hex: "12" }, "decoding: expected a message, found invalid: ClientMessage.18 at byte 0"],
+    [
+      "bytes left over",
+      { ...ping, hex: "07ff" },
+      "decoding: expected 2 bytes to be used, found 1; skipping: expected the end at byte 2, found byte 1"
+    ],
+    [
+      "bytes that are none",
+      { ...ping, hex: "12" },
+      "decoding: expected a message, found invalid: ClientMessage.18 at byte 0"
+    ],
     ["too few bytes", { ...ping, hex: "01" }, "decoding: expected a message, found incomplete"],
     ["an unordered value that differs", { ...ping, unordered: true, value: { $: "Pong" } }, "value.$"],
-    ["an accepted line that should not be", { dir: "client", hex: "07", why: "invalid" }, "expected invalid, found a message of 1 bytes"],
-    ["an error instead of an end", { dir: "client", hex: "12", why: "incomplete" }, "expected incomplete, found invalid"]
+    [
+      "an accepted line that should not be",
+      { dir: "client", hex: "07", why: "invalid" },
+      "expected invalid, found a message of 1 bytes"
+    ],
+    [
+      "an error instead of an end",
+      { dir: "client", hex: "12", why: "incomplete" },
+      "expected incomplete, found invalid"
+    ]
   ]
   it.each(wrong)("%s", (_, line, expected) => expect(failure(line)).toContain(expected))
 
@@ -58,7 +82,11 @@ describe("the check finds", () => {
     ["a bad canonical", { ...ping, canonical: "0x" }, '"canonical" must be an even number'],
     ["used beyond the bytes", { ...ping, used: 2 }, '"used" must be a number of bytes from 0 to 1, found 2'],
     ["unordered that is no boolean", { ...ping, unordered: "yes" }, '"unordered" must be true or false, found "yes"'],
-    ["an unknown why", { dir: "client", hex: "07", why: "odd" }, '"why" must be "incomplete" or "invalid", found "odd"'],
+    [
+      "an unknown why",
+      { dir: "client", hex: "07", why: "odd" },
+      '"why" must be "incomplete" or "invalid", found "odd"'
+    ],
     ["an id that is no text", { ...ping, id: 7 }, '"id" must be a text, found 7']
   ]
   it.each(malformed)("%s", (_, line, expected) => expect(failure(line)).toContain(expected))

@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
 const vectors = (...args: ReadonlyArray<string>) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/vectors/vectors.ts", ...args], { cwd: root, encoding: "utf8" })
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/vectors/vectors.ts", ...args], {
+    cwd: root,
+    encoding: "utf8"
+  })
   return { status, lines: stdout.trimEnd().split("\n"), stderr }
 }
 
@@ -24,10 +27,20 @@ describe("npm run vectors", () => {
   const good = '{"dir":"client","hex":"07","value":{"$":"Ping"}}'
 
   it("passes the reference implementation's", () => {
-    expect(vectors("test/vectors/protocol.jsonl", "test/vectors/invalid.jsonl")).toMatchObject({ status: 0, lines: ["556 passed, 0 failed"] })
+    expect(vectors("test/vectors/protocol.jsonl", "test/vectors/invalid.jsonl")).toMatchObject({
+      status: 0,
+      lines: ["556 passed, 0 failed"]
+    })
   })
   it("prints a line per failure with file and line", () => {
-    const path = file("bad.jsonl", good, "", '{"dir":"client","hex":"00","value":{"$":"Ping"}}', "{", '{"dir":"client","hex":"07","vlaue":1}')
+    const path = file(
+      "bad.jsonl",
+      good,
+      "",
+      '{"dir":"client","hex":"00","value":{"$":"Ping"}}',
+      "{",
+      '{"dir":"client","hex":"07","vlaue":1}'
+    )
     const { status, lines } = vectors(path)
     expect(status).toBe(1)
     expect(lines).toEqual([

@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process"
-import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -27,7 +36,9 @@ export interface Mutant {
 }
 
 /** What the stories make of a mutant. */
-export type Finding = { readonly story: number; readonly id: string; readonly sentence: string; readonly detail: string } | undefined
+export type Finding =
+  | { readonly story: number; readonly id: string; readonly sentence: string; readonly detail: string }
+  | undefined
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -38,18 +49,28 @@ const teller = "test/simulation/mutants/tell-stories.ts"
 /** A mutant must be found within so many stories. */
 export const mostStories = 2_000
 
-const readMutant = (file: string): Mutant => ({ name: basename(file, ".yaml"), ...parse(readFileSync(join(here, file), "utf8")) })
+const readMutant = (file: string): Mutant => ({
+  name: basename(file, ".yaml"),
+  ...parse(readFileSync(join(here, file), "utf8"))
+})
 
 export const mutants: ReadonlyArray<Mutant> = readdirSync(here)
   .filter((file) => file.endsWith(".yaml"))
   .toSorted()
   .map(readMutant)
 
-/** The file with the mistake in it. Throws where the program has changed so much that the place is not the one any more. */
+/** Finds a text however the formatter breaks its lines. */
+const pattern = (text: string): RegExp =>
+  new RegExp((text.match(/\w+|[^\w\s]/gu) ?? []).map((token) => RegExp.escape(token)).join(String.raw`\s*`), "gu")
+
+/**
+ * The file with the mistake in it. Throws where the program has changed so much that the place is not the one any more.
+ */
 export const mutated = ({ file, find, replace }: Edit, text: string): string => {
-  const count = text.split(find).length - 1
-  if (count !== 1) throw new Error(`${file} has the text of the planted mistake ${count} times; it must occur exactly once: ${find}`)
-  return text.replace(find, () => replace)
+  const count = [...text.matchAll(pattern(find))].length
+  if (count !== 1)
+    throw new Error(`${file} has the text of the planted mistake ${count} times; it must occur exactly once: ${find}`)
+  return text.replace(pattern(find), () => replace)
 }
 
 /** A copy of the program with the mistake in it, and what removes it. */
@@ -57,7 +78,7 @@ const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly 
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `braid-mutant-${name}-`)))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
-    for (const part of ["src", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
+    for (const part of ["src", "lab", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
     cpSync(join(root, teller), join(folder, teller))
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
     for (const edit of edits) {
@@ -71,12 +92,21 @@ const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly 
   return { folder, remove }
 }
 
-/** Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks what it should break. */
-export const findMistake = async (mutant: Mutant, numbers: { readonly from: number; readonly to: number }): Promise<Finding> => {
+/**
+ * Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks
+ * what it should break.
+ */
+export const findMistake = async (
+  mutant: Mutant,
+  numbers: { readonly from: number; readonly to: number }
+): Promise<Finding> => {
   const { folder, remove } = copyWith(mutant)
   try {
     const { from, to } = numbers
-    const stories = spawn(process.execPath, [join(folder, teller), String(from), String(to), ...mutant.invariants], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] })
+    const stories = spawn(process.execPath, [join(folder, teller), String(from), String(to), ...mutant.invariants], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
     const output = { out: "", err: "" }
     stories.stdout.setEncoding("utf8").on("data", (data) => (output.out += data))
     stories.stderr.setEncoding("utf8").on("data", (data) => (output.err += data))

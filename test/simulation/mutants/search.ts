@@ -1,6 +1,7 @@
 /**
- * `node test/simulation/mutants/search.ts [NAME…]`: tells every planted mistake the stories from 1 on, notes in its file which one
- * found it and what broke, and writes the table in docs/simulation.md. To be run after a change of verbs, weights or invariants.
+ * `node test/simulation/mutants/search.ts [NAME…]`: tells every planted mistake the stories from 1 on, notes in its
+ * file which one found it and what broke, and writes the table in docs/simulation.md. To be run after a change of
+ * verbs, weights or invariants.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -13,10 +14,11 @@ import { tableOf, writeTable } from "./table.ts"
 const atOnce = 2
 
 /** Whether the program breaks something in this story without any mistake. Then the story says nothing about one. */
-const isBroken = (story: number): boolean => runStory(randomStory(String(story), usualRandomStory)).violations.length > 0
+const isBroken = (story: number): boolean =>
+  runStory(randomStory(String(story), usualRandomStory)).violations.length > 0
 
 const search = async (mutant: Mutant): Promise<Mutant> => {
-  for (let from = 1; from <= mostStories; ) {
+  for (let from = 1; from <= mostStories;) {
     const found = await findMistake(mutant, { from, to: mostStories })
     if (found === undefined) break
     from = found.story + 1

@@ -26,5 +26,8 @@ export const tableInDocs = (): string | undefined => {
 export const writeTable = (table: string): void => {
   const text = existsSync(page) ? readFileSync(page, "utf8") : "# The simulation\n"
   const block = `${begin}\n${table}\n${end}`
-  writeFileSync(page, section.test(text) ? text.replace(section, () => block) : `${text}\n## Planted mistakes\n\n${block}\n`)
+  writeFileSync(
+    page,
+    section.test(text) ? text.replace(section, () => block) : `${text}\n## Planted mistakes\n\n${block}\n`
+  )
 }

@@ -19,5 +19,9 @@ export const agents: Verb = {
           kubelet.agentVersion = version
         })
     }),
-  random: { weight: 2, line: ({ clusters, random }) => `agents ${random.pick(clusters)} version ${random.pick(["1.3.1", "1.12.0", "1.19.4", "1.24.0", "1.29.0"])}` }
+  random: {
+    weight: 2,
+    line: ({ clusters, random }) =>
+      `agents ${random.pick(clusters)} version ${random.pick(["1.3.1", "1.12.0", "1.19.4", "1.24.0", "1.29.0"])}`
+  }
 }

@@ -1,19 +1,23 @@
 import { Result } from "effect"
+import type { FaultPlan } from "../../world/port-calls.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import type { FaultPlan } from "../../world/port-calls.ts"
 import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"
 
 /** `+3`: the third call from now on. */
 const callsAhead = (word: string | undefined): Result.Result<number, string> =>
   Result.flatMap(wholeNumber(word?.replace(/^\+/, ""), "a number of calls"), (n) =>
-    word?.startsWith("+") === true && n > 0 ? Result.succeed(n) : Result.fail(`${JSON.stringify(word ?? "")} is no call: write +1 for the next one`)
+    word?.startsWith("+") === true && n > 0
+      ? Result.succeed(n)
+      : Result.fail(`${JSON.stringify(word ?? "")} is no call: write +1 for the next one`)
   )
 
 export const crash: Verb = {
   name: "crash",
   usage: "crash operator <cluster> [at call +<n> before|after] | crash agent <cluster>",
-  summary: "An operator dies as by SIGKILL and is started again after 3 s: now, or around its n-th call from now on; or one agent of a cluster dies.",
+  summary:
+    "An operator dies as by SIGKILL and is started again after 3 s: now, or around its n-th call from now on; or " +
+    "one agent of a cluster dies.",
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
@@ -46,7 +50,8 @@ export const crash: Verb = {
         withCluster(run, cluster, ({ host }) => {
           const index = host.calls + ahead - 1
           run.fault("operator crash", `the operator of ${cluster} will die ${when} call ${index}`)
-          const plan: FaultPlan = (call) => (call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined)
+          const plan: FaultPlan = (call) =>
+            call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined
           // Until it dies nothing is wrong, and then everybody sees it.
           run.world.faultPlans.push(Object.assign(plan, { isOver: () => true }))
         })
@@ -56,7 +61,9 @@ export const crash: Verb = {
     line: ({ clusters, places, random }) => {
       if (random.chance(0.3)) return `crash agent ${random.pick(clusters)}`
       const operator = `crash operator ${random.pick(places)}`
-      return random.chance(0.4) ? operator : `${operator} at call +${random.int(1, 12)} ${random.pick(["before", "after"])}`
+      return random.chance(0.4)
+        ? operator
+        : `${operator} at call +${random.int(1, 12)} ${random.pick(["before", "after"])}`
     }
   }
 }

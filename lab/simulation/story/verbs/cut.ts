@@ -17,7 +17,12 @@ export const cut: Verb = {
       yield* nothingMore(rest.slice(1))
       return (run) =>
         withPlaces(run, one, other, (from, to) => {
-          run.fault("cut", direction === "one-way" ? `nothing passes from ${one} to ${other}` : `nothing passes between ${one} and ${other}`)
+          run.fault(
+            "cut",
+            direction === "one-way"
+              ? `nothing passes from ${one} to ${other}`
+              : `nothing passes between ${one} and ${other}`
+          )
           run.world.network.cut(from, to)
           if (direction === "both ways") run.world.network.cut(to, from)
         })

@@ -9,7 +9,8 @@ const everything = { filter: new Set<string>(), select: new Set(["*"]) }
 export const env: Verb = {
   name: "env",
   usage: "env <session> [→ <words>]",
-  summary: "The session's program asks for its environment; after an arrow: what the answer must hold, such as `env of a`.",
+  summary:
+    "The session's program asks for its environment; after an arrow: what the answer must hold, such as `env of a`.",
   kind: "act",
   read: ([first, ...rest]) =>
     Result.gen(function* () {

@@ -1,8 +1,8 @@
 import { Result } from "effect"
+import { type CallFault, errorKinds, type FaultPlan } from "../../world/port-calls.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import { type CallFault, errorKinds, type FaultPlan } from "../../world/port-calls.ts"
 import { duration, exactly, nameWord, oneOf, wholeNumber } from "../words.ts"
 
 /** Beside those of a sweep: a refusal that does not pass by itself. */
@@ -14,7 +14,9 @@ const kinds = Object.keys(faults)
 const callVerbs = ["get", "list", "watch", "create", "patch", "delete", "link", "dial"] as const
 
 const percentage = (word: string): Result.Result<number, string> =>
-  /^(100|[1-9]?\d)%$/.test(word) ? Result.succeed(Number(word.slice(0, -1)) / 100) : Result.fail(`${JSON.stringify(word)} is no percentage: write 30%`)
+  /^(100|[1-9]?\d)%$/.test(word)
+    ? Result.succeed(Number(word.slice(0, -1)) / 100)
+    : Result.fail(`${JSON.stringify(word)} is no percentage: write 30%`)
 
 export const errors: Verb = {
   name: "errors",
@@ -29,7 +31,7 @@ export const errors: Verb = {
       const left = [...rest]
       const isCount = left[0] === "calls"
       if (isCount) left.shift()
-      const amount = yield* (isCount ? wholeNumber(limit, "a number of calls") : duration(limit))
+      const amount = yield* isCount ? wholeNumber(limit, "a number of calls") : duration(limit)
       let probability = 1
       let from: string | undefined
       let verb: (typeof callVerbs)[number] | undefined
@@ -48,7 +50,8 @@ export const errors: Verb = {
           const isOver = (): boolean => world.now >= until || calls <= 0
           const plan: FaultPlan = (call) => {
             if (call.to !== cluster || isOver()) return undefined
-            if ((from !== undefined && call.operator !== from) || (verb !== undefined && call.verb !== verb)) return undefined
+            if ((from !== undefined && call.operator !== from) || (verb !== undefined && call.verb !== verb))
+              return undefined
             if (probability < 1 && !random.chance(probability)) return undefined
             calls--
             return fault

@@ -17,7 +17,13 @@ export const expect: Verb = {
       const patience = isTimed ? yield* duration(words[1]) : 0
       const [first, ...rest] = words.slice(isTimed ? 2 : 0)
       const form = first === undefined ? undefined : forms[first]
-      const look = form === undefined ? yield* sessionState(yield* nameWord(first, `a session's name or one of ${Object.keys(forms).join(", ")}`), rest) : yield* form.read(rest)
+      const look =
+        form === undefined
+          ? yield* sessionState(
+              yield* nameWord(first, `a session's name or one of ${Object.keys(forms).join(", ")}`),
+              rest
+            )
+          : yield* form.read(rest)
       const sentence = [first, ...rest].join(" ")
       return (run) => {
         const { world } = run

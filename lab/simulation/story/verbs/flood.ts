@@ -14,7 +14,11 @@ export const flood: Verb = {
       const session = yield* nameWord(first, "a session's name")
       const size = yield* wholeNumber(second, "a number of KiB")
       yield* nothingMore(rest)
-      return (run) => withSession(run, session, (client) => client.connectTo({ ip: "10.9.0.9", port: 9_000 }, size * 1024))
+      return (run) =>
+        withSession(run, session, (client) => client.connectTo({ ip: "10.9.0.9", port: 9_000 }, size * 1024))
     }),
-  random: { weight: 2, line: (draw) => ofASession(draw, (session) => `flood ${session} ${draw.random.pick([64, 512, 2048])}`) }
+  random: {
+    weight: 2,
+    line: (draw) => ofASession(draw, (session) => `flood ${session} ${draw.random.pick([64, 512, 2048])}`)
+  }
 }

@@ -19,5 +19,8 @@ export const images: Verb = {
           kubelet.pullProblem = state === "missing" ? "manifest for agent:1 not found" : undefined
         })
     }),
-  random: { weight: 2, line: ({ clusters, random }) => `images ${random.pick(clusters)} ${random.pick(["missing", "back"])}` }
+  random: {
+    weight: 2,
+    line: ({ clusters, random }) => `images ${random.pick(clusters)} ${random.pick(["missing", "back"])}`
+  }
 }

@@ -26,7 +26,9 @@ export const latency: Verb = {
     weight: 2,
     line: (draw) => {
       const link = aLink(draw)
-      return link === undefined ? undefined : `latency ${link} ${draw.random.pick(["0ms 0ms", "20ms 80ms", "150ms 400ms", "2s 9s"])}`
+      return link === undefined
+        ? undefined
+        : `latency ${link} ${draw.random.pick(["0ms 0ms", "20ms 80ms", "150ms 400ms", "2s 9s"])}`
     }
   }
 }

@@ -6,7 +6,9 @@ import { duration, exactly, nameWord, nothingMore, oneOf } from "../words.ts"
 export const leader: Verb = {
   name: "leader",
   usage: "leader <cluster> dies | stops for <duration> | is-cut for <duration>",
-  summary: "The replica that leads a cluster's operator dies with its node, which leaves its pod as it was for 60 s; stops as by SIGSTOP; or loses the way to its own API server, and no other.",
+  summary:
+    "The replica that leads a cluster's operator dies with its node, which leaves its pod as it was for 60 s; " +
+    "stops as by SIGSTOP; or loses the way to its own API server, and no other.",
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {

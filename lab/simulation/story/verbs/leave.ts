@@ -26,6 +26,9 @@ export const leave: Verb = {
     }),
   random: {
     weight: 4,
-    line: (draw) => (draw.random.chance(0.1) ? `leave operator ${draw.random.pick(draw.places)}` : ofASession(draw, (session) => `leave ${session}`))
+    line: (draw) =>
+      draw.random.chance(0.1)
+        ? `leave operator ${draw.random.pick(draw.places)}`
+        : ofASession(draw, (session) => `leave ${session}`)
   }
 }

@@ -4,8 +4,14 @@ import type { Verb } from "../verb.ts"
 export const mirror: Verb = {
   name: "mirror",
   usage: "mirror <session> <port> [filter <regex>]",
-  summary: "The session's program listens on a port whose traffic is mirrored; filter: only requests with such a header, as in `x-user: ann`.",
+  summary:
+    "The session's program listens on a port whose traffic is mirrored; filter: only requests with such a " +
+    "header, as in `x-user: ann`.",
   kind: "act",
-  read: listens((port, filter) => ({ _tag: "Mirror", port, ...(filter === undefined ? {} : { filter: { _tag: "Header", value: filter } }) })),
+  read: listens((port, filter) => ({
+    _tag: "Mirror",
+    port,
+    ...(filter === undefined ? {} : { filter: { _tag: "Header", value: filter } })
+  })),
   random: { weight: 4, line: listening("mirror") }
 }

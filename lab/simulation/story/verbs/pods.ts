@@ -9,7 +9,9 @@ const workload = "myapp"
 export const pods: Verb = {
   name: "pods",
   usage: "pods <cluster> reschedule|replace|ready|unready|scale <n>",
-  summary: "One pod of the workload goes and another starts, under a new name or the same; all are ready or not; so many are wanted.",
+  summary:
+    "One pod of the workload goes and another starts, under a new name or the same; all are ready or not; so " +
+    "many are wanted.",
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {

@@ -13,7 +13,8 @@ export const read: Verb = {
     Result.gen(function* () {
       const session = yield* nameWord(first, "a session's name")
       const [path, ...more] = rest
-      if (path === undefined || !path.startsWith("/")) return yield* Result.fail(`${JSON.stringify(path ?? "")} is not an absolute path: write /etc/hosts`)
+      if (path === undefined || !path.startsWith("/"))
+        return yield* Result.fail(`${JSON.stringify(path ?? "")} is not an absolute path: write /etc/hosts`)
       const wanted = yield* afterArrow(more, "what the answer holds")
       return (run) => ask(run, session, (client) => client.readFile(path), wanted)
     }),

@@ -5,7 +5,9 @@ import { nameWord, nothingMore, wholeNumber } from "../words.ts"
 export const replicas: Verb = {
   name: "replicas",
   usage: "replicas <cluster> <n>",
-  summary: "A cluster's operator has so many replicas, which elect a leader by a Lease. Without it there is one, and no election.",
+  summary:
+    "A cluster's operator has so many replicas, which elect a leader by a Lease. Without it there is one, and no " +
+    "election.",
   kind: "setup",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {

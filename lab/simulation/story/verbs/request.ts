@@ -31,7 +31,8 @@ export const request: Verb = {
         else if (word === "with") headers.push(yield* header(value))
         else if (isArrow(word)) wanted = yield* nameWord(value, "who answers")
         else return yield* Result.fail(`${JSON.stringify(word)} is none of port, with, →`)
-        if (wanted !== undefined && left.length > 0) return yield* Result.fail(`${JSON.stringify(left.join(" "))} is too much`)
+        if (wanted !== undefined && left.length > 0)
+          return yield* Result.fail(`${JSON.stringify(left.join(" "))} is too much`)
       }
       return (run) =>
         withCluster(run, cluster, () => {
@@ -41,8 +42,14 @@ export const request: Verb = {
           world.passUntil(() => entered.answer !== undefined, patience)
           run.pass(0)
           const { answer } = entered
-          const by = answer === undefined ? "not answered" : answer.by === "client" ? (/^from (.+): /.exec(answer.body)?.[1] ?? answer.body) : answer.by
-          if (by !== wanted) run.fail(`request ${entered.id} at ${cluster} should be answered by ${wanted}, but: ${by}.`)
+          const by =
+            answer === undefined
+              ? "not answered"
+              : answer.by === "client"
+                ? (/^from (.+): /.exec(answer.body)?.[1] ?? answer.body)
+                : answer.by
+          if (by !== wanted)
+            run.fail(`request ${entered.id} at ${cluster} should be answered by ${wanted}, but: ${by}.`)
         })
     }),
   random: {

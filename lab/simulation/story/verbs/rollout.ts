@@ -6,7 +6,9 @@ import { nameWord, nothingMore } from "../words.ts"
 export const rollout: Verb = {
   name: "rollout",
   usage: "rollout <cluster>",
-  summary: "All replicas of a cluster's operator are replaced, as by an upgrade of its chart: a new pod stands by before an old one ends, one after the other.",
+  summary:
+    "All replicas of a cluster's operator are replaced, as by an upgrade of its chart: a new pod stands by " +
+    "before an old one ends, one after the other.",
   kind: "act",
   read: ([first, ...rest]) =>
     Result.gen(function* () {

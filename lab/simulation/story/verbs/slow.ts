@@ -37,7 +37,8 @@ export const slow: Verb = {
     weight: 3,
     line: (draw) => {
       const { clusters, random } = draw
-      if (random.chance(0.5)) return `slow agents ${random.pick(clusters)} ${random.pick(["100ms 900ms", "1s 3s", "5s 20s"])}`
+      if (random.chance(0.5))
+        return `slow agents ${random.pick(clusters)} ${random.pick(["100ms 900ms", "1s 3s", "5s 20s"])}`
       const link = aLink(draw)
       return link === undefined ? undefined : `slow ${link} ${random.pick([2, 16, 64])}`
     }

@@ -1,8 +1,8 @@
 import { Result } from "effect"
+import type { FaultPlan } from "../../world/port-calls.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
-import type { FaultPlan } from "../../world/port-calls.ts"
 import { duration, exactly, nameWord, nothingMore, wholeNumber } from "../words.ts"
 
 export const stale: Verb = {
@@ -26,9 +26,13 @@ export const stale: Verb = {
           const until = world.now + time
           run.fault("stale lists", `lists of ${cluster} are ${by} writes old`)
           const isOver = (): boolean => world.now >= until
-          const plan: FaultPlan = (call) => (call.to === cluster && call.verb === "list" && !isOver() ? { _tag: "Stale", by } : undefined)
+          const plan: FaultPlan = (call) =>
+            call.to === cluster && call.verb === "list" && !isOver() ? { _tag: "Stale", by } : undefined
           world.faultPlans.push(Object.assign(plan, { isOver }))
         })
     }),
-  random: { weight: 2, line: (draw) => `stale ${draw.random.pick(draw.places)} ${draw.random.pick([1, 3, 10])} for ${aDuration(draw)}` }
+  random: {
+    weight: 2,
+    line: (draw) => `stale ${draw.random.pick(draw.places)} ${draw.random.pick([1, 3, 10])} for ${aDuration(draw)}`
+  }
 }

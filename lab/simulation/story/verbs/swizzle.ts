@@ -5,7 +5,9 @@ import { duration, nothingMore } from "../words.ts"
 export const swizzle: Verb = {
   name: "swizzle",
   usage: "swizzle [<duration>]",
-  summary: "Cuts every link of the primary in random order, then heals them in another one; all within the time (20s), which the story goes on in.",
+  summary:
+    "Cuts every link of the primary in random order, then heals them in another one; all within the time (20s), " +
+    "which the story goes on in.",
   kind: "act",
   read: ([time, ...rest]) =>
     Result.gen(function* () {
@@ -13,12 +15,22 @@ export const swizzle: Verb = {
       yield* nothingMore(rest)
       return (run) => {
         const { world } = run
-        const { clients, clusters, kernel, network, plan: { primary } } = world
-        const others = [...[...clusters.keys()].filter((name) => name !== primary), ...[...clients.values()].map(({ place }) => place)]
+        const {
+          clients,
+          clusters,
+          kernel,
+          network,
+          plan: { primary }
+        } = world
+        const others = [
+          ...[...clusters.keys()].filter((name) => name !== primary),
+          ...[...clients.values()].map(({ place }) => place)
+        ]
         const random = kernel.random.split(`swizzle at ${world.now}`)
         const inTurn = (from: number, act: (place: string) => void): void => {
           const moments = others.map(() => from + random.int(0, Math.floor(ms / 2))).toSorted((a, b) => a - b)
-          for (const [index, place] of random.shuffle(others).entries()) world.faultIn(moments[index] ?? from, () => act(place))
+          for (const [index, place] of random.shuffle(others).entries())
+            world.faultIn(moments[index] ?? from, () => act(place))
         }
         run.fault("swizzle", `all links of ${primary} are cut and healed in random order within ${ms} ms`)
         inTurn(0, (place) => {

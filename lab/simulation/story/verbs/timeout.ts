@@ -6,5 +6,7 @@ export const timeout: Verb = {
   usage: "timeout <duration>",
   summary: "How long a session may take to become ready (remoteSessionTimeoutSecs).",
   kind: "setup",
-  read: setsSeconds((plan, seconds) => { plan.remoteSessionTimeoutSecs = seconds })
+  read: setsSeconds((plan, seconds) => {
+    plan.remoteSessionTimeoutSecs = seconds
+  })
 }

@@ -6,5 +6,7 @@ export const ttl: Verb = {
   usage: "ttl <duration>",
   summary: "How long a session outlives its last heartbeat (sessionTtlSecs).",
   kind: "setup",
-  read: setsSeconds((plan, seconds) => { plan.sessionTtlSecs = seconds })
+  read: setsSeconds((plan, seconds) => {
+    plan.sessionTtlSecs = seconds
+  })
 }

@@ -10,7 +10,9 @@ const delays = [50, 400, 2_500]
 export const watch: Verb = {
   name: "watch",
   usage: "watch <cluster> drop|restore|end|forget|bookmark | watch <cluster> delay|reorder <duration>",
-  summary: "What a cluster's watches suffer: events are lost until restored, late, or overtake those of other objects; all end; history is forgotten (410); a bookmark comes.",
+  summary:
+    "What a cluster's watches suffer: events are lost until restored, late, or overtake those of other objects; " +
+    "all end; history is forgotten (410); a bookmark comes.",
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
@@ -26,7 +28,11 @@ export const watch: Verb = {
           switch (deed) {
             case "delay":
             case "reorder":
-              run.fault(`${deed}ed watches`, `watches of ${cluster} are ${ms} ms late${deed === "delay" ? "" : ", each object's events by a time of its own up to that"}`)
+              run.fault(
+                `${deed}ed watches`,
+                `watches of ${cluster} are ${ms} ms ` +
+                  `late${deed === "delay" ? "" : ", each object's events by a time of its own up to that"}`
+              )
               return server.delayWatches(ms, deed === "reorder")
             case "drop":
               run.fault("lost events", `watches of ${cluster} lose what happens`)

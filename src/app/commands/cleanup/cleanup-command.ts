@@ -10,7 +10,10 @@ export interface CleanupCommandOptions extends CleanupOptions {
 /** `braid cleanup`: exit code 1 and a sentence for each thing that is left, or 0 all the same with `--best-effort`. */
 export const runCleanup = ({ bestEffort, ...options }: CleanupCommandOptions): Effect.Effect<number> =>
   Effect.gen(function* () {
-    const config = yield* Effect.try({ try: ownKubeConfig, catch: (cause) => `No cluster is configured: ${cause instanceof Error ? cause.message : String(cause)}.` })
+    const config = yield* Effect.try({
+      try: ownKubeConfig,
+      catch: (cause) => `No cluster is configured: ${cause instanceof Error ? cause.message : String(cause)}.`
+    })
     const api = yield* makeKubeApi(config, "local")
     return yield* cleanup(api, options)
   }).pipe(

@@ -4,11 +4,11 @@ import { failed } from "../../../domain/doctor/finding.ts"
 import type { DoctorReport } from "../../../domain/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { version } from "../../kernel/version.ts"
-import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
-import { memberPatient } from "./examined-member.ts"
-import { observeCluster } from "./observe-cluster.ts"
-import { ownPatient } from "./examined-self.ts"
 import type { Patient } from "./examined-cluster.ts"
+import { memberPatient } from "./examined-member.ts"
+import { ownPatient } from "./examined-self.ts"
+import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
+import { observeCluster } from "./observe-cluster.ts"
 
 export interface DoctorOptions {
   /** The only cluster to look at. */
@@ -29,7 +29,9 @@ const patientsOf = (installation: Installation): Effect.Effect<ReadonlyArray<Pat
   const { fleet, namespace, own } = installation
   const members = fleet?.members ?? []
   return Effect.map(
-    Effect.forEach(members, (member) => memberPatient(member, member.name === fleet?.defaultCluster, own, namespace), { concurrency: "unbounded" }),
+    Effect.forEach(members, (member) => memberPatient(member, member.name === fleet?.defaultCluster, own, namespace), {
+      concurrency: "unbounded"
+    }),
     (patients) => [ownPatient(installation), ...patients]
   )
 }
@@ -38,24 +40,47 @@ const patientsOf = (installation: Installation): Effect.Effect<ReadonlyArray<Pat
 export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
   Effect.gen(function* () {
     const asOperator = isOperatorsEnvironment() && options.kubeconfig === undefined && options.context === undefined
-    const installation = yield* asOperator ? operatorsInstallation : installationByKubeConfig(options, options.namespace)
+    const installation = yield* asOperator
+      ? operatorsInstallation
+      : installationByKubeConfig(options, options.namespace)
     const { fleet, findings, seenFrom } = installation
     const patients = yield* patientsOf(installation)
     const chosen = options.cluster === undefined ? patients : patients.filter(({ name }) => name === options.cluster)
-    const unknown = chosen.length > 0
-      ? []
-      : [failed("configuration", `There is no cluster ${JSON.stringify(options.cluster)}.`, `Name one of ${patients.map(({ name }) => name).join(", ")}.`)]
+    const unknown =
+      chosen.length > 0
+        ? []
+        : [
+            failed(
+              "configuration",
+              `There is no cluster ${JSON.stringify(options.cluster)}.`,
+              `Name one of ${patients.map(({ name }) => name).join(", ")}.`
+            )
+          ]
     const fleetWide = (fleet === undefined ? [] : fleetProblems(fleet)).map((problem) =>
-      failed("configuration", problem, "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator.")
+      failed(
+        "configuration",
+        problem,
+        "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
+      )
     )
-    const facts = yield* Effect.forEach(chosen, (patient) => observeCluster(patient, options.timeoutSecs), { concurrency: "unbounded" })
+    const facts = yield* Effect.forEach(chosen, (patient) => observeCluster(patient, options.timeoutSecs), {
+      concurrency: "unbounded"
+    })
     return {
       version,
       seenFrom,
       findings: [...findings, ...fleetWide, ...unknown],
-      clusters: facts.map((seen) => ({ name: seen.name, part: seen.part, isDefault: seen.isDefault, server: seen.server, findings: examineCluster(seen) }))
+      clusters: facts.map((seen) => ({
+        name: seen.name,
+        part: seen.part,
+        isDefault: seen.isDefault,
+        server: seen.server,
+        findings: examineCluster(seen)
+      }))
     }
   }).pipe(
     Effect.scoped,
-    Effect.catch(({ findings, seenFrom }) => Effect.succeed<DoctorReport>({ version, seenFrom, findings, clusters: [] }))
+    Effect.catch(({ findings, seenFrom }) =>
+      Effect.succeed<DoctorReport>({ version, seenFrom, findings, clusters: [] })
+    )
   )

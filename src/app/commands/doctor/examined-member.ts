@@ -15,23 +15,35 @@ import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Patient } from "./examined-cluster.ts"
 
 const describe = (credentials: MemberCredentials, from: string): CredentialFacts => {
-  if (credentials._tag === "BearerToken") return { _tag: "Token", from, claims: readTokenClaims(Redacted.value(credentials.token)), renewed: false }
+  if (credentials._tag === "BearerToken")
+    return { _tag: "Token", from, claims: readTokenClaims(Redacted.value(credentials.token)), renewed: false }
   const certificate = readCertificate(credentials.certificatePem)
   return certificate === undefined
-    ? { _tag: "Unusable", problem: `Key tls.crt of ${from} holds no X.509 certificate.`, fix: "Put the PEM of the client certificate there." }
+    ? {
+        _tag: "Unusable",
+        problem: `Key tls.crt of ${from} holds no X.509 certificate.`,
+        fix: "Put the PEM of the client certificate there."
+      }
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
 /** The Secret as the operator sees it, by its label: it has no right to look one up by name. */
 const findSecret = (own: KubeApi, namespace: string, name: string) =>
-  Effect.map(own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }), ({ items }): KubeObject | undefined =>
-    items.find(({ metadata }) => metadata.name === name)
+  Effect.map(
+    own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }),
+    ({ items }): KubeObject | undefined => items.find(({ metadata }) => metadata.name === name)
   )
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
 
 /** A member, with the credentials that its Secret beside the primary's operator holds. */
-export const memberPatient = (member: MemberConfiguration, isDefault: boolean, own: KubeApi, namespace: string): Effect.Effect<Patient> =>
+export const memberPatient = (
+  member: MemberConfiguration,
+  isDefault: boolean,
+  own: KubeApi,
+  namespace: string
+): Effect.Effect<Patient> =>
   Effect.gen(function* () {
     const secretName = credentialsSecretName(member.name, sha256Hex)
     const from = `Secret ${namespace}/${secretName}`
@@ -41,7 +53,9 @@ export const memberPatient = (member: MemberConfiguration, isDefault: boolean, o
         {
           name: member.name,
           server: member.server,
-          ...(member.certificateAuthority === undefined ? {} : { caData: Buffer.from(member.certificateAuthority, "utf8").toString("base64") })
+          ...(member.certificateAuthority === undefined
+            ? {}
+            : { caData: Buffer.from(member.certificateAuthority, "utf8").toString("base64") })
         }
       ],
       users: [{ name: "nobody" }],
@@ -65,7 +79,10 @@ export const memberPatient = (member: MemberConfiguration, isDefault: boolean, o
     const secret = yield* Effect.result(findSecret(own, namespace, secretName))
     if (Result.isFailure(secret)) {
       const { detail, reason } = secret.failure
-      const fix = reason === "Forbidden" ? "Use a kubeconfig that may read it, or run this as the operator: helm test." : "First repair what is wrong with the operator's own cluster."
+      const fix =
+        reason === "Forbidden"
+          ? "Use a kubeconfig that may read it, or run this as the operator: helm test."
+          : "First repair what is wrong with the operator's own cluster."
       return { ...patient, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const credentials = readCredentials(member, secretName, secret.success)

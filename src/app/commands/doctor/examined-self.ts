@@ -1,5 +1,5 @@
-import type { KubeConfig } from "@kubernetes/client-node"
 import { readFileSync } from "node:fs"
+import type { KubeConfig } from "@kubernetes/client-node"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
@@ -31,7 +31,9 @@ const describe = (config: KubeConfig): CredentialFacts => {
   if (token !== undefined && token !== "") return { _tag: "Token", from, claims: readTokenClaims(token), renewed }
   const pem = fileOf(user.certData, user.certFile)
   const certificate = pem === undefined ? undefined : readCertificate(pem)
-  return certificate === undefined ? { _tag: "Other", from } : { _tag: "Certificate", from, validity: certificate.validity }
+  return certificate === undefined
+    ? { _tag: "Other", from }
+    : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
 export interface OwnPatientOptions extends Pick<Patient, "account" | "agentNamespace" | "config" | "namespace"> {

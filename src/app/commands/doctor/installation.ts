@@ -1,16 +1,16 @@
+import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
-import { basename } from "node:path"
-import { asObjects, asString, at } from "../../../domain/json.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
+import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import { documentOf, primaryManagementOnly, readSettings, RefusedConfiguration } from "../../operator/settings.ts"
-import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { Patient } from "./examined-cluster.ts"
 
@@ -34,12 +34,21 @@ export interface NoInstallation {
   readonly findings: ReadonlyArray<Finding>
 }
 
-const noInstallation = (seenFrom: Installation["seenFrom"], findings: ReadonlyArray<Finding>): NoInstallation => ({ _tag: "NoInstallation", seenFrom, findings })
+const noInstallation = (seenFrom: Installation["seenFrom"], findings: ReadonlyArray<Finding>): NoInstallation => ({
+  _tag: "NoInstallation",
+  seenFrom,
+  findings
+})
 
-const correctValues = "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
+const correctValues =
+  "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
 
 const wrongEnvironment = ({ message }: Config.ConfigError): Finding =>
-  failed("configuration", `The environment of the operator is wrong: ${message}.`, "Correct operator.extraEnv in the chart's values.")
+  failed(
+    "configuration",
+    `The environment of the operator is wrong: ${message}.`,
+    "Correct operator.extraEnv in the chart's values."
+  )
 
 /** As the operator itself: its environment, its files, its identity. */
 export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, Scope.Scope> = Effect.gen(function* () {
@@ -55,7 +64,14 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
   )
   const config = yield* Effect.try({
     try: ownKubeConfig,
-    catch: () => noInstallation("operator", [failed("configuration", "No cluster is configured: neither KUBECONFIG nor a service account can be used.", "Run it in the operator's pod, or from elsewhere with --kubeconfig.")])
+    catch: () =>
+      noInstallation("operator", [
+        failed(
+          "configuration",
+          "No cluster is configured: neither KUBECONFIG nor a service account can be used.",
+          "Run it in the operator's pod, or from elsewhere with --kubeconfig."
+        )
+      ])
   })
   return {
     seenFrom: "operator",
@@ -75,56 +91,110 @@ const configMapName = "mirrord-configmap"
 /** A variable's text in the first container of a Deployment. */
 const environment = (deployment: KubeObject): ReadonlyMap<string, string> => {
   const [container] = asObjects(at(deployment, "spec", "template", "spec", "containers"))
-  return new Map(asObjects(at(container, "env")).map(({ name, value }) => [asString(name) ?? "", asString(value) ?? ""]))
+  return new Map(
+    asObjects(at(container, "env")).map(({ name, value }) => [asString(name) ?? "", asString(value) ?? ""])
+  )
 }
 
-const configurationOf = (configMap: KubeObject, env: ReadonlyMap<string, string>, managementOnly: boolean | undefined) => {
-  const document = (variable: string) => documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? "")))  ?? "")
-  return parseFleetConfiguration({ multiCluster: document("MIRRORD_MULTICLUSTER_CONFIG"), clusters: document("MIRRORD_CLUSTERS_CONFIG"), managementOnly }, sha256Hex)
+const configurationOf = (
+  configMap: KubeObject,
+  env: ReadonlyMap<string, string>,
+  managementOnly: boolean | undefined
+) => {
+  const document = (variable: string) =>
+    documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? ""))) ?? "")
+  return parseFleetConfiguration(
+    {
+      multiCluster: document("MIRRORD_MULTICLUSTER_CONFIG"),
+      clusters: document("MIRRORD_CLUSTERS_CONFIG"),
+      managementOnly
+    },
+    sha256Hex
+  )
 }
 
-/** What could not be read of an installation, with the reason why it matters. Nothing where the cluster itself does not answer: that is told of it. */
+/**
+ * What could not be read of an installation, with the reason why it matters. Nothing where the cluster itself does not
+ * answer: that is told of it.
+ */
 const unread = (error: KubeError, what: string, namespace: string): ReadonlyArray<Finding> => {
   switch (error.reason) {
     case "NotFound":
-      return [failed("configuration", `There is no ${what} in namespace ${namespace}.`, "Name the operator's namespace with --namespace, or install the chart.")]
+      return [
+        failed(
+          "configuration",
+          `There is no ${what} in namespace ${namespace}.`,
+          "Name the operator's namespace with --namespace, or install the chart."
+        )
+      ]
     case "Forbidden":
-      return [warning("configuration", `The ${what} in namespace ${namespace} may not be read, so members are not known: ${error.detail}.`, "Use a kubeconfig that may read it, or run it as the operator: helm test.")]
+      return [
+        warning(
+          "configuration",
+          `The ${what} in namespace ${namespace} may not be read, so members are not known: ${error.detail}.`,
+          "Use a kubeconfig that may read it, or run it as the operator: helm test."
+        )
+      ]
     default:
       return []
   }
 }
 
 /**
- * With a person's kubeconfig: what the operator's Deployment and ConfigMap say. Members are reached from here, with the operator's credentials;
- * rights are those of the operator's service account, by name.
+ * With a person's kubeconfig: what the operator's Deployment and ConfigMap say. Members are reached from here, with the
+ * operator's credentials; rights are those of the operator's service account, by name.
  */
-export const installationByKubeConfig = (choice: KubeConfigChoice, namespace: string): Effect.Effect<Installation, NoInstallation, Scope.Scope> =>
+export const installationByKubeConfig = (
+  choice: KubeConfigChoice,
+  namespace: string
+): Effect.Effect<Installation, NoInstallation, Scope.Scope> =>
   Effect.gen(function* () {
     const config = yield* userKubeConfig(choice).pipe(
-      Effect.mapError(({ message }) => noInstallation("kubeconfig", [failed("configuration", message, "Give one with --kubeconfig or KUBECONFIG, and choose with --context.")]))
+      Effect.mapError(({ message }) =>
+        noInstallation("kubeconfig", [
+          failed("configuration", message, "Give one with --kubeconfig or KUBECONFIG, and choose with --context.")
+        ])
+      )
     )
     const own = yield* makeKubeApi(config, "own")
     const known = { seenFrom: "kubeconfig", config, own, namespace } as const
     const account = (name: string) => ({ namespace, name })
     const deployment = yield* Effect.result(own.get(deployments, operatorName, namespace))
     if (Result.isFailure(deployment)) {
-      return { ...known, agentNamespace: namespace, fleet: undefined, account: account(operatorName), findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace) }
+      return {
+        ...known,
+        agentNamespace: namespace,
+        fleet: undefined,
+        account: account(operatorName),
+        findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
+      }
     }
     const env = environment(deployment.success)
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      account: account(asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName)
+      account: account(
+        asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
+      )
     }
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
     const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
-    if (Result.isFailure(configMap)) return { ...installed, fleet: undefined, findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace) }
+    if (Result.isFailure(configMap))
+      return {
+        ...installed,
+        fleet: undefined,
+        findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
+      }
     const managementOnly = yield* primaryManagementOnly
       .parse(ConfigProvider.fromEnv({ env: Object.fromEntries(env) }))
       .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const fleet = configurationOf(configMap.success, env, managementOnly)
     return Result.isSuccess(fleet)
       ? { ...installed, fleet: fleet.success, findings: [] }
-      : yield* Effect.fail(noInstallation("kubeconfig", fleet.failure.map(({ message }) => failed("configuration", message, correctValues))))
+      : yield* Effect.fail(
+          noInstallation(
+            "kubeconfig",
+            fleet.failure.map(({ message }) => failed("configuration", message, correctValues))
+          )
+        )
   })

@@ -1,12 +1,20 @@
 import { Clock, Effect, Result, type Scope } from "effect"
-import { asObjects, asString, at } from "../../../domain/json.ts"
 import { makeClusterProbe } from "../../../adapters/kubernetes/cluster-probe.ts"
 import { pathOf } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
 import type { ClockReading } from "../../../domain/doctor/clock-skew.ts"
-import type { Answer, ClusterFacts, ConnectionFacts, CredentialFacts, KindFact, OperatorFacts, RightFact } from "../../../domain/doctor/cluster-facts.ts"
+import type {
+  Answer,
+  ClusterFacts,
+  ConnectionFacts,
+  CredentialFacts,
+  KindFact,
+  OperatorFacts,
+  RightFact
+} from "../../../domain/doctor/cluster-facts.ts"
 import { memberRights, type NeededRight, ownRights } from "../../../domain/doctor/needed-rights.ts"
 import { eventNamespace } from "../../../domain/events/event-object.ts"
+import { asObjects, asString, at } from "../../../domain/json.ts"
 import { customResources } from "../../../domain/resources/custom-resource-definitions.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -22,10 +30,15 @@ const notAsked = { _tag: "NotAsked" } as const
 const valueOf = <T>({ answer }: ProbeResult, read: (body: unknown) => T | undefined): Answer<T> => {
   if (answer._tag !== "Answered") return answer
   const value = read(answer.value.body)
-  return value === undefined ? { _tag: "NoAnswer", detail: "the answer is not what an API server answers" } : { _tag: "Answered", value }
+  return value === undefined
+    ? { _tag: "NoAnswer", detail: "the answer is not what an API server answers" }
+    : { _tag: "Answered", value }
 }
 
-const text = (...path: ReadonlyArray<string>) => (body: unknown): string | undefined => asString(at(body, ...path))
+const text =
+  (...path: ReadonlyArray<string>) =>
+  (body: unknown): string | undefined =>
+    asString(at(body, ...path))
 
 const review = (kind: string, group: string, spec: object): object => ({ apiVersion: `${group}/v1`, kind, spec })
 
@@ -56,16 +69,36 @@ const namespaceOf = ({ agentNamespace, namespace }: Patient, { scope }: NeededRi
 }
 
 /** Asks for one verb: for the credentials themselves, or for a service account by name. */
-const askRight = (probe: ClusterProbe, patient: Patient, right: NeededRight, verb: string): Effect.Effect<RightFact> => {
+const askRight = (
+  probe: ClusterProbe,
+  patient: Patient,
+  right: NeededRight,
+  verb: string
+): Effect.Effect<RightFact> => {
   const [resource = "", subresource = ""] = right.resource.split("/")
-  const resourceAttributes = { namespace: namespaceOf(patient, right), verb, group: right.group, resource, subresource, name: right.name ?? "" }
+  const resourceAttributes = {
+    namespace: namespaceOf(patient, right),
+    verb,
+    group: right.group,
+    resource,
+    subresource,
+    name: right.name ?? ""
+  }
   const { account } = patient
-  const subject = account === undefined
-    ? {}
-    : { user: accountUser(account), groups: ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`, "system:authenticated"] }
+  const subject =
+    account === undefined
+      ? {}
+      : {
+          user: accountUser(account),
+          groups: ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`, "system:authenticated"]
+        }
   const kind = account === undefined ? "SelfSubjectAccessReview" : "SubjectAccessReview"
   return Effect.map(
-    probe.request("POST", `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`, review(kind, "authorization.k8s.io", { resourceAttributes, ...subject })),
+    probe.request(
+      "POST",
+      `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`,
+      review(kind, "authorization.k8s.io", { resourceAttributes, ...subject })
+    ),
     ({ answer }) => {
       const allowed = answer._tag === "Answered" ? at(answer.value.body, "status", "allowed") : undefined
       return { right, verb, allowed: typeof allowed === "boolean" ? allowed : undefined }
@@ -76,16 +109,21 @@ const askRight = (probe: ClusterProbe, patient: Patient, right: NeededRight, ver
 /** Files that are not there, a program that fails, a key that is none or not the certificate's. */
 const unusable = ({ credentials, part }: Patient, problem: string): CredentialFacts => ({
   _tag: "Unusable",
-  problem: `Credentials of ${"from" in credentials ? credentials.from : "the cluster"} cannot be had: ${problem.trim().replace(/\.$/u, "")}.`,
+  problem:
+    `Credentials of ${"from" in credentials ? credentials.from : "the cluster"} cannot be had: ` +
+    `${problem.trim().replace(/\.$/u, "")}.`,
   fix:
     part === "own"
-      ? "Correct that user of the kubeconfig: the files or the program that it names; or use another one: --kubeconfig, --context."
+      ? "Correct that user of the kubeconfig: the files or the program that it names; or use another one: " +
+        "--kubeconfig, --context."
       : "Put a certificate and the key that belongs to it, both as PEM, into that Secret."
 })
 
-const accountUser = ({ name, namespace }: NonNullable<Patient["account"]>): string => `system:serviceaccount:${namespace}:${name}`
+const accountUser = ({ name, namespace }: NonNullable<Patient["account"]>): string =>
+  `system:serviceaccount:${namespace}:${name}`
 
-const namesOf = (list: unknown, field: string): ReadonlyArray<string> => asObjects(list).flatMap((item) => asString(item[field]) ?? [])
+const namesOf = (list: unknown, field: string): ReadonlyArray<string> =>
+  asObjects(list).flatMap((item) => asString(item[field]) ?? [])
 
 /** Names of what a version of a group serves, subresources included. */
 const served = (body: unknown): ReadonlyArray<string> => namesOf(at(body, "resources"), "name")
@@ -94,27 +132,45 @@ const served = (body: unknown): ReadonlyArray<string> => namesOf(at(body, "resou
 const askGroup = (probe: ClusterProbe, group: string) =>
   Effect.gen(function* () {
     const listed = yield* probe.request("GET", `/apis/${group}`)
-    if (listed.answer._tag === "Refused" && listed.answer.code === 404) return (): Answer<ReadonlyArray<string>> => ({ _tag: "Answered", value: [] })
+    if (listed.answer._tag === "Refused" && listed.answer.code === 404)
+      return (): Answer<ReadonlyArray<string>> => ({ _tag: "Answered", value: [] })
     const versions = valueOf(listed, (body) => namesOf(at(body, "versions"), "version"))
     if (versions._tag !== "Answered") return (): Answer<ReadonlyArray<string>> => versions
     const found = yield* Effect.forEach(versions.value, (version) =>
-      Effect.map(probe.request("GET", `/apis/${group}/${version}`), (result) => ({ version, plurals: valueOf(result, served) }))
+      Effect.map(probe.request("GET", `/apis/${group}/${version}`), (result) => ({
+        version,
+        plurals: valueOf(result, served)
+      }))
     )
     return (plural: string, version: string): Answer<ReadonlyArray<string>> => {
       // An error of another version, such as one of an operator that is away, is no error of this one.
       const own = found.find((one) => one.version === version)?.plurals
       if (own !== undefined && own._tag !== "Answered") return own
-      return { _tag: "Answered", value: found.flatMap((one) => (one.plurals._tag === "Answered" && one.plurals.value.includes(plural) ? [one.version] : [])) }
+      return {
+        _tag: "Answered",
+        value: found.flatMap((one) =>
+          one.plurals._tag === "Answered" && one.plurals.value.includes(plural) ? [one.version] : []
+        )
+      }
     }
   })
 
 const askKinds = (probe: ClusterProbe, { part, role }: Patient): Effect.Effect<ReadonlyArray<KindFact>> =>
   Effect.gen(function* () {
     const isRequired = (plural: string): boolean =>
-      plural === mirrordClusterSessions.plural || (part === "own" && role._tag === "Primary" && plural === mirrordMultiClusterSessions.plural)
-    const kinds = customResources.filter(({ installedWith, plural }) => installedWith.length === 0 || isRequired(plural))
+      plural === mirrordClusterSessions.plural ||
+      (part === "own" && role._tag === "Primary" && plural === mirrordMultiClusterSessions.plural)
+    const kinds = customResources.filter(
+      ({ installedWith, plural }) => installedWith.length === 0 || isRequired(plural)
+    )
     const groups = [...new Set(kinds.map(({ group }) => group))]
-    const answers = new Map(yield* Effect.forEach(groups, (group) => Effect.map(askGroup(probe, group), (answer) => [group, answer] as const), { concurrency }))
+    const answers = new Map(
+      yield* Effect.forEach(
+        groups,
+        (group) => Effect.map(askGroup(probe, group), (answer) => [group, answer] as const),
+        { concurrency }
+      )
+    )
     return kinds.map(({ group, plural, version }) => ({
       group,
       plural,
@@ -127,14 +183,21 @@ const askKinds = (probe: ClusterProbe, { part, role }: Patient): Effect.Effect<R
 const describeOperator = (body: unknown): OperatorFacts | undefined => {
   const operator = readResource(mirrordOperators, body)
   if (Result.isFailure(operator)) return undefined
-  const { operator_version: version, protocol_version: protocolVersion, supported_features: features } = operator.success.spec
+  const {
+    operator_version: version,
+    protocol_version: protocolVersion,
+    supported_features: features
+  } = operator.success.spec
   return { version, protocolVersion: protocolVersion ?? undefined, features: features ?? [] }
 }
 
 /** Who may not read the operator's object learns from its discovery, which everybody may read, that it serves. */
 const askOperator = (probe: ClusterProbe): Effect.Effect<Answer<OperatorFacts>> =>
   Effect.gen(function* () {
-    const answer = valueOf(yield* probe.request("GET", pathOf(mirrordOperators, undefined, "operator")), describeOperator)
+    const answer = valueOf(
+      yield* probe.request("GET", pathOf(mirrordOperators, undefined, "operator")),
+      describeOperator
+    )
     if (answer._tag !== "Refused" || answer.code !== 403) return answer
     const { group, plural, version } = mirrordOperators
     return valueOf(yield* probe.request("GET", `/apis/${group}/${version}`), (body) =>
@@ -143,8 +206,8 @@ const askOperator = (probe: ClusterProbe): Effect.Effect<Answer<OperatorFacts>> 
   })
 
 /**
- * Looks at one cluster: what is asked depends on what was answered before. Never fails and writes nothing. `timeoutSecs`: how long connecting,
- * and each answer, may take.
+ * Looks at one cluster: what is asked depends on what was answered before. Never fails and writes nothing.
+ * `timeoutSecs`: how long connecting, and each answer, may take.
  */
 export const observeCluster = (patient: Patient, timeoutSecs: number): Effect.Effect<ClusterFacts> =>
   Effect.gen(function* (): Effect.gen.Return<ClusterFacts, never, Scope.Scope> {
@@ -163,10 +226,15 @@ export const observeCluster = (patient: Patient, timeoutSecs: number): Effect.Ef
       rightsOf: patient.account === undefined ? undefined : accountUser(patient.account)
     }
     const nothing = { version: notAsked, clock: undefined, user: notAsked, rights: [], kinds: [], operator: notAsked }
-    if (!URL.canParse(probe.server)) return { ...known, ...nothing, connection: { _tag: "NotTried", why: "There is no usable address." } }
+    if (!URL.canParse(probe.server))
+      return { ...known, ...nothing, connection: { _tag: "NotTried", why: "There is no usable address." } }
     const connection: ConnectionFacts =
-      probe.handshake === undefined ? { _tag: "NotTried", why: "The API server is asked without TLS." } : connectionFacts(probe, yield* probe.handshake)
-    const isTrusted = connection._tag === "NotTried" || (connection._tag === "Connected" && (connection.distrust === undefined || connection.unchecked))
+      probe.handshake === undefined
+        ? { _tag: "NotTried", why: "The API server is asked without TLS." }
+        : connectionFacts(probe, yield* probe.handshake)
+    const isTrusted =
+      connection._tag === "NotTried" ||
+      (connection._tag === "Connected" && (connection.distrust === undefined || connection.unchecked))
     const hasCredentials = patient.credentials._tag !== "Unusable" && patient.credentials._tag !== "Unsupported"
     if (!isTrusted) return { ...known, ...nothing, connection }
     const problem = hasCredentials ? yield* probe.credentialsProblem : undefined
@@ -182,7 +250,11 @@ export const observeCluster = (patient: Patient, timeoutSecs: number): Effect.Ef
     if (!hasCredentials || first.answer._tag === "NoAnswer") return seen
 
     const user = valueOf(
-      yield* probe.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review("SelfSubjectReview", "authentication.k8s.io", {})),
+      yield* probe.request(
+        "POST",
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        review("SelfSubjectReview", "authentication.k8s.io", {})
+      ),
       text("status", "userInfo", "username")
     )
     if (user._tag === "Refused" && user.code === 401) return { ...seen, user }

@@ -12,11 +12,17 @@ export interface Unanswered {
 /** The cluster that a person has chosen. */
 export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, Unanswered, Scope.Scope> =>
   userKubeConfig(choice).pipe(
-    Effect.mapError(({ message }) => ({ message, fix: "Give one with --kubeconfig or KUBECONFIG, and choose with --context." })),
+    Effect.mapError(({ message }) => ({
+      message,
+      fix: "Give one with --kubeconfig or KUBECONFIG, and choose with --context."
+    })),
     Effect.flatMap((config) => makeKubeApi(config, config.getCurrentContext()))
   )
 
-/** What an error of the API server means to somebody who only wants to look. `what`: what was asked for, after "may read". */
+/**
+ * What an error of the API server means to somebody who only wants to look. `what`: what was asked for, after "may
+ * read".
+ */
 export const unanswered = (error: KubeError, what: string): Unanswered => {
   switch (error.reason) {
     case "Unreachable":
@@ -24,9 +30,17 @@ export const unanswered = (error: KubeError, what: string): Unanswered => {
     case "Unauthorized":
       return { message: "The cluster refuses the kubeconfig's credentials.", fix: "Log in again." }
     case "Forbidden":
-      return { message: `You may not read ${what}: ${error.detail}.`, fix: "Ask for ClusterRole mirrord-operator-user, or use another context: --context." }
+      return {
+        message: `You may not read ${what}: ${error.detail}.`,
+        fix: "Ask for ClusterRole mirrord-operator-user, or use another context: --context."
+      }
     case "NotFound":
-      return { message: `The cluster does not serve ${what}.`, fix: "Choose the cluster with the operator, the primary of a fleet: --context. braid doctor says whether the operator is well." }
+      return {
+        message: `The cluster does not serve ${what}.`,
+        fix:
+          "Choose the cluster with the operator, the primary of a fleet: --context. braid doctor says whether the " +
+          "operator is well."
+      }
     default:
       return error.code === 503
         ? { message: "The operator cannot be reached through the API server.", fix: "braid doctor says more." }

@@ -9,5 +9,7 @@ export const readOperator = (api: KubeApi): Effect.Effect<MirrordOperator, Unans
   api.get(mirrordOperators, "operator").pipe(
     Effect.mapError((error) => unanswered(error, "the operator's object (mirrordoperators.operator.metalbear.co)")),
     Effect.flatMap((object) => Effect.fromResult(readResource(mirrordOperators, object))),
-    Effect.mapError((error) => ("fix" in error ? error : { message: error.message, fix: "Use the braid of the operator's release." }))
+    Effect.mapError((error) =>
+      "fix" in error ? error : { message: error.message, fix: "Use the braid of the operator's release." }
+    )
   )

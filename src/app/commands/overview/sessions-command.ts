@@ -1,5 +1,14 @@
 import { Clock, Effect, Result } from "effect"
-import { childRow, parentRow, publishedChildRow, publishedParentRow, sessionCells, sessionHeader, type SessionRow, sessionRows } from "../../../domain/overview/session-row.ts"
+import {
+  childRow,
+  parentRow,
+  publishedChildRow,
+  publishedParentRow,
+  sessionCells,
+  sessionHeader,
+  type SessionRow,
+  sessionRows
+} from "../../../domain/overview/session-row.ts"
 import { textTable } from "../../../domain/overview/text-table.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -17,25 +26,39 @@ interface Rows {
 }
 
 /** A kind that the cluster does not serve has no objects. */
-const rowsOf = <T>(api: KubeApi, kind: ResourceDescriptor<T>, row: (object: T) => SessionRow): Effect.Effect<Rows, KubeError> =>
+const rowsOf = <T>(
+  api: KubeApi,
+  kind: ResourceDescriptor<T>,
+  row: (object: T) => SessionRow
+): Effect.Effect<Rows, KubeError> =>
   api.list(kind).pipe(
     Effect.map(({ items }) => {
       const read = items.map((item) => ({ item, result: readResource(kind, item) }))
       return {
         rows: read.flatMap(({ result }) => (Result.isSuccess(result) ? [row(result.success)] : [])),
-        notes: read.flatMap(({ item, result }) => (Result.isSuccess(result) ? [] : [`${kind.kind} ${item.metadata.name} is left out: ${result.failure.message}`]))
+        notes: read.flatMap(({ item, result }) =>
+          Result.isSuccess(result) ? [] : [`${kind.kind} ${item.metadata.name} is left out: ${result.failure.message}`]
+        )
       }
     }),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed({ rows: [], notes: [] }) : Effect.fail(error)))
+    Effect.catch((error) =>
+      error.reason === "NotFound" ? Effect.succeed({ rows: [], notes: [] }) : Effect.fail(error)
+    )
   )
 
 const stored = (api: KubeApi): Effect.Effect<Rows, KubeError> =>
-  Effect.map(Effect.all([rowsOf(api, mirrordMultiClusterSessions, parentRow), rowsOf(api, mirrordClusterSessions, childRow)]), ([parents, children]) => ({
-    rows: sessionRows(parents.rows, children.rows),
-    notes: [...parents.notes, ...children.notes]
-  }))
+  Effect.map(
+    Effect.all([rowsOf(api, mirrordMultiClusterSessions, parentRow), rowsOf(api, mirrordClusterSessions, childRow)]),
+    ([parents, children]) => ({
+      rows: sessionRows(parents.rows, children.rows),
+      notes: [...parents.notes, ...children.notes]
+    })
+  )
 
-/** Users of the chart's roles may not list the sessions' objects; the operator tells them the most important things of each. */
+/**
+ * Users of the chart's roles may not list the sessions' objects; the operator tells them the most important things of
+ * each.
+ */
 const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
   Effect.gen(function* () {
     const { status } = yield* readOperator(api)
@@ -44,13 +67,20 @@ const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
     const children = (status?.sessions ?? []).map((info) => publishedChildRow(info, now))
     return {
       rows: sessionRows(parents, children),
-      notes: ["you may not list the sessions' objects, so some of what they say is not told: which clusters are ready, and why not"]
+      notes: [
+        "you may not list the sessions' objects, so some of what they say is not told: which clusters are ready, " +
+          "and why not"
+      ]
     }
   })
 
 const json = ({ clusters, createdAt, parent, reason, ...row }: SessionRow): object => ({
   ...row,
-  clusters: clusters.map(({ name, ready, reason: why }) => ({ name, ...(ready === undefined ? {} : { ready }), ...(why === undefined ? {} : { reason: why }) })),
+  clusters: clusters.map(({ name, ready, reason: why }) => ({
+    name,
+    ...(ready === undefined ? {} : { ready }),
+    ...(why === undefined ? {} : { reason: why })
+  })),
   ...(parent === undefined ? {} : { parent }),
   ...(createdAt === undefined ? {} : { createdAt: timestamp(createdAt) }),
   ...(reason === undefined ? {} : { reason })
@@ -61,11 +91,19 @@ export const findSessions = (choice: KubeConfigChoice): Effect.Effect<Told, Unan
   Effect.gen(function* () {
     const api = yield* chosenCluster(choice)
     const { notes, rows } = yield* stored(api).pipe(
-      Effect.catch((error) => (error.reason === "Forbidden" ? published(api) : Effect.fail(unanswered(error, "sessions"))))
+      Effect.catch((error) =>
+        error.reason === "Forbidden" ? published(api) : Effect.fail(unanswered(error, "sessions"))
+      )
     )
     const now = yield* Clock.currentTimeMillis
-    const lines = rows.length === 0 ? ["There are no sessions."] : textTable([sessionHeader, ...rows.map((row) => sessionCells(row, now))])
+    const lines =
+      rows.length === 0
+        ? ["There are no sessions."]
+        : textTable([sessionHeader, ...rows.map((row) => sessionCells(row, now))])
     return { lines, notes, value: rows.map(json) }
   }).pipe(Effect.scoped)
 
-export const runSessions = ({ output, ...choice }: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findSessions(choice))
+export const runSessions = ({
+  output,
+  ...choice
+}: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findSessions(choice))

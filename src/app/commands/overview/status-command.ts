@@ -14,8 +14,17 @@ export const findStatus = (choice: KubeConfigChoice): Effect.Effect<Told, Unansw
     return {
       notes: [],
       lines: overviewLines(overview, now),
-      value: { ...overview, clusters: overview.clusters.map(({ checkedAt, ...cluster }) => ({ ...cluster, ...(checkedAt === undefined ? {} : { checkedAt: timestamp(checkedAt) }) })) }
+      value: {
+        ...overview,
+        clusters: overview.clusters.map(({ checkedAt, ...cluster }) => ({
+          ...cluster,
+          ...(checkedAt === undefined ? {} : { checkedAt: timestamp(checkedAt) })
+        }))
+      }
     }
   }).pipe(Effect.scoped)
 
-export const runStatus = ({ output, ...choice }: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findStatus(choice))
+export const runStatus = ({
+  output,
+  ...choice
+}: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findStatus(choice))

@@ -1,3 +1,5 @@
+import { clientMessage } from "../../../domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import {
   type AgentClaimed,
   type AgentClient,
@@ -8,9 +10,13 @@ import {
   noAgentLocks,
   releaseOnAgent
 } from "../../../domain/routing/agent-locks.ts"
-import { alreadyStolen, type Claim, type ConnectionName, connectionName, readSteal } from "../../../domain/routing/port-locks.ts"
-import { clientMessage } from "../../../domain/protocol/client-message.ts"
-import { type DaemonMessage, daemonMessage } from "../../../domain/protocol/daemon-message.ts"
+import {
+  alreadyStolen,
+  type Claim,
+  type ConnectionName,
+  connectionName,
+  readSteal
+} from "../../../domain/routing/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 
 /** Who wants to steal through a connection to an agent. */
@@ -25,8 +31,9 @@ export interface AgentUser {
 /** The ports of this cluster's agents, which several sessions may want (`domain/routing/agent-locks.ts`). */
 export interface AgentLockTable {
   /**
-   * The connection to an agent, for one user. A steal that another session excludes does not reach the agent: the channel answers
-   * in its place, as an agent with locks would. Who loses a port to another session hears of it on its own channel.
+   * The connection to an agent, for one user. A steal that another session excludes does not reach the agent: the
+   * channel answers in its place, as an agent with locks would. Who loses a port to another session hears of it on its
+   * own channel.
    */
   readonly guard: (agent: string, channel: FrameChannel, user: AgentUser) => FrameChannel
   /** How many connections it guards, agents have locks, and agents' ports have requests. */
@@ -35,13 +42,20 @@ export interface AgentLockTable {
 
 const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
   const message = `another session has taken port ${port} (on_concurrent_steal=${policy})`
-  // To be told is all that somebody can do about `continue`; `override` ends the session that is in the way (agent-and-targets §9.1).
+  // To be told is all that somebody can do about `continue`; `override` ends the session that is in the way
+  // (agent-and-targets §9.1).
   return policy === "override"
     ? { _tag: "Close", value: message }
-    : { _tag: "LogMessage", value: { message: `${message}; this session gets nothing from it any more`, level: { _tag: "Warn" } } }
+    : {
+        _tag: "LogMessage",
+        value: { message: `${message}; this session gets nothing from it any more`, level: { _tag: "Warn" } }
+      }
 }
 
-const hasPort = (port: number): DaemonMessage => ({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } } })
+const hasPort = (port: number): DaemonMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } }
+})
 
 export const makeAgentLockTable = (): AgentLockTable => {
   const agents = new Map<string, AgentLocks>()
@@ -49,8 +63,8 @@ export const makeAgentLockTable = (): AgentLockTable => {
   let connections = 0
 
   /**
-   * By agent and port: requests that wait until the agent has answered the one before. It answers its clients in no order, and what it
-   * does last is what holds.
+   * By agent and port: requests that wait until the agent has answered the one before. It answers its clients in no
+   * order, and what it does last is what holds.
    */
   const asked = new Map<string, Array<() => void>>()
   const inTurn = (key: string, ask: () => void): void => {
@@ -129,7 +143,8 @@ export const makeAgentLockTable = (): AgentLockTable => {
           if (claimed._tag === "Refused") {
             // What it had there until now is over for the router too.
             const rest = releaseOnAgent(locksOf(agent), self, port)
-            if (rest !== locksOf(agent)) channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } }))
+            if (rest !== locksOf(agent))
+              channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } }))
             set(agent, rest)
             return say(alreadyStolen(port))
           }
@@ -145,8 +160,8 @@ export const makeAgentLockTable = (): AgentLockTable => {
           channel.open({
             ...given,
             message: (bytes) => {
-              // TcpSteal, SubscribeResult, or Close (wire-protocol §9.2): an agent answers the requests of one client in their order, and
-              // refuses what it cannot do at all by Close.
+              // TcpSteal, SubscribeResult, or Close (wire-protocol §9.2): an agent answers the requests of one client
+              // in their order, and refuses what it cannot do at all by Close.
               const isResult = bytes[0] === 2 && bytes[1] === 3
               const over = isResult ? owed.splice(0, 1) : bytes[0] === 0 ? owed.splice(0) : []
               given.message(bytes)

@@ -2,29 +2,38 @@ import { Clock, Effect, FiberMap, Result, type Scope } from "effect"
 import { childEvents } from "../../../domain/events/child-events.ts"
 import { expiredEvent } from "../../../domain/events/deed-events.ts"
 import type { SessionTimes } from "../../../domain/fleet/configuration.ts"
-import { mirrordClusterSessions, type MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
+import {
+  mirrordClusterSessions,
+  type MirrordClusterSession
+} from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted, type OwnerReference, timestamp } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
-import { type AgentObservation, type ChildAction, childPlan, refreshEvery, type TargetObservation } from "../../../domain/session/child-plan.ts"
+import {
+  type AgentObservation,
+  type ChildAction,
+  childPlan,
+  refreshEvery,
+  type TargetObservation
+} from "../../../domain/session/child-plan.ts"
 import { heartbeat } from "../../../domain/session/heartbeat.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { type AgentFailed, type AgentHandle, Agents, type AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
-import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { auditedChild } from "../../kernel/audit.ts"
 import type { Changes } from "../../kernel/changes.ts"
+import { type Controller, makeController, type Requeue } from "../../kernel/controller.ts"
+import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
+import { held } from "../../kernel/holdings.ts"
+import { logError, logWarning } from "../../kernel/log.ts"
+import { readCached } from "../../kernel/read-cached.ts"
+import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
+import { patientApi, patiently } from "../../kernel/retrying-api.ts"
+import { SessionClock } from "../session-clock.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import { type Placements, resolveTarget } from "./target-resolver.ts"
-import { type Controller, makeController, type Requeue } from "../../kernel/controller.ts"
-import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
-import { readCached } from "../../kernel/read-cached.ts"
-import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
-import { SessionClock } from "../session-clock.ts"
-import { held } from "../../kernel/holdings.ts"
-import { auditedChild } from "../../kernel/audit.ts"
-import { logError, logWarning } from "../../kernel/log.ts"
-import { patientApi, patiently } from "../../kernel/retrying-api.ts"
 
 /** Beside the task of a session's start. No session has a space in its name. */
 const refreshOf = (name: string): string => `refresh ${name}`
@@ -84,8 +93,8 @@ const fresh = (session: MirrordClusterSession): Local => ({
 })
 
 /**
- * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it, says when they
- * are usable, and ends a session that nobody uses. Decided in `domain/session/child-plan.ts`.
+ * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it, says
+ * when they are usable, and ends a session that nobody uses. Decided in `domain/session/child-plan.ts`.
  */
 export const makeClusterSessionController = (
   options: ClusterSessionOptions
@@ -102,7 +111,9 @@ export const makeClusterSessionController = (
 
     const clock = yield* Clock.Clock
     yield* held("followed sessions", () => Math.max(times.size, locals.size))
-    yield* held("connections that keep agents", () => [...locals.values()].reduce((sum, local) => sum + local.agents.length, 0))
+    yield* held("connections that keep agents", () =>
+      [...locals.values()].reduce((sum, local) => sum + local.agents.length, 0)
+    )
 
     /** A session that was made anew under its name has other agents: theirs go with their owner. */
     const localOf = (name: string, session: MirrordClusterSession): Effect.Effect<Local> =>
@@ -119,7 +130,8 @@ export const makeClusterSessionController = (
     const changed = (name: string, object = sessions.get(name)): void => {
       enqueue(name)
       changes.notify(name)
-      const parent = (object?.["spec"] as { readonly multiClusterParentName?: unknown } | undefined)?.multiClusterParentName
+      const parent = (object?.["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+        ?.multiClusterParentName
       if (typeof parent === "string") changes.notify(parent)
     }
 
@@ -145,23 +157,41 @@ export const makeClusterSessionController = (
         local.agent = { _tag: "None" }
       } else {
         local.failures++
-        const failure: SessionFailure = { reason: "Error", message: "its agent ended right after its start; `kubectl logs` of its pod says why" }
+        const failure: SessionFailure = {
+          reason: "Error",
+          message: "its agent ended right after its start; `kubectl logs` of its pod says why"
+        }
         local.agent = { _tag: "Failed", at: now, failures: local.failures, failure }
       }
       changed(name)
     }
 
     const fail = (local: Local, failure: SessionFailure) =>
-      Effect.map(Clock.currentTimeMillis, (at) => ({ _tag: "Failed", at, failures: ++local.failures, failure }) as const)
+      Effect.map(
+        Clock.currentTimeMillis,
+        (at) => ({ _tag: "Failed", at, failures: ++local.failures, failure }) as const
+      )
 
     const resolve = (name: string, session: MirrordClusterSession, local: Local): Effect.Effect<void> =>
       Effect.matchEffect(resolveTarget(patient, session), {
-        onSuccess: (placement) => Effect.sync(() => { local.target = { _tag: "Resolved", placement } }),
-        onFailure: (failure) => Effect.map(fail(local, failure), (failed) => { local.target = failed })
+        onSuccess: (placement) =>
+          Effect.sync(() => {
+            local.target = { _tag: "Resolved", placement }
+          }),
+        onFailure: (failure) =>
+          Effect.map(fail(local, failure), (failed) => {
+            local.target = failed
+          })
       })
 
-    /** Starts agents for a session, or says of each why not. What was started is closed again where this is interrupted. */
-    const startAgents = (name: string, session: MirrordClusterSession, placements: ReadonlyArray<Placements[number] | undefined>) =>
+    /**
+     * Starts agents for a session, or says of each why not. What was started is closed again where this is interrupted.
+     */
+    const startAgents = (
+      name: string,
+      session: MirrordClusterSession,
+      placements: ReadonlyArray<Placements[number] | undefined>
+    ) =>
       Effect.suspend(() => {
         const owner: OwnerReference = {
           apiVersion: apiVersionOf(mirrordClusterSessions),
@@ -176,11 +206,22 @@ export const makeClusterSessionController = (
             const hold = yield* Effect.tap(agents.connect(handle), (channel) => Effect.sync(() => opened.add(channel)))
             return { hold, handle }
           })
-        const startOne = (placement: Placements[number] | undefined): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
+        const startOne = (
+          placement: Placements[number] | undefined
+        ): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
           Effect.gen(function* () {
             // One that cannot be reached may have ended, and another one is made in its place.
-            const { handle, hold } = yield* patiently(connected(placement), (error) => error._tag === "AgentUnreachable")
-            return { hold, handle, pod: placement?.podName ?? handle.name, containerId: placement?.containerId, startedAt: yield* Clock.currentTimeMillis }
+            const { handle, hold } = yield* patiently(
+              connected(placement),
+              (error) => error._tag === "AgentUnreachable"
+            )
+            return {
+              hold,
+              handle,
+              pod: placement?.podName ?? handle.name,
+              containerId: placement?.containerId,
+              startedAt: yield* Clock.currentTimeMillis
+            }
           }).pipe(
             Effect.tapError((error) => logWarning("agent not started", { session: name, problem: error.message })),
             Effect.result
@@ -193,13 +234,25 @@ export const makeClusterSessionController = (
       })
 
     const follow = (name: string, local: Local, agent: RunningAgent): void =>
-      agent.hold.open({ message: () => {}, ended: () => agentEnded(name, local, agent), drained: () => {}, ignored: () => {} })
+      agent.hold.open({
+        message: () => {},
+        ended: () => agentEnded(name, local, agent),
+        drained: () => {},
+        ignored: () => {}
+      })
 
     /** Starts every agent of the session. The representative one must come up; a session goes on without others. */
-    const start = (name: string, session: MirrordClusterSession, local: Local, placements: Placements): Effect.Effect<void> =>
+    const start = (
+      name: string,
+      session: MirrordClusterSession,
+      local: Local,
+      placements: Placements
+    ): Effect.Effect<void> =>
       Effect.gen(function* () {
         const [first, ...others] = yield* startAgents(name, session, placements.length === 0 ? [undefined] : placements)
-        const started = [first, ...others].flatMap((result) => (result !== undefined && Result.isSuccess(result) ? [result.success] : []))
+        const started = [first, ...others].flatMap((result) =>
+          result !== undefined && Result.isSuccess(result) ? [result.success] : []
+        )
         if (locals.get(name) !== local || first === undefined || Result.isFailure(first)) {
           for (const { hold } of started) hold.close()
           const message = first !== undefined && Result.isFailure(first) ? first.failure.message : "it is gone"
@@ -214,7 +267,10 @@ export const makeClusterSessionController = (
         Effect.catchDefect((defect) =>
           Effect.gen(function* () {
             yield* logError("agent not started", { session: name, defect: String(defect) })
-            local.agent = yield* fail(local, { reason: "Error", message: "starting its agent failed; the operator's log says why" })
+            local.agent = yield* fail(local, {
+              reason: "Error",
+              message: "starting its agent failed; the operator's log says why"
+            })
             changed(name)
           })
         )
@@ -225,7 +281,11 @@ export const makeClusterSessionController = (
       Effect.gen(function* () {
         const found = Result.getOrElse(yield* Effect.result(resolveTarget(api, session)), (): Placements => [])
         const known = new Set(local.agents.map(({ containerId }) => containerId))
-        const results = yield* startAgents(name, session, found.filter(({ containerId }) => !known.has(containerId)))
+        const results = yield* startAgents(
+          name,
+          session,
+          found.filter(({ containerId }) => !known.has(containerId))
+        )
         const started = results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
         if (locals.get(name) !== local || local.agent._tag !== "Ready") {
           for (const { hold } of started) hold.close()
@@ -234,10 +294,17 @@ export const makeClusterSessionController = (
         local.agents = [...local.agents, ...started]
         for (const agent of started) follow(name, local, agent)
         if (started.length > 0) changed(name)
-      }).pipe(Effect.catchDefect((defect) => logError("agents not refreshed", { session: name, defect: String(defect) })))
+      }).pipe(
+        Effect.catchDefect((defect) => logError("agents not refreshed", { session: name, defect: String(defect) }))
+      )
 
     /** After a failure the target is looked up anew: its pod may be another one by now, or there may be none. */
-    const startAgain = (name: string, session: MirrordClusterSession, local: Local, known: Placements): Effect.Effect<void> =>
+    const startAgain = (
+      name: string,
+      session: MirrordClusterSession,
+      local: Local,
+      known: Placements
+    ): Effect.Effect<void> =>
       local.failures === 0
         ? start(name, session, local, known)
         : Effect.matchEffect(resolveTarget(api, session), {
@@ -253,7 +320,12 @@ export const makeClusterSessionController = (
     const patch = (name: string, body: object): Effect.Effect<KubeObject, KubeError> =>
       api.mergePatch(mirrordClusterSessions, name, body, { subresource: "status" })
 
-    const perform = (name: string, session: MirrordClusterSession, local: Local, action: ChildAction<Placements>): Effect.Effect<unknown, KubeError> => {
+    const perform = (
+      name: string,
+      session: MirrordClusterSession,
+      local: Local,
+      action: ChildAction<Placements>
+    ): Effect.Effect<unknown, KubeError> => {
       switch (action._tag) {
         case "ResolveTarget":
           return Effect.tap(resolve(name, session, local), () => Effect.sync(() => enqueue(name)))
@@ -275,14 +347,17 @@ export const makeClusterSessionController = (
             })
           )
         case "DeleteChild":
-          return ends.end(
-            session.metadata,
-            api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }),
-            { act: "ended", cause: "Expired", ...auditedChild(name, session.spec), message: action.why }
-          ).pipe(
-            Effect.map(() => events.record(mirrordClusterSessions, session, expiredEvent(action.why))),
-            Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-          )
+          return ends
+            .end(session.metadata, api.delete(mirrordClusterSessions, name, { uid: action.precondition.uid }), {
+              act: "ended",
+              cause: "Expired",
+              ...auditedChild(name, session.spec),
+              message: action.why
+            })
+            .pipe(
+              Effect.map(() => events.record(mirrordClusterSessions, session, expiredEvent(action.why))),
+              Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+            )
         case "RequeueAt":
           return Effect.void
       }
@@ -298,7 +373,10 @@ export const makeClusterSessionController = (
         // A primary's children end by its deletions; the primary has the line of their session.
         const isOwn = local !== undefined && (local.session.spec.multiClusterParentName ?? undefined) === undefined
         const told = isOwn ? ends.seen(local.session.metadata, auditedChild(name, local.session.spec)) : Effect.void
-        return told.pipe(Effect.andThen(FiberMap.remove(tasks, refreshOf(name))), Effect.andThen(FiberMap.remove(tasks, name)))
+        return told.pipe(
+          Effect.andThen(FiberMap.remove(tasks, refreshOf(name))),
+          Effect.andThen(FiberMap.remove(tasks, name))
+        )
       })
 
     const reconcile = (name: string): Effect.Effect<Requeue, KubeError> =>
@@ -320,7 +398,13 @@ export const makeClusterSessionController = (
         if (beat.write) {
           times.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
-          const written = readCached(mirrordClusterSessions, yield* patch(name, { metadata: { uid: session.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }))
+          const written = readCached(
+            mirrordClusterSessions,
+            yield* patch(name, {
+              metadata: { uid: session.metadata.uid },
+              status: { connectedTimestamp: timestamp(now) }
+            })
+          )
           if (Result.isFailure(written)) return undefined
           session = written.success
         }

@@ -1,8 +1,9 @@
 import { Effect, Result } from "effect"
 import { type Pod, pods, services, type Service, type Workload } from "../../../domain/resources/core-kinds.ts"
+import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
-import * as kinds from "../../../domain/resources/core-kinds.ts"
+import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { type AgentPlacement, choosePods, chooseSinglePod } from "../../../domain/target/pod-choice.ts"
 import {
   labelSelectorText,
@@ -12,10 +13,9 @@ import {
   templateProblem,
   workloadSelector
 } from "../../../domain/target/pod-selector.ts"
-import { fromKubeTarget, kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
 import { type TargetError, targetFailure } from "../../../domain/target/target-errors.ts"
 import { formatTargetPath } from "../../../domain/target/target-path.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import { fromKubeTarget, kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 
 /** The containers that a session's agents go to; the first is the representative one. Empty: a targetless session. */
@@ -37,7 +37,10 @@ const referenced: Readonly<Record<string, ResourceDescriptor<Workload>>> = {
 type Workloads = Extract<Target, { readonly _tag: "Workload" }>
 
 /** Finds the pods of a session's target in one cluster, by the rules of `domain/target`. */
-export const resolveTarget = (api: KubeApi, session: MirrordClusterSession): Effect.Effect<Placements, SessionFailure> => {
+export const resolveTarget = (
+  api: KubeApi,
+  session: MirrordClusterSession
+): Effect.Effect<Placements, SessionFailure> => {
   const { namespace } = session.spec
   const target = fromKubeTarget(session.spec.target)
   if (target === undefined) {
@@ -45,7 +48,8 @@ export const resolveTarget = (api: KubeApi, session: MirrordClusterSession): Eff
     return Effect.fail({ reason: "NoSuchTarget", message: `the kind ${JSON.stringify(kind)} cannot be a target` })
   }
   if (target._tag === "Targetless") return Effect.succeed([])
-  if (target._tag === "Label") return Effect.fail({ reason: "Error", message: "label targets cannot be kept in a session resource" })
+  if (target._tag === "Label")
+    return Effect.fail({ reason: "Error", message: "label targets cannot be kept in a session resource" })
   const path = formatTargetPath(target)
 
   const refused = (error: KubeError): TargetError | SessionFailure => {
@@ -61,7 +65,9 @@ export const resolveTarget = (api: KubeApi, session: MirrordClusterSession): Eff
       Effect.mapError(refused),
       Effect.flatMap((object) => {
         const read = readResource(resource, object)
-        return Result.isSuccess(read) ? Effect.succeed(read.success) : Effect.fail({ reason: "Error", message: read.failure.message } as const)
+        return Result.isSuccess(read)
+          ? Effect.succeed(read.success)
+          : Effect.fail({ reason: "Error", message: read.failure.message } as const)
       })
     )
   const listPods = (labels: PodLabels): Effect.Effect<ReadonlyArray<Pod>, TargetError | SessionFailure> =>
@@ -76,7 +82,12 @@ export const resolveTarget = (api: KubeApi, session: MirrordClusterSession): Eff
     )
   const choose = (found: ReadonlyArray<Pod>, labels: PodLabels): Effect.Effect<Placements, TargetError> =>
     Effect.fromResult(
-      choosePods(found, { target: path, selector: labelSelectorText(labels), isLabelTarget: false, container: target.container })
+      choosePods(found, {
+        target: path,
+        selector: labelSelectorText(labels),
+        isLabelTarget: false,
+        container: target.container
+      })
     )
 
   const ofWorkload = (workload: Workloads, descriptor: ResourceDescriptor<Workload>) =>
@@ -88,11 +99,20 @@ export const resolveTarget = (api: KubeApi, session: MirrordClusterSession): Eff
       if (selector._tag === "Labels") return yield* choose(yield* listPods(selector.labels), selector.labels)
       const other = referenced[selector.kind]
       if (other === undefined) {
-        return yield* Effect.fail({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind: selector.kind } as const)
+        return yield* Effect.fail({
+          _tag: "UnknownWorkloadRef",
+          target: path,
+          apiVersion: "v1",
+          kind: selector.kind
+        } as const)
       }
       const behind = yield* Effect.fromResult(workloadSelector(path, yield* get(other, selector.name)))
       if (behind._tag === "Reference") {
-        return yield* Effect.fail({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" } as const)
+        return yield* Effect.fail({
+          _tag: "MissingSelector",
+          target: path,
+          field: "spec.selector.matchLabels"
+        } as const)
       }
       return yield* choose(yield* listPods(behind.labels), behind.labels)
     })

@@ -4,12 +4,14 @@ import { configMaps } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations, ownerLabel } from "../../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeErrorReason } from "../../../ports/kube-api.ts"
-import { makeReflector } from "../../kernel/reflector.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { makeReflector } from "../../kernel/reflector.ts"
 
 const ledgerName = "mirrord-operator-debts"
 
-/** How often what is owed is tried again, in ms, before jitter: also a cluster that never was away can refuse to delete. */
+/**
+ * How often what is owed is tried again, in ms, before jitter: also a cluster that never was away can refuse to delete.
+ */
 const payEvery = 30_000
 
 const DebtText = Schema.fromJsonString(Schema.Struct({ cluster: Schema.String, parentUid: Schema.String }))
@@ -25,16 +27,17 @@ interface Debt {
 const keyOf = ({ childName, parentUid }: Debt): string => `${childName}.${parentUid}`
 
 /**
- * Children that could not be deleted because their cluster was away or refused it. The ledger is a ConfigMap beside the operator, so
- * it outlives the parent and the process; each debt is paid as soon as its cluster takes it.
+ * Children that could not be deleted because their cluster was away or refused it. The ledger is a ConfigMap beside the
+ * operator, so it outlives the parent and the process; each debt is paid as soon as its cluster takes it.
  */
 export interface DebtLedger {
   /** Names of the children that are owed; with the UID of a parent, of those that this very parent owes. */
   readonly names: (parentUid?: string) => ReadonlySet<string>
   readonly record: (cluster: ClusterName, childName: string, parentUid: string) => Effect.Effect<void, KubeError>
   /**
-   * Deletes what is owed in a cluster. A child that another parent made meanwhile is left alone. Fails with the first problem after
-   * everything was tried, with the first silence of the cluster, or as long as it has asked to be left alone; what could not be paid stays.
+   * Deletes what is owed in a cluster. A child that another parent made meanwhile is left alone. Fails with the first
+   * problem after everything was tried, with the first silence of the cluster, or as long as it has asked to be left
+   * alone; what could not be paid stays.
    */
   readonly pay: (cluster: ClusterName, api: KubeApi) => Effect.Effect<void, KubeError>
   /** Pays again and again, wherever something is owed and `apiOf` knows an API server to ask. Never ends. */
@@ -43,7 +46,10 @@ export interface DebtLedger {
 
 export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect<DebtLedger, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const reflector = yield* makeReflector(local, configMaps, () => {}, { namespace, labelSelector: "operator.metalbear.co/ledger=debts" })
+    const reflector = yield* makeReflector(local, configMaps, () => {}, {
+      namespace,
+      labelSelector: "operator.metalbear.co/ledger=debts"
+    })
 
     const entries = (): ReadonlyArray<Debt> => {
       const data = (reflector.get(ledgerName, namespace)?.["data"] ?? {}) as Readonly<Record<string, unknown>>
@@ -52,7 +58,9 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
         if (Result.isFailure(read)) return []
         const { cluster, parentUid } = read.success
         const suffix = `.${parentUid}`
-        return key.endsWith(suffix) ? [{ childName: key.slice(0, -suffix.length), cluster: clusterName(cluster), parentUid }] : []
+        return key.endsWith(suffix)
+          ? [{ childName: key.slice(0, -suffix.length), cluster: clusterName(cluster), parentUid }]
+          : []
       })
     }
 
@@ -94,7 +102,10 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
         yield* logInfo("owed session deleted", { cluster: api.cluster, session: childName })
       }).pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
 
-    /** Until when servers want to be left alone, epoch ms, and their answers that said so: an occasion to pay changes nothing about it. */
+    /**
+     * Until when servers want to be left alone, epoch ms, and their answers that said so: an occasion to pay changes
+     * nothing about it.
+     */
     const busy = new Map<ClusterName, { readonly until: number; readonly error: KubeError }>()
 
     const pay = (cluster: ClusterName, api: KubeApi): Effect.Effect<void, KubeError> =>
@@ -110,7 +121,8 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
           if (Result.isSuccess(paid)) continue
           problem ??= paid.failure
           const { reason, retryAfterMs } = paid.failure
-          if (retryAfterMs !== undefined) busy.set(cluster, { until: (yield* Clock.currentTimeMillis) + retryAfterMs, error: paid.failure })
+          if (retryAfterMs !== undefined)
+            busy.set(cluster, { until: (yield* Clock.currentTimeMillis) + retryAfterMs, error: paid.failure })
           if (reason === "Unreachable" || retryAfterMs !== undefined) break
         }
         if (problem !== undefined) return yield* problem
@@ -118,8 +130,11 @@ export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect
 
     return {
       names: (parentUid) =>
-        new Set(entries().flatMap((debt) => (parentUid === undefined || debt.parentUid === parentUid ? [debt.childName] : []))),
-      record: (cluster, childName, parentUid) => record(keyOf({ childName, cluster, parentUid }), JSON.stringify({ cluster, parentUid })),
+        new Set(
+          entries().flatMap((debt) => (parentUid === undefined || debt.parentUid === parentUid ? [debt.childName] : []))
+        ),
+      record: (cluster, childName, parentUid) =>
+        record(keyOf({ childName, cluster, parentUid }), JSON.stringify({ cluster, parentUid })),
       pay,
       keepPaying: (apiOf) => {
         /** What was said last of each cluster that stays in debt: once is enough. */

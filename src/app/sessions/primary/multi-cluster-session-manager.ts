@@ -1,8 +1,7 @@
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
 import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
 import { parentEvents } from "../../../domain/events/parent-events.ts"
-import type { ClusterName, Sha256Hex } from "../../../domain/fleet/cluster-name.ts"
-import { clusterName } from "../../../domain/fleet/cluster-name.ts"
+import { type ClusterName, type Sha256Hex, clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import {
   mirrordMultiClusterSessions,
@@ -12,26 +11,26 @@ import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta
 import { type ChildObservation, observeChild } from "../../../domain/session/child-observation.ts"
 import { childOwner } from "../../../domain/session/child-owner.ts"
 import { heartbeat } from "../../../domain/session/heartbeat.ts"
-import type { ObservedSession, SessionSettings } from "../../../domain/session/observed-session.ts"
 import { childAnnotations } from "../../../domain/session/names.ts"
+import type { ObservedSession, SessionSettings } from "../../../domain/session/observed-session.ts"
 import type { SessionAction } from "../../../domain/session/session-action.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { plan } from "../../../domain/session/session-plan.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
-import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { type Fleet, type FleetCluster } from "../../fleet/fleet.ts"
+import { auditedParent } from "../../kernel/audit.ts"
 import type { Changes } from "../../kernel/changes.ts"
-import type { SessionEnds } from "../session-ends.ts"
-import type { SocketRegistry } from "../socket-registry.ts"
 import { type Controller, makeController, type Requeue } from "../../kernel/controller.ts"
-import type { DebtLedger } from "./debt-ledger.ts"
+import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
+import { held } from "../../kernel/holdings.ts"
+import { logWarning } from "../../kernel/log.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
 import { SessionClock } from "../session-clock.ts"
-import { held } from "../../kernel/holdings.ts"
-import { auditedParent } from "../../kernel/audit.ts"
-import { logWarning } from "../../kernel/log.ts"
+import type { SessionEnds } from "../session-ends.ts"
+import type { SocketRegistry } from "../socket-registry.ts"
+import type { DebtLedger } from "./debt-ledger.ts"
 
 /** How long a call to one cluster may take before the others go on without it, in ms. */
 const callTimeout = 10_000
@@ -60,12 +59,18 @@ export interface SessionManager extends Controller {
 }
 
 /** What an API server said itself about a child that it does not have. */
-type ChildAnswer = { readonly _tag: "Gone" } | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
+type ChildAnswer =
+  | { readonly _tag: "Gone" }
+  | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
 
 /** Whether a parent made a child, be the rest of the child unreadable. */
 const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObject): boolean => {
-  const parentName = (child["spec"] as { readonly multiClusterParentName?: string } | null | undefined)?.multiClusterParentName
-  return childOwner({ parentName, parentUid: child.metadata.annotations?.[childAnnotations.parentUid] }, { name, uid }) === "This"
+  const parentName = (child["spec"] as { readonly multiClusterParentName?: string } | null | undefined)
+    ?.multiClusterParentName
+  return (
+    childOwner({ parentName, parentUid: child.metadata.annotations?.[childAnnotations.parentUid] }, { name, uid }) ===
+    "This"
+  )
 }
 
 /** Whether all children of a parent are to go, whichever of them was seen. */
@@ -75,20 +80,23 @@ const isEnding = ({ metadata, status }: KubeObject): boolean =>
 /** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
 const refusal = (error: KubeError): SessionFailure | undefined => {
   if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
-  if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized") return undefined
+  if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized")
+    return undefined
   return { reason: error.reason === "Forbidden" ? "Forbidden" : "Error", message: error.detail }
 }
 
 /**
- * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. What is to be done is decided in
- * `domain/session/session-plan.ts`; here the world is observed and the actions are carried out.
+ * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. What is to be done is
+ * decided in `domain/session/session-plan.ts`; here the world is observed and the actions are carried out.
  */
 export const makeSessionManager = (options: SessionManagerOptions): Effect.Effect<SessionManager, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { changes, debts, ends, events, fleet, local, settings, sockets } = options
     const leaderSince = yield* Clock.currentTimeMillis
     const times = new SessionClock(leaderSince)
-    /** What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it. */
+    /**
+     * What API servers themselves answered about the children of a parent, by `<cluster>/<name>`. Caches lag behind it.
+     */
     const answered = new Map<string, { readonly uid: string; readonly answers: Map<string, ChildAnswer> }>()
     const unreadable = new Set<string>()
     /** UIDs of parents whose children were recorded by this process. */
@@ -107,7 +115,11 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       return answers
     }
 
-    const observeCluster = (cluster: FleetCluster, name: string, answers: ReadonlyMap<string, ChildAnswer>): ChildObservation => {
+    const observeCluster = (
+      cluster: FleetCluster,
+      name: string,
+      answers: ReadonlyMap<string, ChildAnswer>
+    ): ChildObservation => {
       const children = cluster.children()
       const since = cluster.unreadableSince()
       const known = answers.get(childKey(cluster.name, name))
@@ -133,10 +145,12 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         cluster: clusterName(cluster),
         sessionName
       }))
-      const children = recorded.flatMap(({ cluster, sessionName }): ReadonlyArray<readonly [ClusterName, ChildObservation]> => {
-        const known = fleet.clusters.get(cluster)
-        return known === undefined ? [] : [[cluster, observeCluster(known, sessionName, answers)]]
-      })
+      const children = recorded.flatMap(
+        ({ cluster, sessionName }): ReadonlyArray<readonly [ClusterName, ChildObservation]> => {
+          const known = fleet.clusters.get(cluster)
+          return known === undefined ? [] : [[cluster, observeCluster(known, sessionName, answers)]]
+        }
+      )
       return {
         parent,
         children: new Map(children),
@@ -159,7 +173,11 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     const patchParent = (name: string, patch: object, status: boolean): Effect.Effect<KubeObject, KubeError> =>
       local.mergePatch(mirrordMultiClusterSessions, name, patch, status ? { subresource: "status" } : {})
 
-    const patchStatus = (name: string, parent: KubeObject, { patch, precondition }: Extract<SessionAction, { readonly patch: unknown }>) =>
+    const patchStatus = (
+      name: string,
+      parent: KubeObject,
+      { patch, precondition }: Extract<SessionAction, { readonly patch: unknown }>
+    ) =>
       Effect.tap(patchParent(name, { metadata: precondition, status: patch }, true), (after) =>
         Effect.sync(() => {
           parents.wrote(after)
@@ -179,8 +197,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     yield* held("calls about children", () => calls.size)
 
     /**
-     * A call about one child. The session goes on meanwhile: a cluster that is slow or silent holds up no other. One call per child
-     * at a time; afterwards the session is planned again unless the watch will tell.
+     * A call about one child. The session goes on meanwhile: a cluster that is slow or silent holds up no other. One
+     * call per child at a time; afterwards the session is planned again unless the watch will tell.
      */
     const onCluster = (
       session: string,
@@ -199,7 +217,12 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         }
         const state = { again: false }
         calls.set(key, state)
-        const late = new KubeError({ cluster, operation: "call", reason: "Unreachable", detail: `no answer within ${callTimeout} ms` })
+        const late = new KubeError({
+          cluster,
+          operation: "call",
+          reason: "Unreachable",
+          detail: `no answer within ${callTimeout} ms`
+        })
         call(
           use(access.api).pipe(
             Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(late) }),
@@ -237,7 +260,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
               if (recorded.has(uid) || times.seen(name).created < leaderSince) return
               recorded.add(uid)
               const answers = answersFor(name, parent.metadata.uid ?? "")
-              for (const { childName, cluster } of action.children) answers.set(childKey(cluster, childName), { _tag: "Gone" })
+              for (const { childName, cluster } of action.children)
+                answers.set(childKey(cluster, childName), { _tag: "Gone" })
             })
           )
         case "PatchStatus":
@@ -251,7 +275,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           const answers = answersFor(name, parent.metadata.uid ?? "")
           const body = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", ...child }
           return onCluster(name, cluster, child.metadata.name, (api) => {
-            // Before the call: it may get through although its answer does not, and then nothing is known to be gone any more.
+            // Before the call: it may get through although its answer does not, and then nothing is known to be gone
+            // any more.
             answers.delete(key)
             return api.create(mirrordClusterSessions, body).pipe(
               Effect.as("TellsWatch" as const),
@@ -272,7 +297,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
           const answers = answersFor(name, parent.metadata.uid ?? "")
           // A name alone may mean a successor by now: what is deleted is told by its uid.
           const isMeant = (child: KubeObject): boolean =>
-            child.metadata.uid === action.uid || ((action.uid === undefined || isEnding(parent)) && isChildOf(parent, child))
+            child.metadata.uid === action.uid ||
+            ((action.uid === undefined || isEnding(parent)) && isChildOf(parent, child))
           // The cache may show for long what is not there any more.
           const gone = Effect.suspend(() => {
             answers.set(key, { _tag: "Gone" })
@@ -280,7 +306,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
             return Effect.as(reread, "PlanAgain" as const)
           })
           return onCluster(name, action.cluster, action.childName, (api) => {
-            const remove = (uid: string) => Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
+            const remove = (uid: string) =>
+              Effect.as(api.delete(mirrordClusterSessions, action.childName, { uid }), "TellsWatch" as const)
             const look = Effect.flatMap(api.get(mirrordClusterSessions, action.childName), (child) =>
               isMeant(child) ? remove(child.metadata.uid ?? "") : gone
             )
@@ -292,17 +319,22 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         }
         case "RecordDebt":
           return Effect.tap(debts.record(action.cluster, action.childName, action.parentUid), () =>
-            Effect.sync(() => events.record(mirrordMultiClusterSessions, parent, childOwedEvent(action.cluster, action.childName)))
+            Effect.sync(() =>
+              events.record(mirrordMultiClusterSessions, parent, childOwedEvent(action.cluster, action.childName))
+            )
           )
         case "DeleteParent":
-          return ends.end(
-            parent.metadata,
-            local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }),
-            { act: "ended", cause: "Expired", ...audited(name, parent), message: action.why }
-          ).pipe(
-            Effect.map(() => events.record(mirrordMultiClusterSessions, parent, expiredEvent(action.why))),
-            Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-          )
+          return ends
+            .end(parent.metadata, local.delete(mirrordMultiClusterSessions, name, { uid: action.precondition.uid }), {
+              act: "ended",
+              cause: "Expired",
+              ...audited(name, parent),
+              message: action.why
+            })
+            .pipe(
+              Effect.map(() => events.record(mirrordMultiClusterSessions, parent, expiredEvent(action.why))),
+              Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+            )
         case "RequeueAt":
           return Effect.void
       }
@@ -344,7 +376,11 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         if (beat.write && alive) {
           times.wrote(name, now)
           // What follows is decided from the answer: any decision from the cache would conflict with this very write.
-          object = yield* patchParent(name, { metadata: { uid: object.metadata.uid }, status: { connectedTimestamp: timestamp(now) } }, true)
+          object = yield* patchParent(
+            name,
+            { metadata: { uid: object.metadata.uid }, status: { connectedTimestamp: timestamp(now) } },
+            true
+          )
           parent = readCached(mirrordMultiClusterSessions, object)
           if (Result.isFailure(parent)) return undefined
         }
@@ -375,7 +411,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
         return
       }
       const { metadata } = object
-      if (before !== undefined && !isBeingDeleted(before.metadata) && (deleted || isBeingDeleted(metadata))) call(ends.seen(metadata, audited(metadata.name, object)))
+      if (before !== undefined && !isBeingDeleted(before.metadata) && (deleted || isBeingDeleted(metadata)))
+        call(ends.seen(metadata, audited(metadata.name, object)))
       enqueue(metadata.name)
       changes.notify(metadata.name)
     })

@@ -6,7 +6,10 @@ const program = fileURLToPath(new URL("../../../../src/app/braid.ts", import.met
 
 const run = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly errors: string }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, "cleanup", ...args], { env: { ...process.env, KUBECONFIG: "/nonexistent/kubeconfig" }, stdio: ["ignore", "ignore", "pipe"] })
+    const child = spawn(process.execPath, [program, "cleanup", ...args], {
+      env: { ...process.env, KUBECONFIG: "/nonexistent/kubeconfig" },
+      stdio: ["ignore", "ignore", "pipe"]
+    })
     const chunks: Array<Buffer> = []
     child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk))
     child.once("error", reject)
@@ -16,7 +19,9 @@ const run = (args: ReadonlyArray<string>): Promise<{ readonly code: number | nul
 it("braid cleanup ends with code 1 and a sentence when there is no cluster", async () => {
   const { code, errors } = await run([])
   expect(code).toBe(1)
-  expect(errors).toMatch(/^braid: not everything could be cleaned up:\nNo cluster is configured: .*\/nonexistent\/kubeconfig/u)
+  expect(errors).toMatch(
+    /^braid: not everything could be cleaned up:\nNo cluster is configured: .*\/nonexistent\/kubeconfig/u
+  )
 })
 
 it("braid cleanup --best-effort says the same and ends with code 0", async () => {

@@ -1,6 +1,6 @@
-import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
 import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -23,7 +23,8 @@ const withSessions = (): MemoryKubeApi => {
   return api
 }
 
-const refusal = (reason: KubeErrorReason, detail: string) => new KubeError({ cluster: "primary", operation: "test", reason, detail })
+const refusal = (reason: KubeErrorReason, detail: string) =>
+  new KubeError({ cluster: "primary", operation: "test", reason, detail })
 
 const ended = (api: MemoryKubeApi, waitSecs = 30) =>
   Effect.gen(function* () {
@@ -61,14 +62,18 @@ describe("cleanup", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("member")
       expect(yield* cleanup(api, { waitSecs: 30 })).toEqual([])
-      expect(api.calls.map(({ verb, plural }) => `${verb} ${plural}`)).toEqual(["list mirrordmulticlustersessions", "list mirrordclustersessions"])
+      expect(api.calls.map(({ verb, plural }) => `${verb} ${plural}`)).toEqual([
+        "list mirrordmulticlustersessions",
+        "list mirrordclustersessions"
+      ])
     })
   )
 
   it.effect("takes a kind that is not served for one without objects", () =>
     Effect.gen(function* () {
       const api = withSessions()
-      api.before = ({ plural }) => (plural === parents.plural ? Effect.fail(refusal("NotFound", "no such kind")) : Effect.void)
+      api.before = ({ plural }) =>
+        plural === parents.plural ? Effect.fail(refusal("NotFound", "no such kind")) : Effect.void
       expect(yield* ended(api)).toEqual([])
       expect(names(api, children)).toEqual([])
     })
@@ -82,7 +87,9 @@ describe("cleanup", () => {
         Effect.sync(() => {
           if (!late || verb !== "patch" || name !== "mc-2") return
           late = false
-          api.write(parents, "mc-2", { metadata: { finalizers: [parentFinalizer, "example.com/audit", "example.com/late"] } })
+          api.write(parents, "mc-2", {
+            metadata: { finalizers: [parentFinalizer, "example.com/audit", "example.com/late"] }
+          })
         })
       expect(yield* ended(api)).toEqual([])
       expect(api.peek(parents, "mc-2")?.metadata.finalizers).toEqual(["example.com/audit", "example.com/late"])
@@ -92,7 +99,8 @@ describe("cleanup", () => {
   it.effect("goes on after a refusal, tells it, and keeps the finalizer of what it could not delete", () =>
     Effect.gen(function* () {
       const api = withSessions()
-      api.before = ({ verb, name }) => (verb === "delete" && name === "mc-1" ? Effect.fail(refusal("Forbidden", "not yours")) : Effect.void)
+      api.before = ({ verb, name }) =>
+        verb === "delete" && name === "mc-1" ? Effect.fail(refusal("Forbidden", "not yours")) : Effect.void
       expect(yield* ended(api)).toEqual(["deleting multi-cluster session mc-1: not yours."])
       expect(api.peek(parents, "mc-1")?.metadata.finalizers).toEqual([parentFinalizer])
       expect(names(api, children)).toEqual([])

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
-import { at, asObjects } from "../../../../src/domain/json.ts"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
 import { memberRights, type NeededRight, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { at, asObjects } from "../../../../src/domain/json.ts"
 import { ApiClient, type Credentials, eventually } from "../../../lab/cluster/api-client.ts"
 import { type ChangedApiServer, changedApiServer } from "../../../support/changed-api-server.ts"
-import { grant, namespaceOf } from "./grant.ts"
 import { type BraidRun, runBraid as runProgram } from "../../../support/run-braid.ts"
+import { grant, namespaceOf } from "./grant.ts"
 
 /** A cluster for the doctor to look at; nothing else uses it. */
 export interface DoctorCluster {
@@ -31,10 +31,15 @@ const account = (name: string): object => ({ apiVersion: "v1", kind: "ServiceAcc
 const secret = (cluster: string, data: Readonly<Record<string, string>>, labelled = true): object => ({
   apiVersion: "v1",
   kind: "Secret",
-  metadata: { name: `mirrord-cluster-${cluster}`, namespace, labels: labelled ? { "operator.metalbear.co/remote-cluster-credentials": "true" } : {} },
+  metadata: {
+    name: `mirrord-cluster-${cluster}`,
+    namespace,
+    labels: labelled ? { "operator.metalbear.co/remote-cluster-credentials": "true" } : {}
+  },
   stringData: data
 })
-const crd = (plural: string): Promise<string> => readFile(new URL(`../../../../crds/${plural}.yaml`, import.meta.url), "utf8")
+const crd = (plural: string): Promise<string> =>
+  readFile(new URL(`../../../../crds/${plural}.yaml`, import.meta.url), "utf8")
 
 const primaryRole = { _tag: "Primary", managementOnly: true, isDefault: false } as const
 /** What the operator of this cluster lacks. */
@@ -44,7 +49,8 @@ const granted = ownRights(primaryRole).filter(({ resource }) => resource !== tak
 /** However slow this machine is, ms. */
 const patience = 300_000
 
-const runBraid = (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>): Promise<BraidRun> => runProgram([...args, "--timeout-secs", "300"], env)
+const runBraid = (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>): Promise<BraidRun> =>
+  runProgram([...args, "--timeout-secs", "300"], env)
 
 interface Told {
   readonly check: string
@@ -54,8 +60,8 @@ interface Told {
 }
 
 /**
- * One cluster is the primary and all members of its fleet. Each member has something else wrong with it, and the own cluster lacks a right and
- * a custom resource.
+ * One cluster is the primary and all members of its fleet. Each member has something else wrong with it, and the own
+ * cluster lacks a right and a custom resource.
  */
 export const doctorSuite = (cluster: () => DoctorCluster): void => {
   let directory: string
@@ -74,7 +80,12 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       for (const verb of verbs) {
         const spec = { resourceAttributes: { verb, resource, subresource, group, name, namespace: namespaceOf(scope) } }
         await eventually(
-          () => client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec }),
+          () =>
+            client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+              apiVersion: "authorization.k8s.io/v1",
+              kind: "SelfSubjectAccessReview",
+              spec
+            }),
           ({ body }) => at(body, "status", "allowed") === true
         )
       }
@@ -84,7 +95,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
   beforeAll(async () => {
     const { apply, caPem, expiredTokenOf, server, tokenOf } = cluster()
     directory = await mkdtemp(join(tmpdir(), "braid-doctor-"))
-    const documents = (objects: ReadonlyArray<object>): string => objects.map((object) => stringify(object)).join("---\n")
+    const documents = (objects: ReadonlyArray<object>): string =>
+      objects.map((object) => stringify(object)).join("---\n")
     await apply(await crd("mirrordclustersessions"))
     await apply(documents([{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }]))
     await apply(
@@ -97,12 +109,20 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
     const other = await createAuthority("other", Date.now)
     const foreign = await createAuthority("kubernetes", () => Date.now() - 3640 * day)
     const foreignUser = await foreign.issue({ commonName: "primary" })
-    const [envoy, operator, nobody] = await Promise.all(["mirrord-operator-envoy", "mirrord-operator", "nobody"].map((name) => tokenOf(namespace, name)))
+    const [envoy, operator, nobody] = await Promise.all(
+      ["mirrord-operator-envoy", "mirrord-operator", "nobody"].map((name) => tokenOf(namespace, name))
+    )
     const expired = await expiredTokenOf(namespace, "mirrord-operator-envoy")
     const ahead = await changedApiServer({ server, caPem }, { skew: 3_600_000 })
     const ending = await changedApiServer({ server, caPem }, { now: Date.now() - 3640 * day })
     changed = [ahead, ending]
-    const member = (name: string, more: object = {}): object => ({ name, server, caData: base64(caPem), authType: "bearerToken", ...more })
+    const member = (name: string, more: object = {}): object => ({
+      name,
+      server,
+      caData: base64(caPem),
+      authType: "bearerToken",
+      ...more
+    })
     const members = [
       member("ahead", { server: ahead.server, caData: base64(ahead.caPem) }),
       member("aws", { authType: "eks", region: "eu-central-1" }),
@@ -125,7 +145,13 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         secret("foreign-certificate", { "tls.crt": foreignUser.certPem, "tls.key": foreignUser.keyPem })
       ])
     )
-    secretTexts = [envoy ?? "-", operator ?? "-", nobody ?? "-", expired, ...foreignUser.keyPem.split("\n").filter((line) => line.length > 40)]
+    secretTexts = [
+      envoy ?? "-",
+      operator ?? "-",
+      nobody ?? "-",
+      expired,
+      ...foreignUser.keyPem.split("\n").filter((line) => line.length > 40)
+    ]
     const write = async (name: string, text: string): Promise<string> => {
       const path = join(directory, name)
       await writeFile(path, text, { mode: 0o600 })
@@ -133,7 +159,10 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
     }
     env = {
       MIRRORD_OPERATOR_NAMESPACE: namespace,
-      MIRRORD_MULTICLUSTER_CONFIG: await write("multicluster-config.yaml", stringify({ clusterName: "primary", managementOnly: true })),
+      MIRRORD_MULTICLUSTER_CONFIG: await write(
+        "multicluster-config.yaml",
+        stringify({ clusterName: "primary", managementOnly: true })
+      ),
       MIRRORD_CLUSTERS_CONFIG: await write("clusters-config.yaml", stringify({ clusters: members })),
       KUBECONFIG: await write(
         "operator.kubeconfig",
@@ -162,7 +191,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
     if (found === undefined) throw new Error(`no cluster ${name}: ${run.output}${run.errors}`)
     return asObjects(found["findings"]) as ReadonlyArray<object> as ReadonlyArray<Told>
   }
-  const statuses = (name: string): Readonly<Record<string, string>> => Object.fromEntries(of(name).map(({ check, status }) => [check, status]))
+  const statuses = (name: string): Readonly<Record<string, string>> =>
+    Object.fromEntries(of(name).map(({ check, status }) => [check, status]))
   const finding = (name: string, check: string): Told | undefined => of(name).find((one) => one.check === check)
 
   describe("braid doctor as the operator", () => {
@@ -170,67 +200,149 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       expect([run.code, run.errors]).toEqual([1, ""])
       expect(report).toMatchObject({ seenFrom: "operator", verdict: "failed", findings: [] })
       expect(asObjects(at(report, "clusters")).map(({ name }) => name)).toEqual([
-        "primary", "ahead", "aws", "ending", "expired", "foreign-certificate", "nobody", "unlabelled", "unreachable", "well", "wrong-ca"
+        "primary",
+        "ahead",
+        "aws",
+        "ending",
+        "expired",
+        "foreign-certificate",
+        "nobody",
+        "unlabelled",
+        "unreachable",
+        "well",
+        "wrong-ca"
       ])
     })
 
     it("finds a right and a custom resource that the own cluster lacks, and no operator", () => {
-      expect(of("primary").filter(({ status }) => status === "failed").map(({ message }) => message)).toEqual([
-        "system:serviceaccount:mirrord:mirrord-operator may not patch mirrordclustersessions/status.mirrord.metalbear.co in the whole cluster: without it no session here becomes ready.",
+      expect(
+        of("primary")
+          .filter(({ status }) => status === "failed")
+          .map(({ message }) => message)
+      ).toEqual([
+        "system:serviceaccount:mirrord:mirrord-operator may not patch " +
+          "mirrordclustersessions/status.mirrord.metalbear.co in the whole cluster: without it no session here " +
+          "becomes ready.",
         "mirrordmulticlustersessions.operator.metalbear.co is not installed: no session can be served.",
         "No operator is registered with the API server (APIService v1.operator.metalbear.co)."
       ])
-      expect(finding("primary", "credentials")?.message).toMatch(/^Bearer token of user operator of the kubeconfig for system:serviceaccount:mirrord:mirrord-operator; it expires in /u)
-      expect(of("primary").filter(({ status }) => status === "warning").map(({ message }) => message)).toContain("mirrordprofiles.profiles.mirrord.metalbear.co is not installed, which the chart always brings.")
+      expect(finding("primary", "credentials")?.message).toMatch(
+        /^Bearer token of user operator of the kubeconfig for system:serviceaccount:mirrord:mirrord-operator; it expires in /u
+      )
+      expect(
+        of("primary")
+          .filter(({ status }) => status === "warning")
+          .map(({ message }) => message)
+      ).toContain("mirrordprofiles.profiles.mirrord.metalbear.co is not installed, which the chart always brings.")
     })
 
     it("finds nothing wrong with a member that is well, but that no operator runs there", () => {
-      expect(of("well").filter(({ check, status }) => status !== "ok" && check !== "resources")).toMatchObject([{ check: "operator", status: "failed", fix: "Install the chart on well." }])
+      expect(of("well").filter(({ check, status }) => status !== "ok" && check !== "resources")).toMatchObject([
+        { check: "operator", status: "failed", fix: "Install the chart on well." }
+      ])
       expect(finding("well", "reach")?.message).toMatch(/ answers, Kubernetes v1\./u)
-      expect(finding("well", "authentication")?.message).toBe("The API server takes us for system:serviceaccount:mirrord:mirrord-operator-envoy.")
+      expect(finding("well", "authentication")?.message).toBe(
+        "The API server takes us for system:serviceaccount:mirrord:mirrord-operator-envoy."
+      )
     })
 
     it("finds a CA that has not signed the API server's certificate, and sends it no credentials", () => {
-      expect(statuses("wrong-ca")).toMatchObject({ reach: "ok", certificate: "failed", credentials: "ok", authentication: "skipped", permissions: "skipped" })
-      expect(finding("wrong-ca", "certificate")).toMatchObject({ message: expect.stringContaining("is not signed by the configured CA"), fix: expect.stringContaining("clusters.wrong-ca.caData") })
+      expect(statuses("wrong-ca")).toMatchObject({
+        reach: "ok",
+        certificate: "failed",
+        credentials: "ok",
+        authentication: "skipped",
+        permissions: "skipped"
+      })
+      expect(finding("wrong-ca", "certificate")).toMatchObject({
+        message: expect.stringContaining("is not signed by the configured CA"),
+        fix: expect.stringContaining("clusters.wrong-ca.caData")
+      })
     })
 
     it("finds a token that expired, and that it is refused", () => {
-      expect(finding("expired", "credentials")).toMatchObject({ status: "failed", message: expect.stringMatching(/; it expired \d+h?\d*m? ago, /u) })
-      expect(finding("expired", "authentication")).toMatchObject({ status: "failed", message: "The API server refuses the credentials (401 Unauthorized)." })
+      expect(finding("expired", "credentials")).toMatchObject({
+        status: "failed",
+        message: expect.stringMatching(/; it expired \d+h?\d*m? ago, /u)
+      })
+      expect(finding("expired", "authentication")).toMatchObject({
+        status: "failed",
+        message: "The API server refuses the credentials (401 Unauthorized)."
+      })
     })
 
     it("finds each verb that a primary's identity lacks", () => {
-      expect(of("nobody").filter(({ check }) => check === "permissions").map(({ message }) => message)).toEqual([
-        "system:serviceaccount:mirrord:nobody may not get mirrordoperators.operator.metalbear.co in the whole cluster: without it the cluster counts as lost.",
-        "system:serviceaccount:mirrord:nobody may not proxy targets.operator.metalbear.co in the whole cluster: without it no session can be attached to.",
-        "system:serviceaccount:mirrord:nobody may not get, list, watch, create, delete mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this cluster."
+      expect(
+        of("nobody")
+          .filter(({ check }) => check === "permissions")
+          .map(({ message }) => message)
+      ).toEqual([
+        "system:serviceaccount:mirrord:nobody may not get mirrordoperators.operator.metalbear.co in the whole " +
+          "cluster: without it the cluster counts as lost.",
+        "system:serviceaccount:mirrord:nobody may not proxy targets.operator.metalbear.co in the whole cluster: " +
+          "without it no session can be attached to.",
+        "system:serviceaccount:mirrord:nobody may not get, list, watch, create, delete " +
+          "mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this " +
+          "cluster."
       ])
     })
 
     it("finds a clock that is an hour ahead", () => {
-      expect(finding("ahead", "clock")).toMatchObject({ status: "failed", message: expect.stringMatching(/^The API server's clock is \d\S+ ahead of ours; sessions end/u) })
+      expect(finding("ahead", "clock")).toMatchObject({
+        status: "failed",
+        message: expect.stringMatching(/^The API server's clock is \d\S+ ahead of ours; sessions end/u)
+      })
       expect(statuses("ahead")).toMatchObject({ reach: "ok", certificate: "ok", authentication: "ok" })
     })
 
     it("finds an API server's certificate that ends soon", () => {
-      expect(finding("ending", "certificate")).toMatchObject({ status: "warning", message: expect.stringMatching(/is trusted and ends in (9d23h|10d), /u) })
+      expect(finding("ending", "certificate")).toMatchObject({
+        status: "warning",
+        message: expect.stringMatching(/is trusted and ends in (9d23h|10d), /u)
+      })
       expect(statuses("ending")).toMatchObject({ clock: "ok", authentication: "ok", permissions: "ok" })
     })
 
     it("finds a client certificate that ends soon, and that it is of another CA", () => {
-      expect(finding("foreign-certificate", "credentials")).toMatchObject({ status: "warning", message: expect.stringMatching(/^Client certificate of Secret mirrord\/mirrord-cluster-foreign-certificate; it expires in (9d23h|10d), /u) })
-      expect(finding("foreign-certificate", "authentication")).toMatchObject({ status: "failed", fix: expect.stringContaining("tls.crt and tls.key") })
+      expect(finding("foreign-certificate", "credentials")).toMatchObject({
+        status: "warning",
+        message: expect.stringMatching(
+          /^Client certificate of Secret mirrord\/mirrord-cluster-foreign-certificate; it expires in (9d23h|10d), /u
+        )
+      })
+      expect(finding("foreign-certificate", "authentication")).toMatchObject({
+        status: "failed",
+        fix: expect.stringContaining("tls.crt and tls.key")
+      })
     })
 
     it("finds an address at which nothing listens", () => {
-      expect(finding("unreachable", "reach")).toMatchObject({ status: "failed", message: expect.stringContaining("https://127.0.0.1:1 cannot be reached"), fix: expect.stringContaining("Nothing listens at https://127.0.0.1:1") })
-      expect(statuses("unreachable")).toMatchObject({ certificate: "skipped", authentication: "skipped", clock: "skipped", permissions: "skipped", resources: "skipped", operator: "skipped" })
+      expect(finding("unreachable", "reach")).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining("https://127.0.0.1:1 cannot be reached"),
+        fix: expect.stringContaining("Nothing listens at https://127.0.0.1:1")
+      })
+      expect(statuses("unreachable")).toMatchObject({
+        certificate: "skipped",
+        authentication: "skipped",
+        clock: "skipped",
+        permissions: "skipped",
+        resources: "skipped",
+        operator: "skipped"
+      })
     })
 
     it("finds a Secret without its label, and an authType that is not built", () => {
-      expect(finding("unlabelled", "credentials")).toMatchObject({ status: "failed", message: expect.stringContaining("with label operator.metalbear.co/remote-cluster-credentials=true does not exist") })
-      expect(finding("aws", "credentials")).toMatchObject({ status: "failed", message: "authType eks is not supported yet; its expiry cannot be told." })
+      expect(finding("unlabelled", "credentials")).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining(
+          "with label operator.metalbear.co/remote-cluster-credentials=true does not exist"
+        )
+      })
+      expect(finding("aws", "credentials")).toMatchObject({
+        status: "failed",
+        message: "authType eks is not supported yet; its expiry cannot be told."
+      })
       expect(statuses("aws")).toMatchObject({ reach: "ok", certificate: "ok", authentication: "skipped" })
     })
 
@@ -241,55 +353,75 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
   })
 
   describe("braid doctor with a person's kubeconfig", () => {
-    it("reads the fleet of the installation, and asks for the rights of its account", async () => {
-      const container = {
-        name: "mirrord-operator",
-        image: "braid",
-        env: [
-          { name: "MIRRORD_MULTICLUSTER_CONFIG", value: "/mirrord-config/multicluster-config.yaml" },
-          { name: "MIRRORD_CLUSTERS_CONFIG", value: "/mirrord-config/clusters-config.yaml" }
-        ]
-      }
-      const labels = { app: "mirrord-operator" }
-      const deployment = (...more: ReadonlyArray<object>) => ({
-        apiVersion: "apps/v1",
-        kind: "Deployment",
-        metadata: { name: "mirrord-operator", namespace },
-        spec: {
-          replicas: 0,
-          selector: { matchLabels: labels },
-          template: { metadata: { labels }, spec: { serviceAccountName: "mirrord-operator", containers: [{ ...container, env: [...container.env, ...more] }] } }
+    it(
+      "reads the fleet of the installation, and asks for the rights of its account",
+      async () => {
+        const container = {
+          name: "mirrord-operator",
+          image: "braid",
+          env: [
+            { name: "MIRRORD_MULTICLUSTER_CONFIG", value: "/mirrord-config/multicluster-config.yaml" },
+            { name: "MIRRORD_CLUSTERS_CONFIG", value: "/mirrord-config/clusters-config.yaml" }
+          ]
         }
-      })
-      await cluster().apply(
-        [
-          {
-            apiVersion: "v1",
-            kind: "ConfigMap",
-            metadata: { name: "mirrord-configmap", namespace },
-            data: {
-              "multicluster-config.yaml": await readFile(env["MIRRORD_MULTICLUSTER_CONFIG"] ?? "", "utf8"),
-              "clusters-config.yaml": await readFile(env["MIRRORD_CLUSTERS_CONFIG"] ?? "", "utf8")
+        const labels = { app: "mirrord-operator" }
+        const deployment = (...more: ReadonlyArray<object>) => ({
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          metadata: { name: "mirrord-operator", namespace },
+          spec: {
+            replicas: 0,
+            selector: { matchLabels: labels },
+            template: {
+              metadata: { labels },
+              spec: {
+                serviceAccountName: "mirrord-operator",
+                containers: [{ ...container, env: [...container.env, ...more] }]
+              }
             }
-          },
-          deployment()
-        ]
-          .map((object) => stringify(object))
-          .join("---\n")
-      )
-      const byPerson = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath, "-o", "json"])
-      const seen = JSON.parse(byPerson.output) as unknown
-      expect(seen).toMatchObject({ seenFrom: "kubeconfig" })
-      const told = (name: string) => asObjects(asObjects(at(seen, "clusters")).find((one) => one["name"] === name)?.["findings"])
-      const permissions = (name: string) => told(name).filter(({ check }) => check === "permissions").map(({ message }) => message)
-    expect(permissions("primary")).toEqual([expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator may not patch mirrordclustersessions\/status/u)])
-      expect(permissions("well")).toEqual([expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator-envoy has all \d+ rights/u)])
-      expect(byPerson.code).toBe(1)
-      for (const text of secretTexts) expect(byPerson.output).not.toContain(text)
-      await cluster().apply(stringify(deployment({ name: "PRIMARY_MANAGEMENT_ONLY", value: "maybe" })))
-      const refused = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath])
-      expect(refused.output).toContain("FAIL  configuration   The environment of the operator is wrong:")
-      expect(refused.code).toBe(2)
-    }, patience)
+          }
+        })
+        await cluster().apply(
+          [
+            {
+              apiVersion: "v1",
+              kind: "ConfigMap",
+              metadata: { name: "mirrord-configmap", namespace },
+              data: {
+                "multicluster-config.yaml": await readFile(env["MIRRORD_MULTICLUSTER_CONFIG"] ?? "", "utf8"),
+                "clusters-config.yaml": await readFile(env["MIRRORD_CLUSTERS_CONFIG"] ?? "", "utf8")
+              }
+            },
+            deployment()
+          ]
+            .map((object) => stringify(object))
+            .join("---\n")
+        )
+        const byPerson = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath, "-o", "json"])
+        const seen = JSON.parse(byPerson.output) as unknown
+        expect(seen).toMatchObject({ seenFrom: "kubeconfig" })
+        const told = (name: string) =>
+          asObjects(asObjects(at(seen, "clusters")).find((one) => one["name"] === name)?.["findings"])
+        const permissions = (name: string) =>
+          told(name)
+            .filter(({ check }) => check === "permissions")
+            .map(({ message }) => message)
+        expect(permissions("primary")).toEqual([
+          expect.stringMatching(
+            /^system:serviceaccount:mirrord:mirrord-operator may not patch mirrordclustersessions\/status/u
+          )
+        ])
+        expect(permissions("well")).toEqual([
+          expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator-envoy has all \d+ rights/u)
+        ])
+        expect(byPerson.code).toBe(1)
+        for (const text of secretTexts) expect(byPerson.output).not.toContain(text)
+        await cluster().apply(stringify(deployment({ name: "PRIMARY_MANAGEMENT_ONLY", value: "maybe" })))
+        const refused = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath])
+        expect(refused.output).toContain("FAIL  configuration   The environment of the operator is wrong:")
+        expect(refused.code).toBe(2)
+      },
+      patience
+    )
   })
 }

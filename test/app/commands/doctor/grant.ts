@@ -4,7 +4,11 @@ import { eventNamespace } from "../../../../src/domain/events/event-object.ts"
 const namespace = "mirrord"
 const rbac = "rbac.authorization.k8s.io"
 
-const elsewhere: Readonly<Partial<Record<RightScope, string>>> = { cluster: "", "kube-system": "kube-system", "event-namespace": eventNamespace }
+const elsewhere: Readonly<Partial<Record<RightScope, string>>> = {
+  cluster: "",
+  "kube-system": "kube-system",
+  "event-namespace": eventNamespace
+}
 /** The namespace of a right; empty for one in the whole cluster. */
 export const namespaceOf = (scope: RightScope): string => elsewhere[scope] ?? namespace
 
@@ -15,10 +19,21 @@ export const grant = (account: string, rights: ReadonlyArray<NeededRight>): Read
     const inside = scope === "cluster" ? {} : { namespace: namespaceOf(scope) }
     const kind = scope === "cluster" ? "ClusterRole" : "Role"
     const name = `${account}-${scope}`
-    const rules = some.map(({ group, name: only, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs, ...(only === undefined ? {} : { resourceNames: [only] }) }))
+    const rules = some.map(({ group, name: only, resource, verbs }) => ({
+      apiGroups: [group],
+      resources: [resource],
+      verbs,
+      ...(only === undefined ? {} : { resourceNames: [only] })
+    }))
     return [
       { apiVersion: `${rbac}/v1`, kind, metadata: { name, ...inside }, rules },
-      { apiVersion: `${rbac}/v1`, kind: `${kind}Binding`, metadata: { name, ...inside }, roleRef: { apiGroup: rbac, kind, name }, subjects: [{ kind: "ServiceAccount", name: account, namespace }] }
+      {
+        apiVersion: `${rbac}/v1`,
+        kind: `${kind}Binding`,
+        metadata: { name, ...inside },
+        roleRef: { apiGroup: rbac, kind, name },
+        subjects: [{ kind: "ServiceAccount", name: account, namespace }]
+      }
     ]
   })
 }

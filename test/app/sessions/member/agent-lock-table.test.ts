@@ -5,20 +5,31 @@ import { daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts
 import { readSteal } from "../../../../src/domain/routing/port-locks.ts"
 import { fakeChannel } from "../../../support/fake-channel.ts"
 
-const steal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: port } } })
+const steal = (port: number): ClientMessage => ({
+  _tag: "TcpSteal",
+  value: { _tag: "PortSubscribe", value: { _tag: "All", value: port } }
+})
 const filtered = (port: number): ClientMessage => ({
   _tag: "TcpSteal",
   value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port, filter: "user: ann" } }
 })
 const unsteal = (port: number): ClientMessage => ({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } })
 const mirror: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: 80 } }
-const has = (port: number): Uint8Array => daemonMessage.encode({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } } })
+const has = (port: number): Uint8Array =>
+  daemonMessage.encode({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } } })
 const refused = "SubscribeResult Err PortAlreadyStolen"
 
 /** Connections of several sessions to agents of one cluster. */
 const start = () => {
   const table = makeAgentLockTable()
-  const connect = (session: string, policy: AgentUser["policy"] = "abort", agent = "agent-1", opened = true, link = 1, answers = true) => {
+  const connect = (
+    session: string,
+    policy: AgentUser["policy"] = "abort",
+    agent = "agent-1",
+    opened = true,
+    link = 1,
+    answers = true
+  ) => {
     const agentEnd = fakeChannel()
     const answering = {
       ...agentEnd,
@@ -36,9 +47,17 @@ const start = () => {
           const decoded = daemonMessage.decode(bytes)
           if (decoded._tag !== "Decoded") return void heard.push(decoded._tag)
           const { value: message } = decoded
-          if (message._tag === "TcpSteal" && message.value._tag === "SubscribeResult" && message.value.value._tag === "Err") {
+          if (
+            message._tag === "TcpSteal" &&
+            message.value._tag === "SubscribeResult" &&
+            message.value.value._tag === "Err"
+          ) {
             heard.push(`SubscribeResult Err ${message.value.value.error._tag}`)
-          } else if (message._tag === "TcpSteal" && message.value._tag === "SubscribeResult" && message.value.value._tag === "Ok") {
+          } else if (
+            message._tag === "TcpSteal" &&
+            message.value._tag === "SubscribeResult" &&
+            message.value.value._tag === "Ok"
+          ) {
             if (!answers) heard.push(`SubscribeResult Ok ${message.value.value.value}`)
           } else if (message._tag === "Close") heard.push(`Close ${message.value}`)
           else if (message._tag === "LogMessage") heard.push(`${message.value.level._tag} ${message.value.message}`)
@@ -118,7 +137,10 @@ describe("the ports of an agent that sessions share", () => {
 
   it("are answered in the agent's place where a later link of the session has them", () => {
     const { connect } = start()
-    const [dead, alive] = [connect("s1", "abort", "agent-1", true, 1, false), connect("s1", "abort", "agent-1", true, 2)]
+    const [dead, alive] = [
+      connect("s1", "abort", "agent-1", true, 1, false),
+      connect("s1", "abort", "agent-1", true, 2)
+    ]
     alive.say(steal(80))
     dead.say(steal(80))
     expect([dead.asked(), dead.heard]).toEqual([[], ["SubscribeResult Ok 80"]])
@@ -140,14 +162,17 @@ describe("the ports of an agent that sessions share", () => {
     ["unsubscribes", (one: ReturnType<ReturnType<typeof start>["connect"]>) => one.say(unsteal(80))],
     ["closes", (one) => one.channel.close()],
     ["loses the agent", (one) => one.agentEnd.end("reset")]
-  ] as ReadonlyArray<readonly [string, (one: ReturnType<ReturnType<typeof start>["connect"]>) => void]>)("are free again when the holder %s", (_what, leave) => {
-    const { connect } = start()
-    const [one, two] = [connect("s1"), connect("s2")]
-    one.say(steal(80))
-    leave(one)
-    two.say(steal(80))
-    expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
-  })
+  ] as ReadonlyArray<readonly [string, (one: ReturnType<ReturnType<typeof start>["connect"]>) => void]>)(
+    "are free again when the holder %s",
+    (_what, leave) => {
+      const { connect } = start()
+      const [one, two] = [connect("s1"), connect("s2")]
+      one.say(steal(80))
+      leave(one)
+      two.say(steal(80))
+      expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
+    }
+  )
 
   it("go to the later connection of one session without a word, and stay its own when the older one ends", () => {
     const { connect } = start()
@@ -174,7 +199,10 @@ describe("the ports of an agent that sessions share", () => {
     one.say(filtered(80))
     two.say(steal(80))
     expect([two.asked(), two.heard]).toEqual([["PortSubscribe"], []])
-    expect(one.heard).toEqual(["Warn another session has taken port 80 (on_concurrent_steal=continue); this session gets nothing from it any more"])
+    expect(one.heard).toEqual([
+      "Warn another session has taken port 80 (on_concurrent_steal=continue); this session gets nothing from it " +
+        "any more"
+    ])
   })
 
   it("refused before anybody listens are answered as soon as somebody does", () => {

@@ -1,12 +1,12 @@
-import { describe, expect } from "vitest"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
-import { addPod, addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
 import { it } from "../../../support/effect-it.ts"
+import { addPod, addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
 
 const name = "session-1"
 const spec = {
@@ -22,10 +22,20 @@ const start = Effect.gen(function* () {
   const agents = fleet.agentsOf("cluster-a")
   const member = yield* fleet.startMember("cluster-a")
   yield* pass(1)
-  const create = (more: object = {}, as = name) => api.write(mirrordClusterSessions, as, { spec: { ...spec, ...more } }, undefined, day0 + 1_000)
+  const create = (more: object = {}, as = name) =>
+    api.write(mirrordClusterSessions, as, { spec: { ...spec, ...more } }, undefined, day0 + 1_000)
   const condition = (of = name) =>
-    (api.peek(mirrordClusterSessions, of)?.["status"] as { readonly conditions?: ReadonlyArray<{ readonly status: string; readonly reason: string; readonly message: string }> } | undefined)
-      ?.conditions?.[0]
+    (
+      api.peek(mirrordClusterSessions, of)?.["status"] as
+        | {
+            readonly conditions?: ReadonlyArray<{
+              readonly status: string
+              readonly reason: string
+              readonly message: string
+            }>
+          }
+        | undefined
+    )?.conditions?.[0]
   const connect = Effect.gen(function* () {
     const scope = yield* Scope.make()
     yield* member.sockets.track(name).pipe(Scope.provide(scope))
@@ -43,7 +53,12 @@ describe("one session in one cluster", () => {
       yield* pass(1)
       expect(condition()).toMatchObject({ status: "True", reason: "AgentUsable" })
       expect(agents.ensured.map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
-      expect(agents.ensured[0]?.owner).toEqual({ apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name, uid: metadata.uid })
+      expect(agents.ensured[0]?.owner).toEqual({
+        apiVersion: "mirrord.metalbear.co/v1alpha",
+        kind: "MirrordClusterSession",
+        name,
+        uid: metadata.uid
+      })
       expect(agents.open).toBe(2)
       expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
     })
@@ -58,8 +73,14 @@ describe("one session in one cluster", () => {
       yield* pass(1)
       for (const one of [name, `${parentOf}-cluster-a`]) yield* api.delete(mirrordClusterSessions, one)
       yield* pass(1)
-      expect(ended).toEqual([expect.objectContaining({ audit: true, act: "ended", cause: "Deleted", session: name, owner: "k" })])
-    }).pipe(Effect.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => void ended.push(JSON.parse(line).annotations))])))
+      expect(ended).toEqual([
+        expect.objectContaining({ audit: true, act: "ended", cause: "Deleted", session: name, owner: "k" })
+      ])
+    }).pipe(
+      Effect.provide(
+        Logger.layer([Logger.map(Logger.formatJson, (line) => void ended.push(JSON.parse(line).annotations))])
+      )
+    )
   })
 
   it.effect("without a target gets an agent of its own", () =>
@@ -78,7 +99,11 @@ describe("one session in one cluster", () => {
       api.erase(deployments, "myapp", "default")
       create()
       yield* pass(1)
-      expect(condition()).toMatchObject({ status: "False", reason: "NoSuchTarget", message: expect.stringContaining("myapp") })
+      expect(condition()).toMatchObject({
+        status: "False",
+        reason: "NoSuchTarget",
+        message: expect.stringContaining("myapp")
+      })
       addWorkload(api)
       yield* pass(10)
       expect(condition()?.status).toBe("False")
@@ -106,7 +131,11 @@ describe("one session in one cluster", () => {
       broken = "myapp-1"
       api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
       yield* pass(1)
-      expect(condition("session-2")).toMatchObject({ status: "False", reason: "Error", message: expect.stringContaining("no room") })
+      expect(condition("session-2")).toMatchObject({
+        status: "False",
+        reason: "Error",
+        message: expect.stringContaining("no room")
+      })
       expect(agents.open).toBe(1)
     })
   )
@@ -258,7 +287,8 @@ describe("one session in one cluster", () => {
       const before = api.calls.length
       for (let i = 1; i <= 240; i++) {
         yield* pass(1)
-        if (i % 10 === 0) api.write(mirrordClusterSessions, name, { status: { connectedTimestamp: timestamp(day0 + i * 1_000) } })
+        if (i % 10 === 0)
+          api.write(mirrordClusterSessions, name, { status: { connectedTimestamp: timestamp(day0 + i * 1_000) } })
       }
       expect(writesSince(api, before)).toEqual([])
       // Eight looks at the target's pods, one each 30 s.
@@ -316,7 +346,11 @@ describe("one session in one cluster", () => {
     Effect.gen(function* () {
       const { api, create } = yield* start
       api.before = ({ verb }) =>
-        verb === "patch" ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Forbidden", code: 403, detail: "no" })) : Effect.void
+        verb === "patch"
+          ? Effect.fail(
+              new KubeError({ cluster: "c", operation: "patch", reason: "Forbidden", code: 403, detail: "no" })
+            )
+          : Effect.void
       create()
       yield* pass(250)
       expect(writesSince(api).length).toBeLessThan(30)

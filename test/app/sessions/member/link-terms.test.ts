@@ -1,5 +1,5 @@
-import { assert, describe } from "vitest"
 import { Effect, Fiber } from "effect"
+import { assert, describe } from "vitest"
 import { makeLinkTerms } from "../../../../src/app/sessions/member/link-terms.ts"
 import { it } from "../../../support/effect-it.ts"
 
@@ -8,17 +8,25 @@ const ended = (...links: ReadonlyArray<readonly [session: string, term: string |
   Effect.gen(function* () {
     const terms = makeLinkTerms()
     const fibers = yield* Effect.forEach(links, ([session, term]) =>
-      Effect.flatMap(terms.arrive(session, term), (succeeded) => Effect.forkScoped(succeeded, { startImmediately: true }))
+      Effect.flatMap(terms.arrive(session, term), (succeeded) =>
+        Effect.forkScoped(succeeded, { startImmediately: true })
+      )
     )
     yield* Effect.yieldNow
-    return links.flatMap(([session, term], index) => (fibers[index]?.pollUnsafe() === undefined ? [] : [`${session} ${term}`]))
+    return links.flatMap(([session, term], index) =>
+      fibers[index]?.pollUnsafe() === undefined ? [] : [`${session} ${term}`]
+    )
   })
 
 describe("links of a primary's leaders", () => {
   it.effect("end when another leader links their session, however many they are", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* ended(["s", "1"], ["s", "1"], ["s", "2"]), ["s 1", "s 1"])
-      assert.deepStrictEqual(yield* ended(["s", "7"], ["s", "0"]), ["s 7"], "a Lease that was made anew counts from the beginning")
+      assert.deepStrictEqual(
+        yield* ended(["s", "7"], ["s", "0"]),
+        ["s 7"],
+        "a Lease that was made anew counts from the beginning"
+      )
     })
   )
 
@@ -32,7 +40,9 @@ describe("links of a primary's leaders", () => {
   it.effect("are forgotten with their scope", () =>
     Effect.gen(function* () {
       const terms = makeLinkTerms()
-      const fiber = yield* Effect.forkChild(Effect.scoped(Effect.flatten(terms.arrive("s", "1"))), { startImmediately: true })
+      const fiber = yield* Effect.forkChild(Effect.scoped(Effect.flatten(terms.arrive("s", "1"))), {
+        startImmediately: true
+      })
       yield* Effect.scoped(Effect.asVoid(terms.arrive("s", "2")))
       yield* Fiber.join(fiber)
       assert.strictEqual(terms.size(), 0)

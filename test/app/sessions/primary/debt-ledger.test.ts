@@ -1,5 +1,5 @@
-import { describe, expect } from "vitest"
 import { Effect, Logger } from "effect"
+import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
 import { makeDebtLedger } from "../../../../src/app/sessions/primary/debt-ledger.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
@@ -7,8 +7,8 @@ import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations } from "../../../../src/domain/session/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
-import { pass } from "../session-fleet.ts"
 import { it } from "../../../support/effect-it.ts"
+import { pass } from "../session-fleet.ts"
 
 const b = clusterName("cluster-b")
 const c = clusterName("cluster-c")
@@ -83,21 +83,23 @@ describe("the ledger of debts", () => {
     })
   )
 
-  it.effect("knows whose child is owed: a later parent of the same name owes nothing, and its debt takes no other's place", () =>
-    Effect.gen(function* () {
-      const { ledger } = yield* start
-      const api = new MemoryKubeApi("cluster-b")
-      child(api, "mc-1-b", "p1")
-      yield* ledger.record(b, "mc-1-b", "p1")
-      yield* pass(1)
-      expect([ledger.names("p1"), ledger.names("p2")]).toEqual([new Set(["mc-1-b"]), new Set()])
-      yield* ledger.record(b, "mc-1-b", "p2")
-      yield* pass(1)
-      yield* ledger.pay(b, api)
-      yield* pass(1)
-      expect(names(api)).toEqual([])
-      expect(ledger.names().size).toBe(0)
-    })
+  it.effect(
+    "knows whose child is owed: a later parent of the same name owes nothing, and its debt takes no other's place",
+    () =>
+      Effect.gen(function* () {
+        const { ledger } = yield* start
+        const api = new MemoryKubeApi("cluster-b")
+        child(api, "mc-1-b", "p1")
+        yield* ledger.record(b, "mc-1-b", "p1")
+        yield* pass(1)
+        expect([ledger.names("p1"), ledger.names("p2")]).toEqual([new Set(["mc-1-b"]), new Set()])
+        yield* ledger.record(b, "mc-1-b", "p2")
+        yield* pass(1)
+        yield* ledger.pay(b, api)
+        yield* pass(1)
+        expect(names(api)).toEqual([])
+        expect(ledger.names().size).toBe(0)
+      })
   )
 
   it.effect("pays a cluster that was never away as soon as it takes it, and asks nobody while nothing is owed", () =>
@@ -111,7 +113,9 @@ describe("the ledger of debts", () => {
       let refusals = 2
       api.before = ({ verb }) =>
         verb === "delete" && refusals-- > 0
-          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Other", code: 500, detail: "no" }))
+          ? Effect.fail(
+              new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Other", code: 500, detail: "no" })
+            )
           : Effect.void
       yield* ledger.record(b, "mc-1-b", "p1")
       yield* ledger.record(c, "mc-1-c", "p1")
@@ -133,7 +137,9 @@ describe("the ledger of debts", () => {
       yield* ledger.record(c, "mc-1-c", "p1")
       yield* Effect.forkScoped(ledger.keepPaying(() => undefined))
       yield* pass(100)
-      expect(told.filter((line) => line.includes("debts not paid"))).toEqual([expect.stringMatching(/cluster-c.*not configured/)])
+      expect(told.filter((line) => line.includes("debts not paid"))).toEqual([
+        expect.stringMatching(/cluster-c.*not configured/)
+      ])
     }).pipe(Effect.provide(remember))
   })
 
@@ -145,7 +151,11 @@ describe("the ledger of debts", () => {
       child(apiC, "mc-1-c", "p")
       yield* ledger.record(c, "mc-1-c", "p")
       apiB.before = () =>
-        Effect.andThen(Effect.sleep(10_000), () => Effect.fail(new KubeError({ cluster: "cluster-b", operation: "get", reason: "Unreachable", detail: "silence" })))
+        Effect.andThen(Effect.sleep(10_000), () =>
+          Effect.fail(
+            new KubeError({ cluster: "cluster-b", operation: "get", reason: "Unreachable", detail: "silence" })
+          )
+        )
       yield* Effect.forkScoped(ledger.keepPaying((cluster) => (cluster === b ? apiB : apiC)))
       yield* pass(37)
       expect(names(apiC)).toEqual([])
@@ -160,7 +170,16 @@ describe("the ledger of debts", () => {
       let refusals = 1
       api.before = ({ verb }) =>
         verb === "delete" && refusals-- > 0
-          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "TooManyRequests", code: 429, retryAfterMs: 60_000, detail: "busy" }))
+          ? Effect.fail(
+              new KubeError({
+                cluster: "cluster-b",
+                operation: "delete",
+                reason: "TooManyRequests",
+                code: 429,
+                retryAfterMs: 60_000,
+                detail: "busy"
+              })
+            )
           : Effect.void
       for (let second = 0; second < 60; second++) {
         expect(yield* Effect.flip(ledger.pay(b, api))).toMatchObject({ reason: "TooManyRequests" })
@@ -188,7 +207,9 @@ describe("the ledger of debts", () => {
       const { api, ledger } = yield* twoDebts
       api.before = ({ name, verb }) =>
         verb === "delete" && name === "mc-1-b"
-          ? Effect.fail(new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" }))
+          ? Effect.fail(
+              new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" })
+            )
           : Effect.void
       const result = yield* Effect.result(ledger.pay(b, api))
       yield* pass(1)
@@ -202,7 +223,12 @@ describe("the ledger of debts", () => {
     Effect.gen(function* () {
       const { ledger, local } = yield* start
       yield* ledger.record(b, "mc-1-b", "p")
-      local.write(configMaps, "mirrord-operator-debts", { data: { garbage: "{", other: '{"cluster":1}', more: 7 } }, "mirrord")
+      local.write(
+        configMaps,
+        "mirrord-operator-debts",
+        { data: { garbage: "{", other: '{"cluster":1}', more: 7 } },
+        "mirrord"
+      )
       yield* pass(1)
       expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
     })

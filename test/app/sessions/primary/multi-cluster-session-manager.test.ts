@@ -1,23 +1,32 @@
-import { describe, expect } from "vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import { secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { childAnnotations } from "../../../../src/domain/session/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
-import { addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
 import { it } from "../../../support/effect-it.ts"
+import { addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
 
 const childA = `${parentOf}-cluster-a`
 const childB = `${parentOf}-cluster-b`
 const begin = TestClock.setTime(day0)
 const refusedBy = (reason: "Forbidden" | "Unreachable", code?: number) =>
-  new KubeError({ cluster: "test", operation: "test", reason, detail: `${reason} as told`, ...(code === undefined ? {} : { code }) })
+  new KubeError({
+    cluster: "test",
+    operation: "test",
+    reason,
+    detail: `${reason} as told`,
+    ...(code === undefined ? {} : { code })
+  })
 
 /** A client's socket that stays until the returned effect runs. */
-const openSocket = (sockets: { readonly track: (name: string) => Effect.Effect<void, never, Scope.Scope> }, name = parentOf) =>
+const openSocket = (
+  sockets: { readonly track: (name: string) => Effect.Effect<void, never, Scope.Scope> },
+  name = parentOf
+) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     yield* sockets.track(name).pipe(Scope.provide(scope))
@@ -53,7 +62,8 @@ describe("the life of a multi-cluster session", () => {
       for (const [name, api] of fleet.members) {
         api.before = (call) =>
           Effect.sync(() => {
-            if (call.verb === "create" && fleet.status()?.clusterSessions?.[name]?.sessionName !== call.name) early.push(call.name)
+            if (call.verb === "create" && fleet.status()?.clusterSessions?.[name]?.sessionName !== call.name)
+              early.push(call.name)
           })
       }
       fleet.primary.after = () => Effect.sync(() => void phases.push(fleet.status()?.phase))
@@ -98,7 +108,10 @@ describe("the life of a multi-cluster session", () => {
       const { fleet } = yield* running()
       const order: Array<string> = []
       for (const api of [...fleet.members.values(), fleet.primary]) {
-        api.after = (call) => Effect.sync(() => { if (call.verb === "delete" || call.subresource === undefined) order.push(`${call.verb} ${call.name}`) })
+        api.after = (call) =>
+          Effect.sync(() => {
+            if (call.verb === "delete" || call.subresource === undefined) order.push(`${call.verb} ${call.name}`)
+          })
       }
       yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
       yield* pass(2)
@@ -131,7 +144,9 @@ describe("the life of a multi-cluster session", () => {
       // A host whose clock is ten minutes behind.
       for (let i = 0; i < 30; i++) {
         yield* pass(10)
-        fleet.primary.write(mirrordMultiClusterSessions, parentOf, { status: { connectedTimestamp: timestamp(day0 - 600_000 + i * 10_000) } })
+        fleet.primary.write(mirrordMultiClusterSessions, parentOf, {
+          status: { connectedTimestamp: timestamp(day0 - 600_000 + i * 10_000) }
+        })
       }
       yield* pass(50)
       expect(fleet.status()?.phase).toBe("Ready")
@@ -140,18 +155,24 @@ describe("the life of a multi-cluster session", () => {
     })
   )
 
-  it.effect("writes one heartbeat per ten seconds and session while a socket is open, and nothing else, for an hour", () =>
-    Effect.gen(function* () {
-      const { fleet } = yield* running()
-      yield* pass(60)
-      const calls = [fleet.primary, ...fleet.members.values()].map((api) => [api, api.calls.length] as const)
-      yield* pass(3600)
-      for (const [api, from] of calls) {
-        const writes = api.calls.slice(from).filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete")
-        expect(writes.filter(({ body }) => JSON.stringify(body ?? "").includes("connectedTimestamp") === false)).toEqual([])
-        expect(writes.length).toBe(360)
-      }
-    })
+  it.effect(
+    "writes one heartbeat per ten seconds and session while a socket is open, and nothing else, for an hour",
+    () =>
+      Effect.gen(function* () {
+        const { fleet } = yield* running()
+        yield* pass(60)
+        const calls = [fleet.primary, ...fleet.members.values()].map((api) => [api, api.calls.length] as const)
+        yield* pass(3600)
+        for (const [api, from] of calls) {
+          const writes = api.calls
+            .slice(from)
+            .filter(({ verb }) => verb === "create" || verb === "patch" || verb === "delete")
+          expect(
+            writes.filter(({ body }) => JSON.stringify(body ?? "").includes("connectedTimestamp") === false)
+          ).toEqual([])
+          expect(writes.length).toBe(360)
+        }
+      })
   )
 
   it.effect("plans nothing because of a heartbeat, be it the parent's or a child's", () =>
@@ -165,8 +186,12 @@ describe("the life of a multi-cluster session", () => {
       yield* pass(0.1)
       noticed = 0
       for (let i = 0; i < 20; i++) {
-        fleet.member("cluster-b").write(mirrordClusterSessions, childB, { status: { connectedTimestamp: timestamp(day0 + i) } })
-        fleet.primary.write(mirrordMultiClusterSessions, parentOf, { status: { connectedTimestamp: timestamp(day0 + i) } })
+        fleet
+          .member("cluster-b")
+          .write(mirrordClusterSessions, childB, { status: { connectedTimestamp: timestamp(day0 + i) } })
+        fleet.primary.write(mirrordMultiClusterSessions, parentOf, {
+          status: { connectedTimestamp: timestamp(day0 + i) }
+        })
         yield* pass(0.1)
       }
       expect([primary.told.length - toldBefore, noticed]).toEqual([0, 0])
@@ -192,7 +217,10 @@ describe("members that are missing", () => {
       fleet.createParent(day0 + 1_000)
       yield* pass(20)
       expect(fleet.status()?.phase).toBe("Ready")
-      expect(fleet.status()?.clusterSessions?.["cluster-b"]).toMatchObject({ ready: false, error: expect.stringContaining("connection refused") })
+      expect(fleet.status()?.clusterSessions?.["cluster-b"]).toMatchObject({
+        ready: false,
+        error: expect.stringContaining("connection refused")
+      })
       fleet.member("cluster-b").setReachable(true)
       yield* pass(90)
       expect(fleet.status()?.clusterSessions?.["cluster-b"]).toEqual({ sessionName: childB, ready: true })
@@ -242,7 +270,10 @@ describe("members that are missing", () => {
       yield* openSocket(sockets)
       fleet.createParent(day0 + 6_000)
       yield* pass(10)
-      expect(fleet.status()).toMatchObject({ phase: "Failed", closed: expect.stringMatching(/cluster-a.*connection refused/) })
+      expect(fleet.status()).toMatchObject({
+        phase: "Failed",
+        closed: expect.stringMatching(/cluster-a.*connection refused/)
+      })
       expect(fleet.children("cluster-b")).toEqual([])
       yield* pass(240)
       expect(fleet.status()?.phase).toBe("Failed")
@@ -262,7 +293,10 @@ describe("members that are missing", () => {
       yield* openSocket(sockets)
       fleet.createParent(day0)
       yield* pass(40)
-      expect(fleet.status()).toMatchObject({ phase: "Ready", clusterSessions: { "cluster-b": { ready: false, error: "Forbidden as told" } } })
+      expect(fleet.status()).toMatchObject({
+        phase: "Ready",
+        clusterSessions: { "cluster-b": { ready: false, error: "Forbidden as told" } }
+      })
       expect(writesSince(b).length).toBeLessThanOrEqual(4)
       b.before = () => Effect.void
       yield* pass(20)
@@ -326,22 +360,24 @@ describe("what goes wrong in between", () => {
     })
   )
 
-  it.effect("a parent that was made anew under its name does not inherit what was known of the old one's children", () =>
-    Effect.gen(function* () {
-      const { fleet } = yield* running()
-      const b = fleet.member("cluster-b")
-      yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
-      yield* pass(2)
-      b.after = ({ verb }) => (verb === "create" ? Effect.fail(refusedBy("Unreachable")) : Effect.void)
-      fleet.createParent(day0 + 8_000)
-      yield* pass(3)
-      b.after = () => Effect.void
-      yield* pass(5)
-      expect(fleet.status()?.clusterSessions?.["cluster-b"]).toEqual({ sessionName: childB, ready: true })
-      yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
-      yield* pass(5)
-      expect([fleet.status(), fleet.children("cluster-a"), fleet.children("cluster-b")]).toEqual([undefined, [], []])
-    })
+  it.effect(
+    "a parent that was made anew under its name does not inherit what was known of the old one's children",
+    () =>
+      Effect.gen(function* () {
+        const { fleet } = yield* running()
+        const b = fleet.member("cluster-b")
+        yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
+        yield* pass(2)
+        b.after = ({ verb }) => (verb === "create" ? Effect.fail(refusedBy("Unreachable")) : Effect.void)
+        fleet.createParent(day0 + 8_000)
+        yield* pass(3)
+        b.after = () => Effect.void
+        yield* pass(5)
+        expect(fleet.status()?.clusterSessions?.["cluster-b"]).toEqual({ sessionName: childB, ready: true })
+        yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
+        yield* pass(5)
+        expect([fleet.status(), fleet.children("cluster-a"), fleet.children("cluster-b")]).toEqual([undefined, [], []])
+      })
   )
 
   it.effect("a child that an earlier parent of the same name left behind is replaced", () =>
@@ -351,7 +387,11 @@ describe("what goes wrong in between", () => {
       const b = fleet.member("cluster-b")
       b.write(mirrordClusterSessions, childB, {
         metadata: { annotations: { [childAnnotations.parentUid]: "older" } },
-        spec: { namespace: "default", multiClusterParentName: parentOf, owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" } }
+        spec: {
+          namespace: "default",
+          multiClusterParentName: parentOf,
+          owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" }
+        }
       })
       const old = b.peek(mirrordClusterSessions, childB)?.metadata.uid
       yield* fleet.startMembers()
@@ -367,7 +407,14 @@ describe("what goes wrong in between", () => {
   it.effect("a neighbour whose name begins alike is left alone", () =>
     Effect.gen(function* () {
       const { fleet } = yield* running()
-      const other = { metadata: {}, spec: { namespace: "default", multiClusterParentName: `${parentOf}-cluster`, owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" } } }
+      const other = {
+        metadata: {},
+        spec: {
+          namespace: "default",
+          multiClusterParentName: `${parentOf}-cluster`,
+          owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" }
+        }
+      }
       fleet.member("cluster-b").write(mirrordClusterSessions, `${childB}-2`, other)
       yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
       yield* pass(5)
@@ -380,9 +427,15 @@ describe("what goes wrong in between", () => {
       yield* begin
       const fleet = new SessionFleet()
       fleet.primary.write(mirrordMultiClusterSessions, "mc-0000000000000001", { spec: 7 })
-      fleet.primary.write(mirrordMultiClusterSessions, "mc-0000000000000002", { spec: { clusters: "all" }, status: { phase: "Dancing" } })
+      fleet.primary.write(mirrordMultiClusterSessions, "mc-0000000000000002", {
+        spec: { clusters: "all" },
+        status: { phase: "Dancing" }
+      })
       fleet.member("cluster-b").write(mirrordClusterSessions, "garbage", { spec: null, status: [1] })
-      fleet.member("cluster-a").write(mirrordClusterSessions, "garbage", { spec: { multiClusterParentName: 3 }, metadata: { annotations: { a: "b" } } })
+      fleet.member("cluster-a").write(mirrordClusterSessions, "garbage", {
+        spec: { multiClusterParentName: 3 },
+        metadata: { annotations: { a: "b" } }
+      })
       yield* fleet.startMembers()
       const { sockets } = yield* fleet.startPrimary()
       yield* openSocket(sockets)
@@ -405,7 +458,10 @@ describe("what goes wrong in between", () => {
       yield* openSocket(sockets)
       fleet.createParent(day0)
       yield* pass(40)
-      expect(fleet.status()).toMatchObject({ phase: "Ready", clusterSessions: { "cluster-a": { ready: true }, "cluster-b": { ready: false } } })
+      expect(fleet.status()).toMatchObject({
+        phase: "Ready",
+        clusterSessions: { "cluster-a": { ready: true }, "cluster-b": { ready: false } }
+      })
     })
   )
 
@@ -415,8 +471,13 @@ describe("what goes wrong in between", () => {
       fleet.primary.before = ({ subresource, verb }) =>
         Effect.sync(() => {
           if (verb !== "patch" || subresource !== "status") return
-          const count = Number(fleet.primary.peek(mirrordMultiClusterSessions, parentOf)?.metadata.labels?.["count"] ?? 0)
-          if (count < 10) fleet.primary.write(mirrordMultiClusterSessions, parentOf, { metadata: { labels: { count: String(count + 1) } } })
+          const count = Number(
+            fleet.primary.peek(mirrordMultiClusterSessions, parentOf)?.metadata.labels?.["count"] ?? 0
+          )
+          if (count < 10)
+            fleet.primary.write(mirrordMultiClusterSessions, parentOf, {
+              metadata: { labels: { count: String(count + 1) } }
+            })
         })
       fleet.member("cluster-b").setReachable(false)
       yield* pass(60)
@@ -435,17 +496,27 @@ describe("a primary that is killed", () => {
       yield* fleet.startMembers()
       let writes = 0
       let answer: "kept" | "lost" = "kept"
-      const kill = () => (writes === killAt ? (answer === "lost" ? Effect.fail(refusedBy("Unreachable")) : Effect.never) : Effect.void)
-      const count = ({ name, subresource, verb }: { readonly name: string; readonly verb: string; readonly subresource: string | undefined }) => {
+      const kill = () =>
+        writes === killAt ? (answer === "lost" ? Effect.fail(refusedBy("Unreachable")) : Effect.never) : Effect.void
+      const count = ({
+        name,
+        subresource,
+        verb
+      }: {
+        readonly name: string
+        readonly verb: string
+        readonly subresource: string | undefined
+      }) => {
         const byMember = fleet.members.size > 0 && subresource === "status" && name !== parentOf
         return (verb === "create" || verb === "patch" || verb === "delete") && !byMember
       }
       for (const api of [fleet.primary, ...fleet.members.values()]) {
-        api.after = (call) => Effect.suspend(() => {
-          if (!count(call)) return Effect.void
-          writes++
-          return kill()
-        })
+        api.after = (call) =>
+          Effect.suspend(() => {
+            if (!count(call)) return Effect.void
+            writes++
+            return kill()
+          })
       }
       answer = killAt % 2 === 0 ? "lost" : "kept"
       const first = yield* fleet.startPrimary()
@@ -457,9 +528,14 @@ describe("a primary that is killed", () => {
       const second = yield* fleet.startPrimary()
       const { leave } = yield* openSocket(second.sockets)
       yield* pass(20)
-      expect(fleet.status()).toMatchObject({ phase: "Ready", clusterSessions: { "cluster-a": { ready: true }, "cluster-b": { ready: true } } })
+      expect(fleet.status()).toMatchObject({
+        phase: "Ready",
+        clusterSessions: { "cluster-a": { ready: true }, "cluster-b": { ready: true } }
+      })
       expect([fleet.children("cluster-a"), fleet.children("cluster-b")]).toEqual([[childA], [childB]])
-      yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf).pipe(Effect.ignore, Effect.timeoutOption(1), Effect.forkScoped)
+      yield* fleet.primary
+        .delete(mirrordMultiClusterSessions, parentOf)
+        .pipe(Effect.ignore, Effect.timeoutOption(1), Effect.forkScoped)
       yield* pass(1)
       yield* second.stop
       yield* leave

@@ -19,7 +19,10 @@ import {
   uriOf
 } from "./agent-state.ts"
 
-/** Something happens to the target's pod. What nobody subscribed to, or has no open connection, does not reach the client. */
+/**
+ * Something happens to the target's pod. What nobody subscribed to, or has no open connection, does not reach the
+ * client.
+ */
 export const command = (agent: Agent, what: AgentCommand): Step => {
   const a = begin(agent)
   if (a.choked !== undefined) return done(a)
@@ -86,7 +89,10 @@ const openConnection = (a: Mutable, channel: Channel, port: number): void => {
   )
 }
 
-/** A request in the form that the announced version gets (§4.2); a body of `pieces` parts, of which each names the request. */
+/**
+ * A request in the form that the announced version gets (§4.2); a body of `pieces` parts, of which each names the
+ * request.
+ */
 const request = (a: Mutable, channel: Channel, port: number, pieces: number): void => {
   const announced = minVersion(a.announced ?? unannouncedVersion, a.version)
   // Below 1.19.4 unfiltered requests are passed through and nothing is mirrored as HTTP.

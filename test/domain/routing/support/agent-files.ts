@@ -1,16 +1,45 @@
 import type { FileRequest, FileResponse } from "../../../../src/domain/protocol/file-messages.ts"
 import type { ResponseError } from "../../../../src/domain/protocol/response-error.ts"
 
-const failed: { readonly _tag: "Err"; readonly error: ResponseError } = { _tag: "Err", error: { _tag: "NotImplemented" } }
+const failed: { readonly _tag: "Err"; readonly error: ResponseError } = {
+  _tag: "Err",
+  error: { _tag: "NotImplemented" }
+}
 const nothing = { _tag: "Ok", value: null } as const
 
-/** Which answer belongs to which request: written down a second time, so that the strict client is checked too (§3.6). */
+/**
+ * Which answer belongs to which request: written down a second time, so that the strict client is checked too (§3.6).
+ */
 const kinds: Readonly<Record<FileRequest["_tag"], FileResponse["_tag"] | undefined>> = {
-  Open: "Open", OpenRelative: "Open", Read: "Read", ReadLimited: "ReadLimited", Seek: "Seek", Write: "Write",
-  WriteLimited: "WriteLimited", Close: undefined, Access: "Access", Xstat: "Xstat", XstatFs: "XstatFs", FdOpenDir: "OpenDir",
-  ReadDir: "ReadDir", CloseDir: undefined, GetDEnts64: "GetDEnts64", ReadLink: "ReadLink", ReadDirBatch: "ReadDirBatch",
-  MakeDir: "MakeDir", MakeDirAt: "MakeDir", RemoveDir: "RemoveDir", Unlink: "Unlink", UnlinkAt: "Unlink", StatFs: "XstatFs",
-  XstatFsV2: "XstatFsV2", StatFsV2: "XstatFsV2", Rename: "Rename", Ftruncate: "Ftruncate", Futimens: "Futimens", Fchown: "Fchown",
+  Open: "Open",
+  OpenRelative: "Open",
+  Read: "Read",
+  ReadLimited: "ReadLimited",
+  Seek: "Seek",
+  Write: "Write",
+  WriteLimited: "WriteLimited",
+  Close: undefined,
+  Access: "Access",
+  Xstat: "Xstat",
+  XstatFs: "XstatFs",
+  FdOpenDir: "OpenDir",
+  ReadDir: "ReadDir",
+  CloseDir: undefined,
+  GetDEnts64: "GetDEnts64",
+  ReadLink: "ReadLink",
+  ReadDirBatch: "ReadDirBatch",
+  MakeDir: "MakeDir",
+  MakeDirAt: "MakeDir",
+  RemoveDir: "RemoveDir",
+  Unlink: "Unlink",
+  UnlinkAt: "Unlink",
+  StatFs: "XstatFs",
+  XstatFsV2: "XstatFsV2",
+  StatFsV2: "XstatFsV2",
+  Rename: "Rename",
+  Ftruncate: "Ftruncate",
+  Futimens: "Futimens",
+  Fchown: "Fchown",
   Fchmod: "Fchmod"
 }
 

@@ -4,9 +4,9 @@ import type { BodyFrame } from "../../../../src/domain/protocol/http-messages.ts
 import type { DaemonTcp } from "../../../../src/domain/protocol/incoming-messages.ts"
 
 /**
- * One connection of an agent as wire-protocol §7 describes it: six counters from 0, answers in the order rules of §7.5, HTTP in the
- * variant of the announced version (§4.2). Everything it says carries its name, so that a test sees where things come from; what
- * comes back must carry it again, else it is a `violation`.
+ * One connection of an agent as wire-protocol §7 describes it: six counters from 0, answers in the order rules of §7.5,
+ * HTTP in the variant of the announced version (§4.2). Everything it says carries its name, so that a test sees where
+ * things come from; what comes back must carry it again, else it is a `violation`.
  */
 
 export type Channel = "Tcp" | "TcpSteal"

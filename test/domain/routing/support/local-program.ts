@@ -3,8 +3,8 @@ import type { ClientEvent } from "../../../../lab/client/client-output.ts"
 import type { BodyFrame } from "../../../../src/domain/protocol/http-messages.ts"
 
 /**
- * The local process behind the client: repeats what it hears on stolen connections, and answers each stolen request with its URI,
- * every third one in pieces. So an agent that hears something else has got what belongs to another.
+ * The local process behind the client: repeats what it hears on stolen connections, and answers each stolen request
+ * with its URI, every third one in pieces. So an agent that hears something else has got what belongs to another.
  */
 export const answerTraffic = (event: ClientEvent): ReadonlyArray<ClientRequest> => {
   if (event._tag === "Data" && event.channel === "TcpSteal") {

@@ -16,8 +16,8 @@ import {
 } from "../../../../src/domain/routing/router.ts"
 import { command } from "./agent-commands.ts"
 import { type Agent, type AgentCommand, type AgentOutput, makeAgent, type Source } from "./agent-state.ts"
-import { hear } from "./scripted-agent.ts"
 import { answerTraffic } from "./local-program.ts"
+import { hear } from "./scripted-agent.ts"
 
 export const a = memberName("cluster-a")
 export const b = memberName("cluster-b")
@@ -65,8 +65,8 @@ interface Possible {
 }
 
 /**
- * One strict client, one router and its agents, with every queue between them; `play` lets the caller choose what happens next,
- * `settle` plays until nothing is left and lets time pass.
+ * One strict client, one router and its agents, with every queue between them; `play` lets the caller choose what
+ * happens next, `settle` plays until nothing is left and lets time pass.
  */
 export class World {
   now = 1_000_000
@@ -279,7 +279,8 @@ export class World {
       ...(agent.choked === undefined
         ? []
         : [
-            `${agent.name} cannot decode ${JSON.stringify(agent.choked, (_, v) => (typeof v === "bigint" ? String(v) : v))}`
+            `${agent.name} cannot decode ` +
+              `${JSON.stringify(agent.choked, (_, v) => (typeof v === "bigint" ? String(v) : v))}`
           ])
     ])
   }

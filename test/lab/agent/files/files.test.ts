@@ -25,7 +25,10 @@ const options = { read: true, write: true, append: false, truncate: false, creat
 const handle = (request: FileRequest): FileAnswer => files.handle(request)
 const open = (path: string, openOptions = options) => handle({ _tag: "Open", value: { path, openOptions } })
 const stat = (path: string) => handle({ _tag: "Xstat", value: { path, fd: null, followSymlink: true } })
-const opened = (fd: bigint): unknown => ({ _tag: "Answer", response: { _tag: "Open", value: { _tag: "Ok", value: { fd } } } })
+const opened = (fd: bigint): unknown => ({
+  _tag: "Answer",
+  response: { _tag: "Open", value: { _tag: "Ok", value: { fd } } }
+})
 const failed = (_tag: string, kind: string, rawOsError: number | null): unknown => ({
   _tag: "Answer",
   response: { _tag, value: { _tag: "Err", error: { _tag: "RemoteIO", value: { rawOsError, kind: { _tag: kind } } } } }
@@ -37,7 +40,9 @@ describe("the container's root", () => {
     fs.symlinkSync("../etc", `${root}/etc/self`)
     expect(open("/absolute", { ...options, create: false })).toEqual(opened(0n))
     expect(open("/etc/self/self/hostname", { ...options, create: false })).toEqual(opened(1n))
-    expect(handle({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 10n } })).toMatchObject({ response: { value: { value: { readAmount: 4n } } } })
+    expect(handle({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 10n } })).toMatchObject({
+      response: { value: { value: { readAmount: 4n } } }
+    })
   })
 
   it("cannot be left, by dots or by links", () => {
@@ -51,7 +56,9 @@ describe("the container's root", () => {
     expect(stat("/host")).toEqual(failed("Xstat", "NotFound", 2))
     expect(open("/../new")).toEqual(failed("Open", "NotFound", null))
     expect(handle({ _tag: "Unlink", value: { pathname: "/../secret" } })).toEqual(failed("Unlink", "NotFound", null))
-    expect(handle({ _tag: "Rename", value: { oldPath: "/etc/hostname", newPath: "/../stolen" } })).toEqual(failed("Rename", "NotFound", null))
+    expect(handle({ _tag: "Rename", value: { oldPath: "/etc/hostname", newPath: "/../stolen" } })).toEqual(
+      failed("Rename", "NotFound", null)
+    )
     expect(fs.readdirSync(outside).toSorted()).toEqual(["root", "secret"])
   })
 
@@ -64,8 +71,12 @@ describe("the container's root", () => {
   it("cannot be removed or renamed", () => {
     fs.rmSync(`${root}/etc`, { recursive: true })
     expect(handle({ _tag: "RemoveDir", value: { pathname: "/" } })).toEqual(failed("RemoveDir", "ResourceBusy", 16))
-    expect(handle({ _tag: "Rename", value: { oldPath: "/", newPath: "/x" } })).toEqual(failed("Rename", "ResourceBusy", 16))
-    expect(handle({ _tag: "MakeDir", value: { pathname: "/", mode: 0o755 } })).toEqual(failed("MakeDir", "AlreadyExists", 17))
+    expect(handle({ _tag: "Rename", value: { oldPath: "/", newPath: "/x" } })).toEqual(
+      failed("Rename", "ResourceBusy", 16)
+    )
+    expect(handle({ _tag: "MakeDir", value: { pathname: "/", mode: 0o755 } })).toEqual(
+      failed("MakeDir", "AlreadyExists", 17)
+    )
     expect(fs.existsSync(root)).toBe(true)
   })
 })
@@ -74,7 +85,8 @@ describe("what goes beyond the real agent", () => {
   it("removes relative to a directory", () => {
     fs.mkdirSync(`${root}/etc/sub`)
     open("/etc", { ...options, write: false, create: false })
-    const remove = (pathname: string, flags: number) => handle({ _tag: "UnlinkAt", value: { dirfd: 0n, pathname, flags } })
+    const remove = (pathname: string, flags: number) =>
+      handle({ _tag: "UnlinkAt", value: { dirfd: 0n, pathname, flags } })
     expect(remove("sub", 0)).toEqual(failed("Unlink", "IsADirectory", 21))
     expect(remove("sub", 512)).toMatchObject({ response: { value: { _tag: "Ok" } } })
     expect(remove("hostname", 0)).toMatchObject({ response: { value: { _tag: "Ok" } } })
@@ -86,7 +98,13 @@ describe("what goes beyond the real agent", () => {
     const touch = (access: readonly [bigint, bigint], modification: readonly [bigint, bigint]) =>
       handle({
         _tag: "Futimens",
-        value: { fd: 0n, times: [{ tvSec: access[0], tvNsec: access[1] }, { tvSec: modification[0], tvNsec: modification[1] }] }
+        value: {
+          fd: 0n,
+          times: [
+            { tvSec: access[0], tvNsec: access[1] },
+            { tvSec: modification[0], tvNsec: modification[1] }
+          ]
+        }
       })
     expect(touch([100n, 0n], [200n, 500_000_000n])).toMatchObject({ response: { value: { _tag: "Ok" } } })
     expect(fs.statSync(`${root}/etc/hostname`)).toMatchObject({ atimeMs: 100_000, mtimeMs: 200_500 })
@@ -98,7 +116,9 @@ describe("what goes beyond the real agent", () => {
     const { execFileSync } = await import("node:child_process")
     execFileSync("mkfifo", [`${root}/pipe`])
     expect(open("/pipe", { ...options, write: false, create: false })).toEqual(opened(0n))
-    expect(handle({ _tag: "Seek", value: { fd: 0n, seekFrom: { _tag: "Start", value: 0n } } })).toEqual(failed("Seek", "NotSeekable", 29))
+    expect(handle({ _tag: "Seek", value: { fd: 0n, seekFrom: { _tag: "Start", value: 0n } } })).toEqual(
+      failed("Seek", "NotSeekable", 29)
+    )
   })
 })
 
@@ -108,7 +128,8 @@ it("reads more than one answer holds in several", () => {
   const sizes: Array<bigint> = []
   for (let size = 1n; size > 0n;) {
     const answer = handle({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 1n << 40n } })
-    if (answer._tag !== "Answer" || answer.response._tag !== "Read" || answer.response.value._tag !== "Ok") return expect.fail("no data")
+    if (answer._tag !== "Answer" || answer.response._tag !== "Read" || answer.response.value._tag !== "Ok")
+      return expect.fail("no data")
     size = answer.response.value.value.readAmount
     sizes.push(size)
   }

@@ -27,10 +27,12 @@ describe("detectHttp", () => {
   ])("%j is %s", (text, expected) => expect(detect(text)).toBe(expected))
 
   it("never says `other` about the beginning of a request", () => {
-    fc.assert(fc.property(fc.webPath(), fc.nat(60), (path, length) => {
-      const line = `GET ${path === "" ? "/" : path} HTTP/1.1\r\n`
-      expect(detect(line.slice(0, length))).toBe(length >= line.length ? "http1" : detect(line.slice(0, length)))
-      if (length < line.length) expect(detect(line.slice(0, length))).toBe("more")
-    }))
+    fc.assert(
+      fc.property(fc.webPath(), fc.nat(60), (path, length) => {
+        const line = `GET ${path === "" ? "/" : path} HTTP/1.1\r\n`
+        expect(detect(line.slice(0, length))).toBe(length >= line.length ? "http1" : detect(line.slice(0, length)))
+        if (length < line.length) expect(detect(line.slice(0, length))).toBe("more")
+      })
+    )
   })
 })

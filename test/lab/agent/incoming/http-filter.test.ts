@@ -6,7 +6,10 @@ import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-mes
 const request = (given: Partial<RequestHead> = {}): RequestHead => ({
   method: "GET",
   uri: "/api/items?id=5",
-  headers: [["host", new TextEncoder().encode("shop")], ["x-user", new TextEncoder().encode("Ann é")]],
+  headers: [
+    ["host", new TextEncoder().encode("shop")],
+    ["x-user", new TextEncoder().encode("Ann é")]
+  ],
   ...given
 })
 
@@ -53,7 +56,9 @@ describe("other filters", () => {
   it("method: without case", () => {
     expect(wants({ _tag: "Method", value: { _tag: "Get" } })).toBe(true)
     expect(wants({ _tag: "Method", value: { _tag: "Post" } })).toBe(false)
-    expect(wants({ _tag: "Method", value: { _tag: "Other", value: "propfind" } }, request({ method: "PROPFIND" }))).toBe(true)
+    expect(
+      wants({ _tag: "Method", value: { _tag: "Other", value: "propfind" } }, request({ method: "PROPFIND" }))
+    ).toBe(true)
   })
 
   it("composites, nested and empty", () => {
@@ -81,6 +86,6 @@ describe("what is refused", () => {
   ])("%j", (filter) => expect(Result.isFailure(compileFilter(filter))).toBe(true))
 
   it("with a sentence", () => {
-    expect(Result.getOrThrow(Result.flip(compilePattern("(?x)a")))).toBe("flag x is not supported in \"(?x)a\"")
+    expect(Result.getOrThrow(Result.flip(compilePattern("(?x)a")))).toBe('flag x is not supported in "(?x)a"')
   })
 })

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest"
-import { canMirrorRequests, newConnection, stolenRequestForm } from "../../../../lab/agent/incoming/incoming-messages.ts"
+import {
+  canMirrorRequests,
+  newConnection,
+  stolenRequestForm
+} from "../../../../lab/agent/incoming/incoming-messages.ts"
 
 describe("the table of wire-protocol §4.2", () => {
   it.each([

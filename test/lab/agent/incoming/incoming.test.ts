@@ -111,7 +111,10 @@ const body = (connectionId: bigint, isLast: boolean, _tag = "TcpSteal") => ({
   value: { _tag: "HttpRequestChunked", value: { _tag: "Body", value: { isLast, connectionId, requestId: 0 } } }
 })
 const over = (connectionId: bigint, _tag = "TcpSteal") => ({ _tag, value: { _tag: "Close", value: { connectionId } } })
-const received = (connectionId: bigint, bytes: string, _tag = "TcpSteal") => ({ _tag, value: { _tag: "Data", value: { connectionId, bytes } } })
+const received = (connectionId: bigint, bytes: string, _tag = "TcpSteal") => ({
+  _tag,
+  value: { _tag: "Data", value: { connectionId, bytes } }
+})
 
 describe("stealing HTTP", () => {
   it("hands over every request of an unfiltered port, each under its own number", async () => {
@@ -120,13 +123,19 @@ describe("stealing HTTP", () => {
     const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const first = fetchFrom(world.entry, { path: "/a?b=c", headers: { "X-Dup": "1" }, agent: keepAlive })
     const seen = await client.next()
-    expect(seen).toMatchObject(start(0n, {
-      request: { method: "GET", uri: "/a?b=c", version: "HTTP/1.1", body: { frames: [], isLast: true } },
-      metadata: { _tag: "V1", source: { ip: podIp }, destination: { ip: podIp, port: targetPort } },
-      transport: { _tag: "Tcp" }
-    }))
+    expect(seen).toMatchObject(
+      start(0n, {
+        request: { method: "GET", uri: "/a?b=c", version: "HTTP/1.1", body: { frames: [], isLast: true } },
+        metadata: { _tag: "V1", source: { ip: podIp }, destination: { ip: podIp, port: targetPort } },
+        transport: { _tag: "Tcp" }
+      })
+    )
     client.send(response(0n, "mine", 201, { "x-mine": "yes" }))
-    expect(await first).toMatchObject({ status: 201, body: "mine", headers: { "x-mine": "yes", "content-length": "4" } })
+    expect(await first).toMatchObject({
+      status: 201,
+      body: "mine",
+      headers: { "x-mine": "yes", "content-length": "4" }
+    })
     expect(await client.take(1)).toEqual([over(0n)])
     const second = fetchFrom(world.entry, { path: "/second", agent: keepAlive })
     expect(await client.take(1)).toMatchObject([start(1n, { request: { uri: "/second" } })])
@@ -143,15 +152,24 @@ describe("stealing HTTP", () => {
 
   it("hands over what a filter matches and gives the rest to the application, on one connection", async () => {
     const client = await newClient("1.29.0")
-    await client.ask(stealFiltered({
-      _tag: "Composite",
-      all: true,
-      filters: [header("^X-User: ANN$"), { _tag: "Path", value: "^/api/" }, { _tag: "Method", value: { _tag: "Get" } }]
-    }))
+    await client.ask(
+      stealFiltered({
+        _tag: "Composite",
+        all: true,
+        filters: [
+          header("^X-User: ANN$"),
+          { _tag: "Path", value: "^/api/" },
+          { _tag: "Method", value: { _tag: "Get" } }
+        ]
+      })
+    )
     const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const get = (path: string, user: string, method = "GET") =>
       fetchFrom(world.entry, { path, method, headers: { "x-user": user }, agent: keepAlive })
-    expect(await get("/api/x", "bob")).toMatchObject({ body: "application GET /api/x ", headers: { "x-served-by": "application" } })
+    expect(await get("/api/x", "bob")).toMatchObject({
+      body: "application GET /api/x ",
+      headers: { "x-served-by": "application" }
+    })
     const stolen = get("/api/x", "ann")
     expect(await client.take(1)).toMatchObject([start(0n)])
     client.send(response(0n, "ann's"))
@@ -175,7 +193,11 @@ describe("stealing HTTP", () => {
     let trailers: unknown
     for (let last = false; !last;) {
       const message = await client.next()
-      if (message?._tag !== "TcpSteal" || message.value._tag !== "HttpRequestChunked" || message.value.value._tag !== "Body") {
+      if (
+        message?._tag !== "TcpSteal" ||
+        message.value._tag !== "HttpRequestChunked" ||
+        message.value.value._tag !== "Body"
+      ) {
         return expect.fail(`a piece of the body was expected, not ${message?._tag}`)
       }
       for (const piece of message.value.value.value.frames) {
@@ -210,7 +232,9 @@ describe("stealing HTTP", () => {
     const asked = fetchFrom(world.entry)
     await client.next()
     const internalResponse = { status: 502, version: "HTTP/1.1", headers: [], body: Buffer.from("local failure") }
-    client.send(steal({ _tag: "HttpResponse", value: { port: targetPort, connectionId: 0n, requestId: 0, internalResponse } }))
+    client.send(
+      steal({ _tag: "HttpResponse", value: { port: targetPort, connectionId: 0n, requestId: 0, internalResponse } })
+    )
     expect(await asked).toMatchObject({ status: 502, body: "local failure" })
   })
 
@@ -220,7 +244,12 @@ describe("stealing HTTP", () => {
     const asked = fetchFrom(world.entry)
     await client.next()
     const internalResponse = { status: 500, version: "HTTP/1.1", headers: [], body: [] }
-    client.send(steal({ _tag: "HttpResponseFramed", value: { port: targetPort, connectionId: 0n, requestId: 1, internalResponse } }))
+    client.send(
+      steal({
+        _tag: "HttpResponseFramed",
+        value: { port: targetPort, connectionId: 0n, requestId: 1, internalResponse }
+      })
+    )
     client.send(response(9n, "nobody asked"), response(0n, "right"))
     expect((await asked).body).toBe("right")
   })
@@ -312,7 +341,11 @@ describe("stealing HTTP", () => {
 })
 
 describe("filters that cannot be", () => {
-  const bad: ReadonlyArray<HttpFilter> = [header("("), { _tag: "HeaderJq", value: "." }, { _tag: "Body", value: { _tag: "Json", query: "$", matches: "." } }]
+  const bad: ReadonlyArray<HttpFilter> = [
+    header("("),
+    { _tag: "HeaderJq", value: "." },
+    { _tag: "Body", value: { _tag: "Json", query: "$", matches: "." } }
+  ]
 
   it.each(bad)("a steal with %j is refused with Close, and the connection stays", async (filter) => {
     const client = await newClient("1.29.0")
@@ -323,7 +356,10 @@ describe("filters that cannot be", () => {
 
   it.each(bad)("a mirror with %j ends the connection", async (filter) => {
     const client = await newClient("1.29.0")
-    const message: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } }
+    const message: ClientMessage = {
+      _tag: "Tcp",
+      value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
+    }
     expect(await client.ask(message)).toMatchObject({ _tag: "Close" })
     expect(await client.next()).toBeUndefined()
   })
@@ -352,7 +388,11 @@ describe("versions", () => {
     await client.ask(filtered)
     const asked = post()
     expect(await client.take(1)).toMatchObject([
-      { value: { value: { _tag: "StartV1", value: { internalRequest: head, connectionId: 0n, requestId: 0, port: targetPort } } } }
+      {
+        value: {
+          value: { _tag: "StartV1", value: { internalRequest: head, connectionId: 0n, requestId: 0, port: targetPort } }
+        }
+      }
     ])
     expect(await client.take(1)).toMatchObject([{ value: { value: { _tag: "Body" } } }])
     await answer(client, asked)
@@ -363,16 +403,23 @@ describe("versions", () => {
     await client.ask(filtered)
     const asked = post()
     const message = await client.next()
-    expect(message).toMatchObject({ value: { _tag: "HttpRequestFramed", value: { internalRequest: head, connectionId: 0n } } })
+    expect(message).toMatchObject({
+      value: { _tag: "HttpRequestFramed", value: { internalRequest: head, connectionId: 0n } }
+    })
     await answer(client, asked)
   })
 
   it("who has announced nothing gets the whole request in one piece", async () => {
     const client = await newClient()
-    await client.ask(steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: targetPort, filter: "x-steal" } }))
+    await client.ask(
+      steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: targetPort, filter: "x-steal" } })
+    )
     const asked = post()
     expect(await client.take(1)).toMatchObject([
-      { _tag: "TcpSteal", value: { _tag: "HttpRequest", value: { internalRequest: { ...head, body: "input" }, port: targetPort } } }
+      {
+        _tag: "TcpSteal",
+        value: { _tag: "HttpRequest", value: { internalRequest: { ...head, body: "input" }, port: targetPort } }
+      }
     ])
     await answer(client, asked)
   })
@@ -389,7 +436,13 @@ describe("versions", () => {
     await client.ask(stealAll)
     rawPeer(world.entry).socket.end("\0binary")
     expect(await client.take(1)).toMatchObject([
-      { _tag: "TcpSteal", value: { _tag: "NewConnectionV1", value: { connectionId: 0n, destinationPort: targetPort, localAddress: podIp } } }
+      {
+        _tag: "TcpSteal",
+        value: {
+          _tag: "NewConnectionV1",
+          value: { connectionId: 0n, destinationPort: targetPort, localAddress: podIp }
+        }
+      }
     ])
   })
 
@@ -619,13 +672,26 @@ it("stops reading a client that does not read, and takes up again", async () => 
   const client = await newClient("1.29.0")
   fs.writeFileSync(`${root}/large`, "y".repeat(1_000_000))
   client.socket.pause()
-  client.send({ _tag: "FileRequest", value: { _tag: "Open", value: { path: "/large", openOptions: { read: true, write: false, append: false, truncate: false, create: false, createNew: false } } } })
+  client.send({
+    _tag: "FileRequest",
+    value: {
+      _tag: "Open",
+      value: {
+        path: "/large",
+        openOptions: { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
+      }
+    }
+  })
   for (let i = 0; i < 20; i++) {
-    client.send({ _tag: "FileRequest", value: { _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1_000_000n, startFrom: 0n } } })
+    client.send({
+      _tag: "FileRequest",
+      value: { _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1_000_000n, startFrom: 0n } }
+    })
   }
   client.socket.resume()
   const messages = await client.settle()
   expect(messages).toHaveLength(21)
-  expect(messages.at(-1)).toMatchObject({ value: { _tag: "ReadLimited", value: { _tag: "Ok", value: { readAmount: 1_000_000n } } } })
+  expect(messages.at(-1)).toMatchObject({
+    value: { _tag: "ReadLimited", value: { _tag: "Ok", value: { readAmount: 1_000_000n } } }
+  })
 })
-

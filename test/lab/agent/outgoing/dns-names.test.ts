@@ -8,7 +8,10 @@ it.each([
   ["10.0.0.1", { _tag: "Answered", records: [{ name: "10.0.0.1", ip: "10.0.0.1" }] }],
   ["FD00::0:1", { _tag: "Answered", records: [{ name: "", ip: "fd00::1" }] }],
   ["", { _tag: "Refused", kind: { _tag: "NoRecordsFound", value: 3 } }],
-  ["a..b", { _tag: "Refused", kind: { _tag: "Message", value: "node name rejected by hickory: Msg(\"Malformed label: \")" } }]
+  [
+    "a..b",
+    { _tag: "Refused", kind: { _tag: "Message", value: 'node name rejected by hickory: Msg("Malformed label: ")' } }
+  ]
 ])("%j", (node, expected) => expect(question(node)).toEqual(expected))
 
 it("prefers IPv4 unless told otherwise", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { After, ClientOutput } from "../../../../lab/agent/client-output.ts"
-import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/outgoing.ts"
 import type { Dialled, Peer, PeerEvents } from "../../../../lab/agent/outgoing/outgoing-connection.ts"
+import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/outgoing.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import type { SocketAddress } from "../../../../src/domain/protocol/network-messages.ts"
 
@@ -131,7 +131,12 @@ describe("connecting", () => {
     pass(5000)
     expect(dials[0]?.cancelled).toBe(true)
     expect(sent).toMatchObject([
-      { value: { _tag: "Connect", value: { _tag: "Err", error: { value: { rawOsError: null, kind: { _tag: "TimedOut" } } } } } }
+      {
+        value: {
+          _tag: "Connect",
+          value: { _tag: "Err", error: { value: { rawOsError: null, kind: { _tag: "TimedOut" } } } }
+        }
+      }
     ])
     const late = peer()
     dials[0]?.result({ _tag: "Open", peer: late.made })

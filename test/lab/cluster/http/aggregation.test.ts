@@ -1,5 +1,5 @@
-import { Effect } from "effect"
 import { once } from "node:events"
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { asString, at } from "../../../../src/domain/json.ts"
 import { aggregationSuite } from "../../../kubernetes/aggregation-suite.ts"
@@ -57,7 +57,10 @@ spec:
       socket.resume()
     })
   })
-  const result = await eventually(() => admin.upgrade("/apis/tools.example.com/v1/gadgets/g", {}), (answer) => "socket" in answer)
+  const result = await eventually(
+    () => admin.upgrade("/apis/tools.example.com/v1/gadgets/g", {}),
+    (answer) => "socket" in answer
+  )
   if (!("socket" in result)) throw new Error(`refused: ${result.text}`)
   expect(cluster.callers().at(-1)).toMatchObject({ status: 101, user: "kubernetes-admin" })
   const clientFailed = once(result.socket, "error")

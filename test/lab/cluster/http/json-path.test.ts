@@ -3,7 +3,13 @@ import { evaluateJsonPath } from "../../../../lab/cluster/http/json-path.ts"
 import { humanDuration } from "../../../../lab/cluster/http/tables.ts"
 
 const object = {
-  spec: { size: 3, list: [{ name: "a", v: 1 }, { name: "b", v: 2 }] },
+  spec: {
+    size: 3,
+    list: [
+      { name: "a", v: 1 },
+      { name: "b", v: 2 }
+    ]
+  },
   metadata: { labels: { "app.kubernetes.io/name": "x" } }
 }
 

@@ -1,11 +1,10 @@
-import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
-import type { Scope } from "effect"
 import * as net from "node:net"
+import { assert, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { startServiceProxy } from "../../../../lab/cluster/network/service-proxy.ts"
 import type { KubeObject, ResourceRef, StoreEvent } from "../../../../lab/cluster/schema/kube-object.ts"
 import type { ObjectReader } from "../../../../lab/cluster/store/object-reader.ts"
 import { endpointSlices, services } from "../../../../lab/cluster/store/resources.ts"
-import { startServiceProxy } from "../../../../lab/cluster/network/service-proxy.ts"
 import { readAll } from "../node/test-cluster.ts"
 
 const clusterIp = "127.217.0.1"
@@ -63,55 +62,62 @@ const until = (port: number, wanted: string) => Effect.repeat(ask(port), { until
 const real = ({ ip, port }: { readonly ip: string; readonly port: number }) => ({ ip: ip.replace("10.", "127."), port })
 
 it.live("listens while there is a ready endpoint, takes them in turn, and refuses otherwise", () =>
-  Effect.scoped(Effect.gen(function*() {
-    const told = new Told()
-    yield* pod("127.217.1.1", "one")
-    yield* pod("127.217.1.2", "two")
-    yield* startServiceProxy(told, real)
-    told.tell(services, service(7001))
-    assert.strictEqual(yield* ask(7001), "ECONNREFUSED")
-    told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": false }))
-    yield* until(7001, "one!")
-    assert.strictEqual(yield* ask(7001), "one!")
-    told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": true }))
-    const answers = [yield* ask(7001), yield* ask(7001), yield* ask(7001), yield* ask(7001)]
-    assert.deepStrictEqual(answers.toSorted(), ["one!", "one!", "two!", "two!"])
-    told.tell(endpointSlices, slice({ "10.217.1.1": false, "10.217.1.2": false }))
-    yield* until(7001, "ECONNREFUSED")
-    told.tell(endpointSlices, slice({ "10.217.1.2": true }))
-    yield* until(7001, "two!")
-  })))
+  Effect.scoped(
+    Effect.gen(function* () {
+      const told = new Told()
+      yield* pod("127.217.1.1", "one")
+      yield* pod("127.217.1.2", "two")
+      yield* startServiceProxy(told, real)
+      told.tell(services, service(7001))
+      assert.strictEqual(yield* ask(7001), "ECONNREFUSED")
+      told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": false }))
+      yield* until(7001, "one!")
+      assert.strictEqual(yield* ask(7001), "one!")
+      told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": true }))
+      const answers = [yield* ask(7001), yield* ask(7001), yield* ask(7001), yield* ask(7001)]
+      assert.deepStrictEqual(answers.toSorted(), ["one!", "one!", "two!", "two!"])
+      told.tell(endpointSlices, slice({ "10.217.1.1": false, "10.217.1.2": false }))
+      yield* until(7001, "ECONNREFUSED")
+      told.tell(endpointSlices, slice({ "10.217.1.2": true }))
+      yield* until(7001, "two!")
+    })
+  )
+)
 
 it.live("a connection goes on when its endpoint leaves the Service, and ends with the proxy", () =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const told = new Told()
-    const socket = yield* Effect.scoped(Effect.gen(function*() {
-      yield* pod("127.217.2.1", "one")
-      yield* startServiceProxy(told, real)
-      told.tell(services, service(7002))
-      told.tell(endpointSlices, slice({ "10.217.2.1": true }))
-      yield* until(7002, "one!")
-      const open = net.connect({ host: clusterIp, port: 7002 })
-      open.on("error", () => undefined)
-      const heard = (text: string) => Effect.callback<void>((resume) => {
-        let said = ""
-        const listener = (bytes: Buffer): void => {
-          said += bytes.toString()
-          if (said.endsWith(text)) resume(Effect.void)
-        }
-        open.on("data", listener)
-        return Effect.sync(() => open.off("data", listener))
+    const socket = yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* pod("127.217.2.1", "one")
+        yield* startServiceProxy(told, real)
+        told.tell(services, service(7002))
+        told.tell(endpointSlices, slice({ "10.217.2.1": true }))
+        yield* until(7002, "one!")
+        const open = net.connect({ host: clusterIp, port: 7002 })
+        open.on("error", () => undefined)
+        const heard = (text: string) =>
+          Effect.callback<void>((resume) => {
+            let said = ""
+            const listener = (bytes: Buffer): void => {
+              said += bytes.toString()
+              if (said.endsWith(text)) resume(Effect.void)
+            }
+            open.on("data", listener)
+            return Effect.sync(() => open.off("data", listener))
+          })
+        yield* heard("one")
+        told.tell(endpointSlices, slice({}))
+        yield* until(7002, "ECONNREFUSED")
+        open.write("still here")
+        yield* heard("still here")
+        return open
       })
-      yield* heard("one")
-      told.tell(endpointSlices, slice({}))
-      yield* until(7002, "ECONNREFUSED")
-      open.write("still here")
-      yield* heard("still here")
-      return open
-    }))
+    )
     yield* Effect.callback<void>((resume) => {
       if (socket.destroyed) resume(Effect.void)
       else socket.once("close", () => resume(Effect.void))
     })
     assert.strictEqual(yield* ask(7002), "ECONNREFUSED")
-  }))
+  })
+)

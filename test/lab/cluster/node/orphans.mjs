@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process"
 import { reapWithUs } from "../../../../lab/cluster/node/reaper.ts"
 
-const start = () => spawn(process.execPath, ["-e", "setInterval(() => undefined, 60000)"], { detached: true, stdio: "ignore" })
+const start = () =>
+  spawn(process.execPath, ["-e", "setInterval(() => undefined, 60000)"], { detached: true, stdio: "ignore" })
 const [reaped, released] = [start(), start()]
 reapWithUs(reaped.pid ?? 0)
 reapWithUs(released.pid ?? 0)()

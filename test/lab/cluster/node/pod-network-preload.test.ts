@@ -14,7 +14,9 @@ afterEach(() => {
 
 /** The first line of a process that runs as the pod with this address. */
 const lineOf = async (address: string, ...args: ReadonlyArray<string>): Promise<unknown> => {
-  const child = spawn(process.execPath, [`--import=${preload}?address=${address}&subnet=218`, program, ...args], { stdio: ["ignore", "pipe", "inherit"] })
+  const child = spawn(process.execPath, [`--import=${preload}?address=${address}&subnet=218`, program, ...args], {
+    stdio: ["ignore", "pipe", "inherit"]
+  })
   running.push(child)
   const lines = createInterface({ input: child.stdout })
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`ended with ${String(code)}`)))

@@ -4,7 +4,9 @@ import { connect, createServer } from "node:net"
 
 const [mode, address, port] = process.argv.slice(2)
 if (mode === "serve") {
-  const server = createServer((socket) => socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi"))
+  const server = createServer((socket) =>
+    socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi")
+  )
   const started = () => console.log(JSON.stringify(server.address()))
   if (address === "") server.listen(Number(port), started)
   else if (address === "options") server.listen({ port: Number(port) }, started)
@@ -13,10 +15,14 @@ if (mode === "serve") {
   const url = `http://${address}:${port}/`
   const texts = [
     await (await fetch(url)).text(),
-    await new Promise((resolve, reject) => get(url, { agent: false }, (answer) => answer.setEncoding("utf8").on("data", resolve)).on("error", reject)),
+    await new Promise((resolve, reject) =>
+      get(url, { agent: false }, (answer) => answer.setEncoding("utf8").on("data", resolve)).on("error", reject)
+    ),
     await new Promise((resolve, reject) => {
       let text = ""
-      const socket = connect({ host: address, port: Number(port) }).on("data", (bytes) => (text += bytes)).on("end", () => resolve(text.slice(-2)))
+      const socket = connect({ host: address, port: Number(port) })
+        .on("data", (bytes) => (text += bytes))
+        .on("end", () => resolve(text.slice(-2)))
       socket.on("error", reject).end("GET / HTTP/1.1\r\n\r\n")
     })
   ]

@@ -1,10 +1,10 @@
-import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { Buffer } from "node:buffer"
 import * as http from "node:http"
 import * as https from "node:https"
-import { awaitDeath, probeTarget, runProbe } from "../../../../lab/cluster/node/probe.ts"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
 import type { ProbeSpec } from "../../../../lab/cluster/node/pod-spec.ts"
+import { awaitDeath, probeTarget, runProbe } from "../../../../lab/cluster/node/probe.ts"
 import { listenLocally } from "../../../support/listen-locally.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { selfSigned } from "./self-signed.ts"
@@ -12,43 +12,66 @@ import { selfSigned } from "./self-signed.ts"
 const container = { name: "c", image: "i", ports: [{ name: "web", containerPort: 1 }] }
 
 it.live("httpGet with scheme HTTPS accepts any certificate, and 2xx and 3xx only", () =>
-  Effect.scoped(Effect.gen(function*() {
-    const { cert, key } = yield* Effect.promise(selfSigned)
-    let status = 500
-    let asked = 0
-    const answer: http.RequestListener = (request, response) => {
-      asked++
-      response.writeHead(request.url === "/health" ? status : 404).end(Buffer.from("ok"))
-    }
-    const server = https.createServer({ cert, key }, answer)
-    const port = yield* Effect.acquireRelease(Effect.promise(() => listenLocally(server, "127.216.1.1")), () => Effect.sync(() => server.close()))
-    const probe: ProbeSpec = { httpGet: { port, path: "/health", scheme: "HTTPS" }, periodSeconds: 0.01, failureThreshold: 2 }
-    const target = probeTarget("readinessProbe", probe, container, "127.216.1.1")
-    if ("unsupported" in target) return assert.fail(target.unsupported)
-    const verdicts: Array<boolean> = []
-    yield* Effect.forkScoped(runProbe(probe, target, (endpoint) => endpoint, (verdict) => verdicts.push(verdict)))
-    yield* Effect.promise(() => untilTrue("three probes", () => asked >= 3))
-    assert.deepStrictEqual(verdicts, [])
-    status = 302
-    yield* Effect.promise(() => untilTrue("a verdict", () => verdicts.length >= 1))
-    status = 503
-    yield* Effect.promise(() => untilTrue("another verdict", () => verdicts.length >= 2))
-    assert.deepStrictEqual(verdicts, [true, false])
-  })))
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { cert, key } = yield* Effect.promise(selfSigned)
+      let status = 500
+      let asked = 0
+      const answer: http.RequestListener = (request, response) => {
+        asked++
+        response.writeHead(request.url === "/health" ? status : 404).end(Buffer.from("ok"))
+      }
+      const server = https.createServer({ cert, key }, answer)
+      const port = yield* Effect.acquireRelease(
+        Effect.promise(() => listenLocally(server, "127.216.1.1")),
+        () => Effect.sync(() => server.close())
+      )
+      const probe: ProbeSpec = {
+        httpGet: { port, path: "/health", scheme: "HTTPS" },
+        periodSeconds: 0.01,
+        failureThreshold: 2
+      }
+      const target = probeTarget("readinessProbe", probe, container, "127.216.1.1")
+      if ("unsupported" in target) return assert.fail(target.unsupported)
+      const verdicts: Array<boolean> = []
+      yield* Effect.forkScoped(
+        runProbe(
+          probe,
+          target,
+          (endpoint) => endpoint,
+          (verdict) => verdicts.push(verdict)
+        )
+      )
+      yield* Effect.promise(() => untilTrue("three probes", () => asked >= 3))
+      assert.deepStrictEqual(verdicts, [])
+      status = 302
+      yield* Effect.promise(() => untilTrue("a verdict", () => verdicts.length >= 1))
+      status = 503
+      yield* Effect.promise(() => untilTrue("another verdict", () => verdicts.length >= 2))
+      assert.deepStrictEqual(verdicts, [true, false])
+    })
+  )
+)
 
 it.live("a liveness probe is over after failureThreshold failures in a row, and no sooner", () =>
-  Effect.scoped(Effect.gen(function*() {
-    const answers = [200, 500, 500, 200, 500, 500, 500]
-    let asked = 0
-    const server = http.createServer((_request, response) => response.writeHead(answers[asked++] ?? 200).end())
-    const port = yield* Effect.acquireRelease(Effect.promise(() => listenLocally(server, "127.216.1.2")), () => Effect.sync(() => server.close()))
-    // Long enough for any answer: a time-out would count as a failure.
-    const probe: ProbeSpec = { httpGet: { port }, periodSeconds: 0.001, timeoutSeconds: 50, failureThreshold: 3 }
-    const target = probeTarget("livenessProbe", probe, container, "127.216.1.2")
-    if ("unsupported" in target) return assert.fail(target.unsupported)
-    yield* awaitDeath(probe, target, (endpoint) => endpoint)
-    assert.strictEqual(asked, answers.length)
-  })))
+  Effect.scoped(
+    Effect.gen(function* () {
+      const answers = [200, 500, 500, 200, 500, 500, 500]
+      let asked = 0
+      const server = http.createServer((_request, response) => response.writeHead(answers[asked++] ?? 200).end())
+      const port = yield* Effect.acquireRelease(
+        Effect.promise(() => listenLocally(server, "127.216.1.2")),
+        () => Effect.sync(() => server.close())
+      )
+      // Long enough for any answer: a time-out would count as a failure.
+      const probe: ProbeSpec = { httpGet: { port }, periodSeconds: 0.001, timeoutSeconds: 50, failureThreshold: 3 }
+      const target = probeTarget("livenessProbe", probe, container, "127.216.1.2")
+      if ("unsupported" in target) return assert.fail(target.unsupported)
+      yield* awaitDeath(probe, target, (endpoint) => endpoint)
+      assert.strictEqual(asked, answers.length)
+    })
+  )
+)
 
 it("says which probes it cannot run", () => {
   const reason = (probe: ProbeSpec) => {

@@ -1,6 +1,6 @@
 import "reflect-metadata"
-import * as x509 from "@peculiar/x509"
 import { webcrypto } from "node:crypto"
+import * as x509 from "@peculiar/x509"
 
 /** A throw-away server certificate, PEM. */
 export const selfSigned = async (): Promise<{ readonly cert: string; readonly key: string }> => {

@@ -1,19 +1,18 @@
-import { Effect } from "effect"
-import type { Scope } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import * as net from "node:net"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import type { Duplex } from "node:stream"
-import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
+import { Effect, type Scope } from "effect"
 import { startEndpointsControllers } from "../../../../lab/cluster/controllers/endpoints-controllers.ts"
+import { startWorkloadControllers } from "../../../../lab/cluster/controllers/workload-controllers.ts"
+import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../lab/cluster/node/kubelet.ts"
+import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kube-object.ts"
 import { localNodeStore } from "../../../../lab/cluster/store/node-store.ts"
+import { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
 import { namespaces, pods } from "../../../../lab/cluster/store/resources.ts"
 import { isPodReady } from "../../../../lab/cluster/store/store-access.ts"
-import { startWorkloadControllers } from "../../../../lab/cluster/controllers/workload-controllers.ts"
-import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kube-object.ts"
-import { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
 
 export interface TestCluster {
   readonly store: ObjectStore
@@ -35,7 +34,7 @@ export const testCluster = (
   images: Readonly<Record<string, ContainerProgram>>,
   options: Partial<Omit<KubeletOptions, "store">> & { readonly store?: ObjectStore } = {}
 ): Effect.Effect<TestCluster, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const store = options.store ?? newStore()
     const directory = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(path.join(tmpdir(), "kubelet-"))),
@@ -56,7 +55,11 @@ export const testCluster = (
   }).pipe(Effect.orDie)
 
 /** Waits, by the store's events, until a look at it gives something. */
-export const until = <A>(store: ObjectStore, refs: ReadonlyArray<ResourceRef>, look: () => A | undefined): Effect.Effect<A> =>
+export const until = <A>(
+  store: ObjectStore,
+  refs: ReadonlyArray<ResourceRef>,
+  look: () => A | undefined
+): Effect.Effect<A> =>
   Effect.callback<A>((resume) => {
     const check = (): void => {
       const found = look()
@@ -78,9 +81,13 @@ export const podWhere = (
   })
 
 export const podGone = (store: ObjectStore, name: string): Effect.Effect<true> =>
-  until(store, [pods], () => store.get(pods, "default", name) === undefined ? true : undefined)
+  until(store, [pods], () => (store.get(pods, "default", name) === undefined ? true : undefined))
 
-export const pod = (name: string, spec: Record<string, unknown>, metadata: Record<string, unknown> = {}): KubeObject => ({
+export const pod = (
+  name: string,
+  spec: Record<string, unknown>,
+  metadata: Record<string, unknown> = {}
+): KubeObject => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { ...metadata, name, namespace: "default" },

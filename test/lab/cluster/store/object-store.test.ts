@@ -25,7 +25,11 @@ const failure = (run: () => unknown): ApiError => {
 
 const newStore = (historyLimit = 100): ObjectStore => {
   let seed = 1
-  const store = new ObjectStore({ now: () => 0, random: () => (seed = (seed * 16807) % 2147483647) / 2147483647, historyLimit })
+  const store = new ObjectStore({
+    now: () => 0,
+    random: () => (seed = (seed * 16807) % 2147483647) / 2147483647,
+    historyLimit
+  })
   store.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } })
   return store
 }
@@ -54,7 +58,8 @@ describe("the object store", () => {
 
   it("delivers changes made inside a callback after the change that caused them, to every watcher", () => {
     const seen: Array<string> = []
-    const log = (who: string) => (event: { type: string; object: KubeObject }) => seen.push(`${who} ${event.type} ${event.object.metadata.name ?? ""}`)
+    const log = (who: string) => (event: { type: string; object: KubeObject }) =>
+      seen.push(`${who} ${event.type} ${event.object.metadata.name ?? ""}`)
     store.watch(maps, { resourceVersion: store.resourceVersion }, (event) => {
       log("first")(event)
       if (event.object.metadata.name === "a" && event.type === "ADDED") store.create(maps, configMap("b"))
@@ -86,16 +91,30 @@ describe("the object store", () => {
     small.watch(maps, { resourceVersion: start }, ({ object }) => seen.push(object.metadata.name ?? ""))()
     expect(seen).toEqual(["a", "b", "c"])
     small.create(maps, configMap("d"))
-    expect(failure(() => small.watch(maps, { resourceVersion: start }, () => {}))).toMatchObject({ code: 410, reason: "Expired" })
+    expect(failure(() => small.watch(maps, { resourceVersion: start }, () => {}))).toMatchObject({
+      code: 410,
+      reason: "Expired"
+    })
     expect(failure(() => small.watch(maps, { resourceVersion: "x" }, () => {}))).toMatchObject({ code: 400 })
   })
 
   it("modify never conflicts, and can change status alone", () => {
-    store.create(pods, { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "default" }, spec: { containers: [{ name: "c", image: "i" }] } })
-    const changed = store.modify(pods, "default", "p", (draft) => {
-      draft["status"] = { phase: "Running" }
-      draft.metadata.labels = { ignored: "yes" }
-    }, { subresource: "status" })
+    store.create(pods, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "p", namespace: "default" },
+      spec: { containers: [{ name: "c", image: "i" }] }
+    })
+    const changed = store.modify(
+      pods,
+      "default",
+      "p",
+      (draft) => {
+        draft["status"] = { phase: "Running" }
+        draft.metadata.labels = { ignored: "yes" }
+      },
+      { subresource: "status" }
+    )
     expect(changed["status"]).toEqual({ phase: "Running" })
     expect(changed.metadata.labels).toBeUndefined()
     store.modify(pods, "default", "p", (draft) => {
@@ -106,7 +125,12 @@ describe("the object store", () => {
   })
 
   it("collects dependents: with the last owner, and at once if no owner exists", () => {
-    const owner = (object: KubeObject) => ({ apiVersion: "v1", kind: "ConfigMap", name: object.metadata.name ?? "", uid: object.metadata.uid ?? "" })
+    const owner = (object: KubeObject) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      name: object.metadata.name ?? "",
+      uid: object.metadata.uid ?? ""
+    })
     const [a, b] = [store.create(maps, configMap("a")), store.create(maps, configMap("b"))]
     store.create(maps, configMap("both", { ownerReferences: [owner(a), owner(b)] }))
     store.delete(maps, "default", "a")
@@ -119,7 +143,12 @@ describe("the object store", () => {
 
   it("survives owners that own each other", () => {
     const a = store.create(maps, configMap("a"))
-    const b = store.create(maps, configMap("b", { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: a.metadata.uid ?? "" }] }))
+    const b = store.create(
+      maps,
+      configMap("b", {
+        ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: a.metadata.uid ?? "" }]
+      })
+    )
     store.modify(maps, "default", "a", (draft) => {
       draft.metadata.ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "b", uid: b.metadata.uid ?? "" }]
     })
@@ -128,7 +157,10 @@ describe("the object store", () => {
   })
 
   it("a watcher that applies events always holds what a list returns", () => {
-    const action = fc.record({ name: fc.constantFrom("a", "b", "c"), what: fc.constantFrom("create", "label", "unlabel", "finalize", "release", "delete") })
+    const action = fc.record({
+      name: fc.constantFrom("a", "b", "c"),
+      what: fc.constantFrom("create", "label", "unlabel", "finalize", "release", "delete")
+    })
     fc.assert(
       fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
         const random = newStore()
@@ -176,7 +208,9 @@ describe("the object store", () => {
           }
         }
         const listed = random.list(maps, { labelSelector: "on=yes" }).items
-        expect([...held.values()].toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))).toEqual(listed)
+        expect(
+          [...held.values()].toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
+        ).toEqual(listed)
       })
     )
   })
@@ -189,9 +223,18 @@ describe("the object store", () => {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
       metadata: { name: "things.example.com" },
-      spec: { group: "example.com", scope: "Cluster", names: { plural: "things", kind: "Thing" }, versions: [{ name: "v1", served: true, storage: true, schema }] }
+      spec: {
+        group: "example.com",
+        scope: "Cluster",
+        names: { plural: "things", kind: "Thing" },
+        versions: [{ name: "v1", served: true, storage: true, schema }]
+      }
     })
-    store.create(things, { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "held", finalizers: ["example.com/x"] } })
+    store.create(things, {
+      apiVersion: "example.com/v1",
+      kind: "Thing",
+      metadata: { name: "held", finalizers: ["example.com/x"] }
+    })
     store.create(things, { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "free" } })
     store.delete(definitions, undefined, "things.example.com")
     expect(store.list(things).items.map((item) => item.metadata.name)).toEqual(["held"])

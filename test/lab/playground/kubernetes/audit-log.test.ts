@@ -18,14 +18,31 @@ const line = (fields: object): string =>
 
 it("gives who asked for what, and what became of it", () => {
   expect(parseAuditLog(`${line({})}\n`)).toEqual([
-    { at: Date.parse("2026-01-02T03:04:05.600Z"), user: "ann", groups: ["dev"], method: "POST", path: "/api/v1/pods?limit=1", status: 201, userAgent: "curl/8" }
+    {
+      at: Date.parse("2026-01-02T03:04:05.600Z"),
+      user: "ann",
+      groups: ["dev"],
+      method: "POST",
+      path: "/api/v1/pods?limit=1",
+      status: 201,
+      userAgent: "curl/8"
+    }
   ])
 })
 
 it("counts a request once, when its answer begins", () => {
   const watch = { verb: "watch", auditID: "2" }
-  const calls = parseAuditLog([line({ ...watch, stage: "ResponseStarted", responseStatus: { code: 101 } }), line({}), line({ ...watch, responseStatus: { code: 200 } })].join("\n"))
-  expect(calls.map(({ method, status }) => [method, status])).toEqual([["GET", 101], ["POST", 201]])
+  const calls = parseAuditLog(
+    [
+      line({ ...watch, stage: "ResponseStarted", responseStatus: { code: 101 } }),
+      line({}),
+      line({ ...watch, responseStatus: { code: 200 } })
+    ].join("\n")
+  )
+  expect(calls.map(({ method, status }) => [method, status])).toEqual([
+    ["GET", 101],
+    ["POST", 201]
+  ])
 })
 
 it("leaves out the line that is just being written", () => {

@@ -2,7 +2,14 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { cacheFolder, defaultVersion, findPrograms, isMissing, missingPrograms, programNames } from "../../../../lab/playground/kubernetes/programs.ts"
+import {
+  cacheFolder,
+  defaultVersion,
+  findPrograms,
+  isMissing,
+  missingPrograms,
+  programNames
+} from "../../../../lab/playground/kubernetes/programs.ts"
 
 let folder = ""
 beforeEach(() => {
@@ -20,7 +27,11 @@ const program = (place: string, name: string, mode = 0o755): string => {
 
 it("are found in KUBEBUILDER_ASSETS before PATH before what was built here", () => {
   const cache = `cache/kubernetes/${defaultVersion}`
-  const env = { KUBEBUILDER_ASSETS: join(folder, "assets"), PATH: `${join(folder, "none")}:${join(folder, "bin")}`, BRAID_CACHE: join(folder, "cache") }
+  const env = {
+    KUBEBUILDER_ASSETS: join(folder, "assets"),
+    PATH: `${join(folder, "none")}:${join(folder, "bin")}`,
+    BRAID_CACHE: join(folder, "cache")
+  }
   for (const name of programNames) program(cache, name)
   for (const name of ["helm", "etcd"]) program("bin", name)
   program("assets", "etcd")
@@ -36,10 +47,16 @@ it("are found in KUBEBUILDER_ASSETS before PATH before what was built here", () 
 it("those that are nowhere, or cannot be run, are named with what makes them", () => {
   for (const name of programNames) program("bin", name, name === "kubectl" ? 0o644 : 0o755)
   mkdirSync(join(folder, "assets/kubectl"), { recursive: true })
-  const found = findPrograms({ KUBEBUILDER_ASSETS: join(folder, "assets"), PATH: join(folder, "bin"), BRAID_CACHE: folder })
+  const found = findPrograms({
+    KUBEBUILDER_ASSETS: join(folder, "assets"),
+    PATH: join(folder, "bin"),
+    BRAID_CACHE: folder
+  })
   if (!isMissing(found)) throw new Error("kubectl was found")
   expect(found).toEqual(["kubectl"])
-  expect(missingPrograms(found)).toBe("kubectl found neither in KUBEBUILDER_ASSETS nor in PATH: `npm run kubernetes` builds what is missing, once")
+  expect(missingPrograms(found)).toBe(
+    "kubectl found neither in KUBEBUILDER_ASSETS nor in PATH: `npm run kubernetes` builds what is missing, once"
+  )
 })
 
 it("are built into a folder of the user, unless BRAID_CACHE says another one", () => {

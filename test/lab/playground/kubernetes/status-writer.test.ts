@@ -1,6 +1,6 @@
-import { assert } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { assert } from "vitest"
 import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
 import { makeStatusWriter } from "../../../../lab/playground/kubernetes/status-writer.ts"
 import { pods } from "../../../../src/domain/resources/core-kinds.ts"
@@ -9,7 +9,11 @@ import { it } from "../../../support/effect-it.ts"
 
 const world = Effect.gen(function* () {
   const api = new MemoryKubeApi("c")
-  const { metadata } = yield* api.create(pods, { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "n" }, spec: {} }, "n")
+  const { metadata } = yield* api.create(
+    pods,
+    { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "n" }, spec: {} },
+    "n"
+  )
   const pod = { ref: pods, name: "p", namespace: "n", uid: metadata.uid ?? "" }
   const writer = yield* makeStatusWriter(api, (_ref, uid) => api.peek(pods, "p", "n")?.metadata.uid === uid)
   const status = () => api.peek(pods, "p", "n")?.["status"]
@@ -52,7 +56,10 @@ it.effect("a change that comes while an older one is on its way wins, whatever b
     let slow = true
     api.before = (call) =>
       call.verb === "patch" && slow
-        ? Effect.andThen(Effect.sync(() => void (slow = false)), Effect.andThen(Effect.sleep("1 minute"), Effect.fail(refusal("Unreachable"))))
+        ? Effect.andThen(
+            Effect.sync(() => void (slow = false)),
+            Effect.andThen(Effect.sleep("1 minute"), Effect.fail(refusal("Unreachable")))
+          )
         : Effect.void
     writer.setStatus(pod, { phase: "Pending", podIP: "10.1.0.1" })
     yield* settle

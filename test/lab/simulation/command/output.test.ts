@@ -3,7 +3,13 @@ import { makeOutput } from "../../../../lab/simulation/command/output.ts"
 import { counted, emptyTally, faultsText } from "../../../../lab/simulation/command/tally.ts"
 import type { Outcome } from "../../../../lab/simulation/command/work.ts"
 
-const passed: Outcome = { story: { seed: "1/1", lines: [] }, violation: undefined, transcript: ["tick 1s"], faults: { cut: 2 }, virtualMs: 3_600_000 }
+const passed: Outcome = {
+  story: { seed: "1/1", lines: [] },
+  violation: undefined,
+  transcript: ["tick 1s"],
+  faults: { cut: 2 },
+  virtualMs: 3_600_000
+}
 const tally = [passed, { ...passed, faults: { crash: 3, cut: 1, skew: 1 } }].reduce(counted, emptyTally)
 
 const make = (json: boolean, columns: number | undefined) => {
@@ -28,7 +34,11 @@ describe("what simulate tells", () => {
     output.progress(tally, 1000, 10)
     output.progress(tally, 1200, 10)
     expect(written.err).not.toContain("\n")
-    expect(written.err.split("\r\u001b[2K").slice(1)).toEqual(["2/10 stories, 2.0 virtual hours, 2.0 sto", "2/10 stories, 2.0 virtual hours, 1.7 sto"].map((line) => line.slice(0, 39)))
+    expect(written.err.split("\r\u001b[2K").slice(1)).toEqual(
+      ["2/10 stories, 2.0 virtual hours, 2.0 sto", "2/10 stories, 2.0 virtual hours, 1.7 sto"].map((line) =>
+        line.slice(0, 39)
+      )
+    )
     output.say("hello")
     expect(written.err.endsWith("\r\u001b[2K")).toBe(true)
     expect(written.out).toBe("hello\n")
@@ -38,7 +48,9 @@ describe("what simulate tells", () => {
     const { output, written } = make(false, undefined)
     for (let elapsed = 0; elapsed <= 12_000; elapsed += 200) output.progress(tally, elapsed, 10)
     expect(written.err.split("\n")).toHaveLength(3)
-    expect(written.err).toMatch(/^2\/10 stories, 2\.0 virtual hours, 0\.4 stories\/s, 0 failed, faults: crash 3, cut 3, skew 1\n/)
+    expect(written.err).toMatch(
+      /^2\/10 stories, 2\.0 virtual hours, 0\.4 stories\/s, 0 failed, faults: crash 3, cut 3, skew 1\n/
+    )
   })
 
   it("ends with the count of stories that passed and failed", () => {
@@ -54,7 +66,12 @@ describe("what simulate tells", () => {
     output.passed(1, "story 1/1", passed)
     output.summary(tally, 1000)
     expect(written.err).toBe("")
-    expect(written.out.trimEnd().split("\n").map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect(
+      written.out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown)
+    ).toEqual([
       { story: 1, name: "story 1/1", ok: true, seed: "1/1", virtualMs: 3_600_000, faults: { cut: 2 } },
       { passed: 2, failed: 0, virtualMs: 7_200_000, faults: { cut: 3, crash: 3, skew: 1 } }
     ])

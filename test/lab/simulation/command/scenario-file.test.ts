@@ -1,6 +1,6 @@
-import { Result } from "effect"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
+import { Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { readScenario, scenarioNames, scenarioText } from "../../../../lab/simulation/command/scenario-file.ts"
 
@@ -40,7 +40,9 @@ describe("a scenario's file", () => {
   })
 
   it("says which scenario was meant when there is none of a name", () => {
-    expect(mistakes("member-cut-4s")).toEqual(['there is no scenario and no file "member-cut-4s"; the nearest scenario is member-cut-40s'])
+    expect(mistakes("member-cut-4s")).toEqual([
+      'there is no scenario and no file "member-cut-4s"; the nearest scenario is member-cut-40s'
+    ])
   })
 
   it("says why a file cannot be read", () => {
@@ -54,6 +56,14 @@ describe("a scenario's file", () => {
     const read = Result.getOrThrow(readScenario(name, undefined))
     expect(read.sweepRun).toBe(sweepRun)
     expect(read.story.seed).toBe("1/17")
-    expect(read.story.lines).toEqual(["# S1: one", "# two", "# three", "# seed: 1/17", `# sweep: ${sweepRun}`, "cluster a default", "tick 1s"])
+    expect(read.story.lines).toEqual([
+      "# S1: one",
+      "# two",
+      "# three",
+      "# seed: 1/17",
+      `# sweep: ${sweepRun}`,
+      "cluster a default",
+      "tick 1s"
+    ])
   })
 })

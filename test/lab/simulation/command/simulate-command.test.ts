@@ -15,7 +15,8 @@ const write = (name: string, ...lines: ReadonlyArray<string>): string => {
   return name
 }
 const read = (name: string): string => readFileSync(`${folder}/${name}`, "utf8")
-const json = (lines: ReadonlyArray<string>) => lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+const json = (lines: ReadonlyArray<string>) =>
+  lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
 /** A story that surely fails: its session goes on. */
 const wrong = ["cluster a default", "cluster b", "session s1", "tick 5s", "request a", "tick 3s", "expect s1 ended"]
@@ -25,7 +26,8 @@ const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"
 
 describe("braid simulate", () => {
   it("gives the same output and the same trace, however many workers there are", async () => {
-    const of = (workers: string) => simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
+    const of = (workers: string) =>
+      simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
     const [one, two] = [await of("1"), await of("2")]
     expect(two.out).toBe(one.out)
     expect(two.code).toBe(one.code)
@@ -33,7 +35,9 @@ describe("braid simulate", () => {
     const [firstTrace, secondTrace] = [read("1.jsonl"), read("2.jsonl")]
     expect(firstTrace === secondTrace).toBe(true)
     const headings = firstTrace.split("\n").filter((line) => line.startsWith('{"_tag":"Story"'))
-    expect(json(headings).map(({ number, seed }) => [number, seed])).toEqual(Array.from({ length: 12 }, (_, i) => [i + 1, `5/${i + 1}`]))
+    expect(json(headings).map(({ number, seed }) => [number, seed])).toEqual(
+      Array.from({ length: 12 }, (_, i) => [i + 1, `5/${i + 1}`])
+    )
     expect(readdirSync(folder).filter((name) => name.includes(".parts-"))).toEqual([])
   })
 
@@ -49,10 +53,15 @@ describe("braid simulate", () => {
     const { err, lines } = await simulate(folder, ["--seed", "1", "--stories", "5", "--json", "--trace", "t.jsonl.gz"])
     expect(err).toBe("")
     const values = json(lines)
-    expect(values.slice(0, -1).map(({ seed, story }) => [story, seed])).toEqual([1, 2, 3, 4, 5].map((i) => [i, `1/${i}`]))
+    expect(values.slice(0, -1).map(({ seed, story }) => [story, seed])).toEqual(
+      [1, 2, 3, 4, 5].map((i) => [i, `1/${i}`])
+    )
     const last = values.at(-1)
     expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(5)
-    const trace = gunzipSync(readFileSync(`${folder}/t.jsonl.gz`)).toString("utf8").trimEnd().split("\n")
+    const trace = gunzipSync(readFileSync(`${folder}/t.jsonl.gz`))
+      .toString("utf8")
+      .trimEnd()
+      .split("\n")
     expect(json(trace).filter(({ _tag }) => _tag === "Story")).toHaveLength(5)
   })
 
@@ -87,7 +96,16 @@ describe("braid simulate", () => {
   })
 
   it("does not take another broken expectation for a shorter form of the first one", async () => {
-    const file = write("cut.txt", "cluster a default", "cluster b", "session s1", "steal s1 80", "tick 5s", "cut primary b", "request b → s1")
+    const file = write(
+      "cut.txt",
+      "cluster a default",
+      "cluster b",
+      "session s1",
+      "steal s1 80",
+      "tick 5s",
+      "cut primary b",
+      "request b → s1"
+    )
     const { out } = await simulate(folder, ["--scenario", file])
     // Without a session the workload would answer, which is another failure.
     expect(out).toMatch(/✗ scenario cut\.txt: expect: [^✗]*should be answered by s1, but: not answered/)
@@ -112,15 +130,29 @@ describe("braid simulate", () => {
     expect(new Set(runs.map(({ name }) => name)).size).toBe(runs.length)
     const crash = runs.find(({ name }) => String(name).endsWith("crash before"))
     expect(crash).toMatchObject({ faults: { "call crash before": 1 } })
-    const saved = write("one.txt", `# sweep: ${String(crash?.["name"]).replace("scenario short.txt, ", "")}`, ...read(file).trimEnd().split("\n"))
+    const saved = write(
+      "one.txt",
+      `# sweep: ${String(crash?.["name"]).replace("scenario short.txt, ", "")}`,
+      ...read(file).trimEnd().split("\n")
+    )
     const { out } = await simulate(folder, ["--scenario", saved])
     expect(out).toMatch(/operator a crashed/)
   })
 
   it("goes on for ever until Ctrl-C, with new seeds, and then sums up", async () => {
-    const { code, lines } = await simulate(folder, ["--forever", "--seed", "8", "--stories", "2", "--json"], /"seed":"10\/1"/)
+    const { code, lines } = await simulate(
+      folder,
+      ["--forever", "--seed", "8", "--stories", "2", "--json"],
+      /"seed":"10\/1"/
+    )
     const values = json(lines)
-    expect(values.slice(0, 5).map(({ seed, story }) => [story, seed])).toEqual([[1, "8/1"], [2, "8/2"], [3, "9/1"], [4, "9/2"], [5, "10/1"]])
+    expect(values.slice(0, 5).map(({ seed, story }) => [story, seed])).toEqual([
+      [1, "8/1"],
+      [2, "8/2"],
+      [3, "9/1"],
+      [4, "9/2"],
+      [5, "10/1"]
+    ])
     const last = values.at(-1)
     expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(values.length - 1)
     expect(code).toBe(last?.["failed"] === 0 ? 0 : 1)
@@ -133,10 +165,16 @@ describe("braid simulate", () => {
   })
 
   it.each([
-    [["--stories", "0"], "simulate: --stories: \"0\" is not a whole number from 1 to 1000000000\n"],
-    [["--scenario", "no-such"], "simulate: there is no scenario and no file \"no-such\""],
-    [["--stories", "1", "--trace", "no/such/folder.jsonl"], "simulate: --trace: no/such/folder.jsonl cannot be written"],
-    [["--stories", "1", "--report", "no/such/folder.html"], "simulate: --report: no/such/folder.html cannot be written"],
+    [["--stories", "0"], 'simulate: --stories: "0" is not a whole number from 1 to 1000000000\n'],
+    [["--scenario", "no-such"], 'simulate: there is no scenario and no file "no-such"'],
+    [
+      ["--stories", "1", "--trace", "no/such/folder.jsonl"],
+      "simulate: --trace: no/such/folder.jsonl cannot be written"
+    ],
+    [
+      ["--stories", "1", "--report", "no/such/folder.html"],
+      "simulate: --report: no/such/folder.html cannot be written"
+    ],
     [["--bogus"], "Unrecognized flag: --bogus"]
   ])("refuses %j", async (args, message) => {
     const { code, err } = await simulate(folder, args)
@@ -145,7 +183,10 @@ describe("braid simulate", () => {
   })
 
   it("refuses a scenario with mistakes: line, verb, nearest verb", async () => {
-    const { code, err, out } = await simulate(folder, ["--scenario", write("bad.txt", "cluster a default", "sesion s1")])
+    const { code, err, out } = await simulate(folder, [
+      "--scenario",
+      write("bad.txt", "cluster a default", "sesion s1")
+    ])
     expect(err).toBe('simulate: bad.txt: line 2: there is no verb "sesion"; the nearest is session\n')
     expect([code, out]).toEqual([1, ""])
   })

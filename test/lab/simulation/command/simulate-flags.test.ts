@@ -2,7 +2,10 @@ import { Option, Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { readOptions, type SimulateFlags } from "../../../../lab/simulation/command/simulate-flags.ts"
 
-type Given = Partial<Record<Exclude<keyof SimulateFlags, "forever" | "json">, string>> & { readonly forever?: boolean; readonly json?: boolean }
+type Given = Partial<Record<Exclude<keyof SimulateFlags, "forever" | "json">, string>> & {
+  readonly forever?: boolean
+  readonly json?: boolean
+}
 
 const flags = ({ forever = false, json = false, ...texts }: Given): SimulateFlags => ({
   seed: Option.fromUndefinedOr(texts.seed),
@@ -25,13 +28,25 @@ const random = { _tag: "Random", seed: undefined, stories: 100, forever: false, 
 describe("the options of simulate", () => {
   it.each<[Given, object]>([
     [{}, { subject: random, workers: 2, trace: undefined, report: undefined, json: false }],
-    [{ seed: "7", stories: "2000", json: true }, { subject: { ...random, seed: "7", stories: 2000 }, json: true }],
-    [{ seed: "3f9a1c", workers: "1" }, { subject: { ...random, seed: "3f9a1c" }, workers: 1 }],
-    [{ clusters: "1", sessions: "10", hours: "0.5" }, { subject: { ...random, size: { clusters: 1, sessions: 10, minutes: 30 } } }],
+    [
+      { seed: "7", stories: "2000", json: true },
+      { subject: { ...random, seed: "7", stories: 2000 }, json: true }
+    ],
+    [
+      { seed: "3f9a1c", workers: "1" },
+      { subject: { ...random, seed: "3f9a1c" }, workers: 1 }
+    ],
+    [
+      { clusters: "1", sessions: "10", hours: "0.5" },
+      { subject: { ...random, size: { clusters: 1, sessions: 10, minutes: 30 } } }
+    ],
     [{ forever: true }, { subject: { ...random, forever: true } }],
     [{ scenario: "creation", seed: "9" }, { subject: { _tag: "Scenario", scenario: "creation", seed: "9" } }],
     [{ sweep: "rfc-example" }, { subject: { _tag: "Sweep", scenario: "rfc-example", seed: undefined } }],
-    [{ scenario: "creation", report: "a.html", trace: "a.jsonl.gz" }, { report: "a.html", trace: "a.jsonl.gz" }],
+    [
+      { scenario: "creation", report: "a.html", trace: "a.jsonl.gz" },
+      { report: "a.html", trace: "a.jsonl.gz" }
+    ],
     [{ stories: "1", report: "a.html" }, { report: "a.html" }]
   ])("%j is read", (given, wanted) => {
     expect(Result.getOrThrow(read(given))).toMatchObject(wanted)
@@ -50,9 +65,15 @@ describe("the options of simulate", () => {
     [{ seed: "a b" }, '--seed: "a b" has white space, which a story\'s file cannot hold: leave it out'],
     [{ trace: " " }, "--trace: the value is empty: give a file's name"],
     [{ scenario: "a", sweep: "b" }, "--sweep runs a scenario many times: give --scenario or --sweep, not both"],
-    [{ scenario: "a", stories: "5" }, "--stories is for random stories: leave it out with --scenario, whose file says all"],
+    [
+      { scenario: "a", stories: "5" },
+      "--stories is for random stories: leave it out with --scenario, whose file says all"
+    ],
     [{ sweep: "a", clusters: "5" }, "--clusters is for random stories: leave it out with --sweep, whose file says all"],
-    [{ scenario: "a", sessions: "5" }, "--sessions is for random stories: leave it out with --scenario, whose file says all"],
+    [
+      { scenario: "a", sessions: "5" },
+      "--sessions is for random stories: leave it out with --scenario, whose file says all"
+    ],
     [{ scenario: "a", hours: "5" }, "--hours is for random stories: leave it out with --scenario, whose file says all"],
     [{ sweep: "a", forever: true }, "--forever is for random stories: leave it out with --sweep"],
     [{ report: "a.html" }, "--report shows one story: add --scenario NAME or --stories 1"],

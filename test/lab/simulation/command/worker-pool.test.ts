@@ -1,5 +1,5 @@
-import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { Answer, Work } from "../../../../lab/simulation/command/work.ts"
 import { makeWorkerPool } from "../../../../lab/simulation/command/worker-pool.ts"
@@ -30,7 +30,11 @@ const workers = (): ReadonlyArray<number> =>
     .filter((pid) => /^\d+$/.test(pid))
     .filter((pid) => contents(`/proc/${pid}/cmdline`).includes("simulation/command/worker.ts"))
     // After the name in parentheses: state, then the parent.
-    .filter((pid) => contents(`/proc/${pid}/stat`).replace(/^.*\) \S+ /, "").startsWith(`${process.pid} `))
+    .filter((pid) =>
+      contents(`/proc/${pid}/stat`)
+        .replace(/^.*\) \S+ /, "")
+        .startsWith(`${process.pid} `)
+    )
     .map(Number)
 
 describe("worker processes", () => {
@@ -45,7 +49,9 @@ describe("worker processes", () => {
         })
       )
     )
-    expect(answers.map((answer) => (answer._tag === "Ran" ? answer.outcome.virtualMs : undefined))).toEqual([1_001_000, 1_002_000])
+    expect(answers.map((answer) => (answer._tag === "Ran" ? answer.outcome.virtualMs : undefined))).toEqual([
+      1_001_000, 1_002_000
+    ])
     await untilTrue("the end of all workers", () => workers().length === 0)
   })
 
@@ -70,7 +76,12 @@ describe("worker processes", () => {
   })
 
   it("tell of a random story that cannot be read as of one that failed", async () => {
-    const answer = await Effect.runPromise(Effect.scoped(Effect.flatMap(makeWorkerPool(1), ({ run }) => run(story("sesion s1")))))
-    expect(answer._tag === "Ran" && answer.outcome.violation).toMatchObject({ id: "story", detail: expect.stringContaining("sesion") as string })
+    const answer = await Effect.runPromise(
+      Effect.scoped(Effect.flatMap(makeWorkerPool(1), ({ run }) => run(story("sesion s1"))))
+    )
+    expect(answer._tag === "Ran" && answer.outcome.violation).toMatchObject({
+      id: "story",
+      detail: expect.stringContaining("sesion") as string
+    })
   })
 })

@@ -1,7 +1,7 @@
-import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
-import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulation/world/world-event.ts"
-import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
 import type { Commit } from "../../../../lab/memory/memory-objects.ts"
+import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
+import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulation/world/world-event.ts"
+import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { childAnnotations, parentFinalizer, parentName } from "../../../../src/domain/session/names.ts"
@@ -15,12 +15,24 @@ export const children = mirrordClusterSessions.plural
 
 /** Clusters a (default) and b, and a primary of its own; time stands still unless a test lets it pass. */
 export const makeWorld = (): World =>
-  new World({ ...usualPlan, seed: "test", clusters: [{ name: "a", pods: 1 }, { name: "b", pods: 1 }], defaultCluster: "a" })
+  new World({
+    ...usualPlan,
+    seed: "test",
+    clusters: [
+      { name: "a", pods: 1 },
+      { name: "b", pods: 1 }
+    ],
+    defaultCluster: "a"
+  })
 
 export const at = (ms: number, event: WorldEvent): TimedEvent => ({ ...event, at: ms })
 
 /** The first thing that a checker finds in some events. */
-export const find = (invariant: Invariant, events: ReadonlyArray<TimedEvent>, world: World = makeWorld()): string | undefined => {
+export const find = (
+  invariant: Invariant,
+  events: ReadonlyArray<TimedEvent>,
+  world: World = makeWorld()
+): string | undefined => {
   const checker = invariant.begin(() => world)
   for (const event of events) {
     const found = checker.on?.(event)
@@ -60,22 +72,47 @@ export const portCall = (call: Partial<PortCall>): PortCall => ({
 })
 
 /** A call and its answer. */
-export const asked = (ms: number, call: Partial<PortCall>, outcome: Extract<WorldEvent, { _tag: "Answered" }>["outcome"] = "ok"): ReadonlyArray<TimedEvent> => {
+export const asked = (
+  ms: number,
+  call: Partial<PortCall>,
+  outcome: Extract<WorldEvent, { _tag: "Answered" }>["outcome"] = "ok"
+): ReadonlyArray<TimedEvent> => {
   const full = portCall(call)
-  return [at(ms, { _tag: "Called", process: `operator-${full.operator}-1`, call: full }), at(ms, { _tag: "Answered", call: full, outcome })]
+  return [
+    at(ms, { _tag: "Called", process: `operator-${full.operator}-1`, call: full }),
+    at(ms, { _tag: "Answered", call: full, outcome })
+  ]
 }
 
-export const committed = (cluster: string, ref: Commit["ref"], after: KubeObject | undefined, before?: KubeObject, ms = 0): TimedEvent =>
-  at(ms, { _tag: "Committed", cluster, commit: { version: 1, ref, before, after } })
+export const committed = (
+  cluster: string,
+  ref: Commit["ref"],
+  after: KubeObject | undefined,
+  before?: KubeObject,
+  ms = 0
+): TimedEvent => at(ms, { _tag: "Committed", cluster, commit: { version: 1, ref, before, after } })
 
 export const parentObject = (status: object = {}, metadata: Partial<KubeObject["metadata"]> = {}): KubeObject => ({
-  metadata: { name: parent, uid: "primary-uid-9", generation: 1, finalizers: [parentFinalizer], labels: { "operator.metalbear.co/owner": "mirrord-operator" }, ...metadata },
+  metadata: {
+    name: parent,
+    uid: "primary-uid-9",
+    generation: 1,
+    finalizers: [parentFinalizer],
+    labels: { "operator.metalbear.co/owner": "mirrord-operator" },
+    ...metadata
+  },
   spec: { clusters: ["a", "b"], defaultCluster: "a", targetAlias: "deployment.myapp" },
   status
 })
 
 export const childObject = (name: string, parentUid = "primary-uid-9", parentOf: string = parent): KubeObject => ({
-  metadata: { name, uid: "a-uid-77", generation: 1, annotations: { [childAnnotations.parentUid]: parentUid }, labels: { "operator.metalbear.co/owner": "mirrord-operator" } },
+  metadata: {
+    name,
+    uid: "a-uid-77",
+    generation: 1,
+    annotations: { [childAnnotations.parentUid]: parentUid },
+    labels: { "operator.metalbear.co/owner": "mirrord-operator" }
+  },
   spec: { namespace: "default", multiClusterParentName: parentOf }
 })
 

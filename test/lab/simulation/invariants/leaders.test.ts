@@ -8,7 +8,13 @@ import { at, called, find, findAtRest, makeWorld } from "./fixture.ts"
 
 /** The primary has two replicas, of which the first leads. */
 const elected = (): World => {
-  const world = new World({ ...usualPlan, seed: "test", clusters: [{ name: "a", pods: 1 }], defaultCluster: "a", replicas: { primary: 2 } })
+  const world = new World({
+    ...usualPlan,
+    seed: "test",
+    clusters: [{ name: "a", pods: 1 }],
+    defaultCluster: "a",
+    replicas: { primary: 2 }
+  })
   world.pass(5_000)
   expect(world.primary.host.leader?.process?.name).toBe("operator-primary-r0-1")
   return world
@@ -21,8 +27,11 @@ describe("N13", () => {
   const write = (process: string) => called(1, { verb: "patch", subresource: "status" }, process)
   it("finds a write, a link and a dial of who does not lead", () => {
     const world = elected()
-    expect(find(onlyLeadersAct, [write(second)], world)).toContain("but the Lease of primary is held by mirrord-operator-0-1")
-    for (const verb of ["create", "delete", "link", "dial"] as const) expect(find(onlyLeadersAct, [called(1, { verb }, second)], world)).toContain(verb)
+    expect(find(onlyLeadersAct, [write(second)], world)).toContain(
+      "but the Lease of primary is held by mirrord-operator-0-1"
+    )
+    for (const verb of ["create", "delete", "link", "dial"] as const)
+      expect(find(onlyLeadersAct, [called(1, { verb }, second)], world)).toContain(verb)
     world.primary.server.objects.write(leases, "mirrord-operator", { spec: { holderIdentity: "somebody" } }, "mirrord")
     expect(find(onlyLeadersAct, [write(first)], world)).toContain("somebody else")
   })
@@ -35,9 +44,12 @@ describe("N13", () => {
       called(1, { verb: "patch", resource: "pods", name: "mirrord-operator-1-1", body: label(null) }, second)
     ]
     expect(find(onlyLeadersAct, allowed, world)).toBeUndefined()
-    expect(find(onlyLeadersAct, [called(1, { verb: "patch", resource: "pods", body: label("true") }, second)], world)).toContain("patch pods")
+    expect(
+      find(onlyLeadersAct, [called(1, { verb: "patch", resource: "pods", body: label("true") }, second)], world)
+    ).toContain("patch pods")
   })
-  it("says nothing where no leader is elected", () => expect(find(onlyLeadersAct, [write("operator-primary-1")], makeWorld())).toBeUndefined())
+  it("says nothing where no leader is elected", () =>
+    expect(find(onlyLeadersAct, [write("operator-primary-1")], makeWorld())).toBeUndefined())
 })
 
 describe("N14", () => {
@@ -47,9 +59,12 @@ describe("N14", () => {
   })
   it("finds two labels, none, and the wrong one", () => {
     const world = elected()
-    const put = (pod: string, value: string | null) => world.primary.server.objects.write(pods, pod, label(value), "mirrord")
+    const put = (pod: string, value: string | null) =>
+      world.primary.server.objects.write(pods, pod, label(value), "mirrord")
     put("mirrord-operator-1-1", "true")
-    expect(findAtRest(oneLabelledLeader, world)).toEqual(["mirrord-operator-0-1 leads in primary, but the label is on mirrord-operator-0-1 and mirrord-operator-1-1."])
+    expect(findAtRest(oneLabelledLeader, world)).toEqual([
+      "mirrord-operator-0-1 leads in primary, but the label is on mirrord-operator-0-1 and mirrord-operator-1-1."
+    ])
     put("mirrord-operator-0-1", null)
     expect(findAtRest(oneLabelledLeader, world)[0]).toContain("but the label is on mirrord-operator-1-1.")
     put("mirrord-operator-1-1", null)
@@ -63,7 +78,8 @@ describe("N14", () => {
 })
 
 describe("S10 with replicas", () => {
-  const started = (replica: number, process: string) => at(0, { _tag: "Operator", cluster: "primary", process, replica, change: "started" })
+  const started = (replica: number, process: string) =>
+    at(0, { _tag: "Operator", cluster: "primary", process, replica, change: "started" })
   it("lets each have a process, and finds calls of one that was replaced", () => {
     const both = [started(0, first), started(1, second), called(1, {}, first), called(1, {}, second)]
     expect(find(noCallFromTheDead, both)).toBeUndefined()

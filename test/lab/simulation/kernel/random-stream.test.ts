@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
 
-const draws = (stream: RandomStream): ReadonlyArray<number> => Array.from({ length: 20 }, () => stream.int(0, 1_000_000))
+const draws = (stream: RandomStream): ReadonlyArray<number> =>
+  Array.from({ length: 20 }, () => stream.int(0, 1_000_000))
 
 describe("a random stream", () => {
   it("is the same for the same seed and another for another", () => {

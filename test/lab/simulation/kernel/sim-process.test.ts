@@ -19,7 +19,13 @@ describe("time", () => {
         yield* Effect.sleep(ms)
         seen.push(`${name} ${yield* Clock.currentTimeMillis}`)
       })
-    for (const [name, ms] of [["a", 30], ["b", 10], ["c", 20], ["d", 10]] as const) process.run(sleeper(name, ms))
+    for (const [name, ms] of [
+      ["a", 30],
+      ["b", 10],
+      ["c", 20],
+      ["d", 10]
+    ] as const)
+      process.run(sleeper(name, ms))
     expect(seen).toEqual([])
     kernel.run(1_019)
     expect(seen).toEqual(["b 1010", "d 1010"])
@@ -31,7 +37,13 @@ describe("time", () => {
   it("is what the process's own clock says; a jump moves no sleeper", () => {
     const { kernel, process } = make()
     let woke = 0
-    process.run(Effect.andThen(Effect.sleep(100), () => Effect.map(Clock.currentTimeMillis, (now) => { woke = now })))
+    process.run(
+      Effect.andThen(Effect.sleep(100), () =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          woke = now
+        })
+      )
+    )
     process.skew = -600_000
     kernel.run(1_200)
     expect(woke).toBe(1_100 - 600_000)
@@ -42,7 +54,14 @@ describe("time", () => {
     const ended: Array<string> = []
     process.run(Effect.timeoutOption(Effect.never, 50), () => ended.push(`timeout ${kernel.now}`))
     let beats = 0
-    const fiber = process.run(Effect.forever(Effect.andThen(Effect.sync(() => beats++), () => Effect.sleep(10))))
+    const fiber = process.run(
+      Effect.forever(
+        Effect.andThen(
+          Effect.sync(() => beats++),
+          () => Effect.sleep(10)
+        )
+      )
+    )
     kernel.run(1_055)
     expect(ended).toEqual(["timeout 1050"])
     expect(beats).toBe(6)
@@ -103,7 +122,9 @@ describe("what a process draws and logs", () => {
   const run = (seed: string): ReadonlyArray<number> => {
     const { kernel, process } = make(seed)
     const numbers: Array<number> = []
-    process.run(Effect.map(Effect.all([Random.next, Random.nextInt, Random.nextBetween(1, 2)]), (drawn) => numbers.push(...drawn)))
+    process.run(
+      Effect.map(Effect.all([Random.next, Random.nextInt, Random.nextBetween(1, 2)]), (drawn) => numbers.push(...drawn))
+    )
     kernel.run(1_001)
     return numbers
   }

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os"
 import { type Browser, chromium } from "playwright-core"
 
 /**
- * Starts the headless Chromium that the package @sparticuz/chromium holds, unpacked to a folder of its own. With it come the libraries
- * and fonts that a machine may lack; the package lays them out when it believes to be where its name says, so it is told so.
+ * Starts the headless Chromium that the package @sparticuz/chromium holds, unpacked to a folder of its own. With it
+ * come the libraries and fonts that a machine may lack; the package lays them out when it believes to be where its name
+ * says, so it is told so.
  */
 export const startBrowser = async (): Promise<{ readonly browser: Browser; readonly stop: () => Promise<void> }> => {
   const kept = { ...process.env }
@@ -18,7 +19,8 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
     // The package's own file of this name looks for fonts in /tmp alone, and without any font Chromium ends.
     writeFileSync(
       `${folder}/fonts/fonts.conf`,
-      `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/cache</cachedir></fontconfig>`
+      `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM ` +
+        `"fonts.dtd"><fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/cache</cachedir></fontconfig>`
     )
     const env = { ...process.env, FONTCONFIG_PATH: `${folder}/fonts` }
     const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env, timeout: 250_000 })

@@ -29,7 +29,10 @@ describe("faults that last", () => {
     ["slow agents a 1s 2s", "slow agents", "heal all", ["a"]],
     ["skew operator a +10m", "clock skew", "heal all", ["a"]]
   ])("%s is a band until %s… %s", (begin, fault, end, lanes) => {
-    expect(bandsOf([begin, fault], ["tick 10s"], [end])).toEqual({ bands: lanes.map((lane) => [lane, fault, 0, 20]), moments: [] })
+    expect(bandsOf([begin, fault], ["tick 10s"], [end])).toEqual({
+      bands: lanes.map((lane) => [lane, fault, 0, 20]),
+      moments: []
+    })
   })
 
   it("lasts until faults end if nothing ends it before, and is not ended by what ends another", () => {
@@ -50,9 +53,19 @@ describe("faults that last", () => {
   })
 
   it("is a moment where it is over at once, or after a number of calls", () => {
-    expect(bandsOf(["crash operator a", "operator crash"], ["reset p b", "reset"], ["errors p conflict for 3 calls", "call conflict"])).toEqual({
+    expect(
+      bandsOf(
+        ["crash operator a", "operator crash"],
+        ["reset p b", "reset"],
+        ["errors p conflict for 3 calls", "call conflict"]
+      )
+    ).toEqual({
       bands: [],
-      moments: [[0, "operator crash", "a"], [10, "reset", "b"], [20, "call conflict", "p"]]
+      moments: [
+        [0, "operator crash", "a"],
+        [10, "reset", "b"],
+        [20, "call conflict", "p"]
+      ]
     })
   })
 })

@@ -51,13 +51,18 @@ describe("the page of the story member-cut-40s", () => {
     expect(await page.locator("#verdict").textContent()).toBe("passed")
     expect(await page.locator("#seed").textContent()).toBe("1")
     const bands = new Set(await names(page, ".band rect"))
-    expect([...bands]).toEqual([expect.stringMatching(/^cut: nothing passes between primary and b, \d+\.\d+ s to \d+\.\d+ s$/)])
+    expect([...bands]).toEqual([
+      expect.stringMatching(/^cut: nothing passes between primary and b, \d+\.\d+ s to \d+\.\d+ s$/)
+    ])
     const [, from, to] = /, (\S+) s to (\S+) s$/.exec([...bands][0] ?? "") ?? []
     expect(Number(to) - Number(from)).toBeCloseTo(40, 0)
     const bars = await names(page, ".bar rect")
     expect(bars.filter((bar) => bar.startsWith("primary parent of s1: parent of s1: Ready without b"))).toHaveLength(1)
     expect(bars.filter((bar) => bar.startsWith("s1: connected")).length).toBeGreaterThan(0)
-    const asked = readFileSync(new URL("../../../../lab/simulation/scenarios/member-cut-40s.txt", import.meta.url), "utf8").match(/^request /gm)
+    const asked = readFileSync(
+      new URL("../../../../lab/simulation/scenarios/member-cut-40s.txt", import.meta.url),
+      "utf8"
+    ).match(/^request /gm)
     const requests = await names(page, ".request circle, .request path")
     expect(requests).toHaveLength(asked?.length ?? -1)
     expect(requests.filter((request) => /at a: answered by s1 with 200/.test(request)).length).toBeGreaterThan(2)
@@ -67,8 +72,16 @@ describe("the page of the story member-cut-40s", () => {
 
   it("draws the cut exactly where it was, behind the rows of b and nowhere else", async () => {
     const { page } = await open()
-    const boxes = await page.locator(".band rect").evaluateAll((rects) => rects.map((rect) => rect.getBoundingClientRect().toJSON() as DOMBox))
-    const rowOf = async (text: string) => (await page.locator(".timeline text", { hasText: new RegExp(`^${text}$`) }).first().boundingBox())?.y ?? 0
+    const boxes = await page
+      .locator(".band rect")
+      .evaluateAll((rects) => rects.map((rect) => rect.getBoundingClientRect().toJSON() as DOMBox))
+    const rowOf = async (text: string) =>
+      (
+        await page
+          .locator(".timeline text", { hasText: new RegExp(`^${text}$`) })
+          .first()
+          .boundingBox()
+      )?.y ?? 0
     expect(Math.min(...boxes.map(({ top }) => top))).toBeGreaterThan(await rowOf("a requests"))
     expect(Math.max(...boxes.map(({ bottom }) => bottom))).toBeGreaterThan(await rowOf("b requests"))
     expect(new Set(boxes.map(({ left }) => Math.round(left))).size).toBe(1)
@@ -127,7 +140,9 @@ describe("the page of the story member-cut-40s", () => {
     const rows = page.locator("#events tr")
     const all = await rows.count()
     await page.locator("#filter").fill("nothing passes")
-    expect(await rows.allTextContents()).toEqual([expect.stringMatching(/^[\d.]+bfaultfault: nothing passes between primary and b$/)])
+    expect(await rows.allTextContents()).toEqual([
+      expect.stringMatching(/^[\d.]+bfaultfault: nothing passes between primary and b$/)
+    ])
     await page.locator("#filter").fill("")
     expect(await rows.count()).toBe(all)
     await page.locator("#kind").selectOption("request")
@@ -143,7 +158,8 @@ describe("the page of the story member-cut-40s", () => {
     // As text, since the project is compiled without the browser's types.
     const of = (name: string): Promise<string> => page.evaluate(`getComputedStyle(document.body).${name}`)
     const colors = { backgroundColor: await of("backgroundColor"), color: await of("color") }
-    const brightness = (color: string): number => (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3
+    const brightness = (color: string): number =>
+      (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3
     const difference = brightness(colors.backgroundColor) - brightness(colors.color)
     expect(colorScheme === "light" ? difference : -difference).toBeGreaterThan(180)
     await page.close()
@@ -151,7 +167,10 @@ describe("the page of the story member-cut-40s", () => {
 })
 
 it("a page says what broke, and no text of a story is taken for HTML", () => {
-  const story = { seed: "<b>&", lines: ["cluster a default", "tick 1s", "# </script><script>alert(1)</script>", "request a", "tick 1s"] }
+  const story = {
+    seed: "<b>&",
+    lines: ["cluster a default", "tick 1s", "# </script><script>alert(1)</script>", "request a", "tick 1s"]
+  }
   const text = reportPage(makeReport("<i>title", story, runStory(story, { events: true })))
   expect(text).not.toContain("alert(1)</script>")
   expect(text).toContain("<h1>&lt;i&gt;title</h1>")

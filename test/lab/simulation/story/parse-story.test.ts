@@ -16,7 +16,9 @@ describe("parseStory", () => {
   })
 
   it("tells all mistakes at once, each with its line", () => {
-    expect(mistakes("cluster a default", "tick soon", "stael s1 80", "tick 5s", "steal s1 0").map(({ line }) => line)).toEqual([2, 3, 5])
+    expect(
+      mistakes("cluster a default", "tick soon", "stael s1 80", "tick 5s", "steal s1 0").map(({ line }) => line)
+    ).toEqual([2, 3, 5])
   })
 
   it("shows the verb's form", () => {
@@ -37,7 +39,17 @@ describe("parseStory", () => {
   })
 
   it("reads setup lines into the plan, and acts with their lines", () => {
-    const read = parseStory("7", ["start all", "ttl 5s", "timeout 2m", "ping 10s", "primary boss", "cluster a default", "cluster b pods 3", "", "tick 1s # a comment"])
+    const read = parseStory("7", [
+      "start all",
+      "ttl 5s",
+      "timeout 2m",
+      "ping 10s",
+      "primary boss",
+      "cluster a default",
+      "cluster b pods 3",
+      "",
+      "tick 1s # a comment"
+    ])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
       replicas: {},
       seed: "7",
@@ -46,13 +58,20 @@ describe("parseStory", () => {
       remoteSessionTimeoutSecs: 120,
       pingInterval: 10_000,
       primary: "boss",
-      clusters: [{ name: "a", pods: 1 }, { name: "b", pods: 3 }],
+      clusters: [
+        { name: "a", pods: 1 },
+        { name: "b", pods: 3 }
+      ],
       defaultCluster: "a"
     })
-    expect(Result.isSuccess(read) && read.success.acts.map(({ line, text }) => [line, text])).toEqual([[9, "tick 1s # a comment"]])
+    expect(Result.isSuccess(read) && read.success.acts.map(({ line, text }) => [line, text])).toEqual([
+      [9, "tick 1s # a comment"]
+    ])
   })
 
   it("makes a story that cannot be read throw all of it", () => {
-    expect(() => runStory({ seed: "1", lines: ["cluster a default", "crahs"] })).toThrow('line 2: there is no verb "crahs"')
+    expect(() => runStory({ seed: "1", lines: ["cluster a default", "crahs"] })).toThrow(
+      'line 2: there is no verb "crahs"'
+    )
   })
 })

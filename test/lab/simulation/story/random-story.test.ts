@@ -11,7 +11,10 @@ import { duration } from "../../../../lab/simulation/story/words.ts"
 const some = Array.from({ length: 300 }, (_, i) => randomStory(`some ${i}`, usualRandomStory))
 const verbOf = (line: string): string => line.split(" ")[0] ?? ""
 const ticks = ({ lines }: Story): number =>
-  lines.reduce((sum, line) => sum + (verbOf(line) === "tick" ? Result.getOrElse(duration(line.split(" ")[1]), () => 0) : 0), 0)
+  lines.reduce(
+    (sum, line) => sum + (verbOf(line) === "tick" ? Result.getOrElse(duration(line.split(" ")[1]), () => 0) : 0),
+    0
+  )
 
 describe("randomStory", () => {
   it("is the same for the same seed, and another for another", () => {
@@ -34,7 +37,9 @@ describe("randomStory", () => {
     for (let i = 0; i < 100; i++) {
       const story = randomStory(`small ${i}`, { clusters: 2, sessions: 2, minutes: 1 })
       expect(story.lines.filter((line) => verbOf(line) === "cluster").length).toBeLessThanOrEqual(2)
-      expect(new Set(story.lines.filter((line) => verbOf(line) === "session").map((line) => line.split(" ")[1])).size).toBeLessThanOrEqual(2)
+      expect(
+        new Set(story.lines.filter((line) => verbOf(line) === "session").map((line) => line.split(" ")[1])).size
+      ).toBeLessThanOrEqual(2)
       // The last act may take the story beyond its time.
       expect(ticks({ ...story, lines: story.lines.slice(0, -10) })).toBeLessThan(60_000 + 600_000)
     }
@@ -42,7 +47,13 @@ describe("randomStory", () => {
 
   it("has every shape of a fleet", () => {
     const setups = some.map(({ lines }) => lines.filter((line) => verbOf(line) === "cluster").join(", "))
-    for (const shape of [/^cluster a default primary/, /^cluster a default(?! primary)/, /, cluster c default/, /pods 0/, /pods 2/]) {
+    for (const shape of [
+      /^cluster a default primary/,
+      /^cluster a default(?! primary)/,
+      /, cluster c default/,
+      /pods 0/,
+      /pods 2/
+    ]) {
       expect(setups.filter((setup) => shape.test(setup)).length, String(shape)).toBeGreaterThan(5)
     }
   })
@@ -59,7 +70,10 @@ describe("randomStory", () => {
 
 describe("storyArbitrary", () => {
   it("shrinks to a story with fewer acts", () => {
-    const result = fc.check(fc.property(storyArbitrary(usualRandomStory), ({ lines }) => !lines.includes("session s2")), { seed: 1, numRuns: 100 })
+    const result = fc.check(
+      fc.property(storyArbitrary(usualRandomStory), ({ lines }) => !lines.includes("session s2")),
+      { seed: 1, numRuns: 100 }
+    )
     const [story] = result.counterexample ?? []
     expect(story?.lines).toContain("session s2")
     expect(story?.lines.length).toBeLessThan(25)

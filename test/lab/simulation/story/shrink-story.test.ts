@@ -24,7 +24,10 @@ const story: Story = {
     "tick 7s"
   ]
 }
-const has = (...wanted: ReadonlyArray<string>) => ({ lines }: Story): boolean => wanted.every((line) => lines.includes(line))
+const has =
+  (...wanted: ReadonlyArray<string>) =>
+  ({ lines }: Story): boolean =>
+    wanted.every((line) => lines.includes(line))
 
 describe("shrinkStory", () => {
   it("keeps only what is needed", () => {
@@ -35,12 +38,21 @@ describe("shrinkStory", () => {
   it("drops a cluster or a session with everything that speaks of it", () => {
     const started = ({ lines }: Story): boolean =>
       lines.includes("tick 7s") &&
-      lines.filter((line) => line.startsWith("steal")).every((line) => lines.some((other) => other.startsWith(`session ${line.split(" ")[1]}`)))
-    expect(shrinkStory(story, started, 1).lines).toEqual(["cluster a default pods 2", "tick 15s", "tick 70s", "tick 35s", "tick 7s"])
+      lines
+        .filter((line) => line.startsWith("steal"))
+        .every((line) => lines.some((other) => other.startsWith(`session ${line.split(" ")[1]}`)))
+    expect(shrinkStory(story, started, 1).lines).toEqual([
+      "cluster a default pods 2",
+      "tick 15s",
+      "tick 70s",
+      "tick 35s",
+      "tick 7s"
+    ])
   })
 
   it("halves times and leaves words out", () => {
-    const long = ({ lines }: Story): boolean => lines.some((line) => line.startsWith("tick ") && ["70s", "35s", "17500ms"].includes(line.slice(5)))
+    const long = ({ lines }: Story): boolean =>
+      lines.some((line) => line.startsWith("tick ") && ["70s", "35s", "17500ms"].includes(line.slice(5)))
     expect(shrinkStory(story, long, 500).lines).toEqual(["cluster a default", "tick 17500ms"])
     const two = ({ lines }: Story): boolean => lines.some((line) => line.startsWith("session s2"))
     expect(shrinkStory(story, two, 500).lines).toEqual(["cluster a default", "session s2"])
@@ -64,7 +76,8 @@ describe("shrinkStory", () => {
   it("gives the same story every time, one that still breaks", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const long = randomStory(`${seed}`, usualRandomStory)
-      const sessions = (candidate: Story): boolean => candidate.lines.filter((line) => line.startsWith("tick")).length >= 2
+      const sessions = (candidate: Story): boolean =>
+        candidate.lines.filter((line) => line.startsWith("tick")).length >= 2
       const [once, again] = [shrinkStory(long, sessions, 300), shrinkStory(long, sessions, 300)]
       expect(once).toEqual(again)
       expect(sessions(once)).toBe(true)

@@ -12,7 +12,8 @@ const one = (part: string): SweepRun => {
   if (found === undefined) throw new Error(`there is no run ${part}`)
   return found
 }
-const crashes = ({ events }: StoryResult) => events.flatMap((event) => (event._tag === "Operator" && event.change === "crashed" ? [event] : []))
+const crashes = ({ events }: StoryResult) =>
+  events.flatMap((event) => (event._tag === "Operator" && event.change === "crashed" ? [event] : []))
 
 describe("sweepRuns", () => {
   it("has a run for each call and each way to fail, each by a name of its own", () => {
@@ -38,15 +39,25 @@ describe("sweepRuns", () => {
     const index = /call (\d+)/.exec(run.name)?.[1]
     const result = runStory(story, { faults: run.faults(), events: true })
     expect(crashes(result)).toMatchObject([{ cluster: "primary", detail: expect.stringContaining(`call ${index}`) }])
-    const made = result.events.some((event) => event._tag === "Committed" && event.cluster === "a" && event.commit.ref.plural === "mirrordclustersessions" && event.commit.before === undefined)
+    const made = result.events.some(
+      (event) =>
+        event._tag === "Committed" &&
+        event.cluster === "a" &&
+        event.commit.ref.plural === "mirrordclustersessions" &&
+        event.commit.before === undefined
+    )
     expect(made).toBe(true)
   })
 
   it("lets exactly one call fail", () => {
     const run = one("create mirrordclustersessions to a): conflict")
     const { events } = runStory(story, { faults: run.faults(), events: true })
-    const failed = events.flatMap((event) => (event._tag === "Answered" && event.outcome === "Conflict" ? [event.call] : []))
-    expect(failed.map(({ index, operator, verb }) => `${operator} call ${index} (${verb}`)).toContain(run.name.split(" mirrord")[0])
+    const failed = events.flatMap((event) =>
+      event._tag === "Answered" && event.outcome === "Conflict" ? [event.call] : []
+    )
+    expect(failed.map(({ index, operator, verb }) => `${operator} call ${index} (${verb}`)).toContain(
+      run.name.split(" mirrord")[0]
+    )
   })
 
   it("refuses a story that breaks something by itself", () => {

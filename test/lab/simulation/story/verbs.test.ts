@@ -12,7 +12,8 @@ const read = (line: string): Result.Result<unknown, string> => {
   return verb === undefined ? Result.fail(`no verb ${name}`) : verb.read(words)
 }
 
-const run = (...lines: ReadonlyArray<string>): StoryResult => runStory({ seed: "verbs", lines: ["cluster a default", "cluster b", ...lines] })
+const run = (...lines: ReadonlyArray<string>): StoryResult =>
+  runStory({ seed: "verbs", lines: ["cluster a default", "cluster b", ...lines] })
 
 /** Each verb with lines that are wrong, and what is said about each. */
 const wrong: ReadonlyArray<readonly [string, string]> = [
@@ -56,12 +57,12 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["leave operator", '"" is not a cluster\'s name'],
   ["kill s1 -9", '"-9" is too much'],
   ["delete s1", '"s1" should be session'],
-  ["cut a", '"" is not a cluster\'s or session\'s name'],
+  ["cut a", "\"\" is not a cluster's or session's name"],
   ["cut a b twice", '"twice" is none of one-way'],
-  ["heal a", '"" is not a cluster\'s or session\'s name'],
+  ["heal a", "\"\" is not a cluster's or session's name"],
   ["heal all now", '"now" is too much'],
   ["reset a b c", '"c" is too much'],
-  ["silence a", '"" is not a cluster\'s or session\'s name'],
+  ["silence a", "\"\" is not a cluster's or session's name"],
   ["slow a b", '"" is not a number of KiB per second'],
   ["slow a b 0", "0 KiB/s is no link"],
   ["slow agents a 2s 1s", "2s is longer than 1s"],
@@ -137,7 +138,15 @@ describe("verbs", () => {
 
   it("draw random lines that they can read", () => {
     const random = new RandomStream("lines")
-    const draw: Draw = { random, clusters: ["a", "b"], primary: "primary", places: ["primary", "a", "b"], elected: ["primary"], sessions: ["s1", "s2"], newSession: () => "s3" }
+    const draw: Draw = {
+      random,
+      clusters: ["a", "b"],
+      primary: "primary",
+      places: ["primary", "a", "b"],
+      elected: ["primary"],
+      sessions: ["s1", "s2"],
+      newSession: () => "s3"
+    }
     for (const verb of verbs) {
       if (verb.kind === "setup" || verb.random === undefined) continue
       for (let i = 0; i < 100; i++) {
@@ -150,8 +159,18 @@ describe("verbs", () => {
   })
 
   it("draw nothing about sessions while there is none", () => {
-    const draw: Draw = { random: new RandomStream("none"), clusters: ["a"], primary: "a", places: ["a"], elected: [], sessions: [], newSession: () => "s1" }
-    const drawn = verbs.flatMap((verb) => (verb.kind === "act" && verb.random !== undefined ? [verb.random.line(draw)] : []))
+    const draw: Draw = {
+      random: new RandomStream("none"),
+      clusters: ["a"],
+      primary: "a",
+      places: ["a"],
+      elected: [],
+      sessions: [],
+      newSession: () => "s1"
+    }
+    const drawn = verbs.flatMap((verb) =>
+      verb.kind === "act" && verb.random !== undefined ? [verb.random.line(draw)] : []
+    )
     expect(drawn.filter((line) => line !== undefined && /undefined/.test(line))).toEqual([])
   })
 })
@@ -194,20 +213,27 @@ describe("expectations", () => {
   })
 
   it("nothing left names what is left", () => {
-    expect(run("session s1", "tick 5s", "expect nothing left").violations[0]?.detail).toMatch(/parent mc-\w+ in primary, child mc-\w+-a in a, job \S+ in a, agent \S+ in a/)
+    expect(run("session s1", "tick 5s", "expect nothing left").violations[0]?.detail).toMatch(
+      /parent mc-\w+ in primary, child mc-\w+-a in a, job \S+ in a, agent \S+ in a/
+    )
   })
 
   it("within passes no more time than it must", () => {
     const { transcript, violations } = run("session s1", "expect within 1m s1 serving", "tick 1s", "expect s1 serving")
     expect(violations).toEqual([])
-    expect(transcript.filter((line) => line.includes("s1 ended: left"))).toMatchObject([expect.stringMatching(/^ {2}40[2-5]\./)])
+    expect(transcript.filter((line) => line.includes("s1 ended: left"))).toMatchObject([
+      expect.stringMatching(/^ {2}40[2-5]\./)
+    ])
   })
 })
 
 describe("faults", () => {
   it("crash at the n-th call hits that call, once", () => {
     const { events } = runStory(
-      { seed: "calls", lines: ["cluster a default", "tick 1s", "crash operator primary at call +3 before", "session s1", "tick 10s"] },
+      {
+        seed: "calls",
+        lines: ["cluster a default", "tick 1s", "crash operator primary at call +3 before", "session s1", "tick 10s"]
+      },
       { events: true }
     )
     const crashes = events.filter((event) => event._tag === "Operator" && event.change === "crashed")
@@ -222,16 +248,37 @@ describe("faults", () => {
 
   it("errors end after so many calls, and strike only the wanted ones", () => {
     const { events } = runStory(
-      { seed: "errors", lines: ["cluster a default", "cluster b", "tick 1s", "errors a conflict for 2 calls from primary on create", "session s1", "tick 20s"] },
+      {
+        seed: "errors",
+        lines: [
+          "cluster a default",
+          "cluster b",
+          "tick 1s",
+          "errors a conflict for 2 calls from primary on create",
+          "session s1",
+          "tick 20s"
+        ]
+      },
       { events: true }
     )
-    const struck = events.flatMap((event) => (event._tag === "Answered" && event.outcome === "Conflict" && event.call.to === "a" ? [event.call] : []))
+    const struck = events.flatMap((event) =>
+      event._tag === "Answered" && event.outcome === "Conflict" && event.call.to === "a" ? [event.call] : []
+    )
     expect(struck).toHaveLength(2)
     for (const call of struck) expect(call).toMatchObject({ operator: "primary", verb: "create" })
   })
 
   it("what a swizzle has in mind is called off by healing", () => {
-    const { transcript, violations } = run("session s1", "steal s1 80", "tick 5s", "swizzle 2h", "heal all", "tick 30m", "request a → s1", "request b → s1")
+    const { transcript, violations } = run(
+      "session s1",
+      "steal s1 80",
+      "tick 5s",
+      "swizzle 2h",
+      "heal all",
+      "tick 30m",
+      "request a → s1",
+      "request b → s1"
+    )
     expect(violations).toEqual([])
     expect(transcript.some((line) => line.includes("was lost"))).toBe(false)
   })

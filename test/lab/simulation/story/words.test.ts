@@ -29,10 +29,15 @@ describe("words", () => {
     ["2h", 7_200_000]
   ])("%s is a duration of %i ms", (word, ms) => expect(duration(word)).toEqual(ok(ms)))
 
-  it.each([undefined, "", "5", "s", "1.5s", "-5s", "5 s", "5d"])("%j is no duration, and the sentence says so", (word) => {
-    const read = duration(word)
-    expect(Result.isFailure(read) && read.failure).toBe(`${JSON.stringify(word ?? "")} is not a duration: write 250ms, 60s, 5m or 2h`)
-  })
+  it.each([undefined, "", "5", "s", "1.5s", "-5s", "5 s", "5d"])(
+    "%j is no duration, and the sentence says so",
+    (word) => {
+      const read = duration(word)
+      expect(Result.isFailure(read) && read.failure).toBe(
+        `${JSON.stringify(word ?? "")} is not a duration: write 250ms, 60s, 5m or 2h`
+      )
+    }
+  )
 
   it.each(["500ms", "1500ms", "0s"])("%s is no number of whole seconds", (word) => {
     const read = wholeSeconds(word)
@@ -64,8 +69,16 @@ describe("words", () => {
   it.each<readonly [string, Result.Result<unknown, string>, string]>([
     ["a port of 0", portWord("0"), '"0" is not a port'],
     ["a port that is too high", portWord("65536"), '"65536" is not a port'],
-    ["a word for a number", wholeNumber("many", "a number of pods"), '"many" is not a number of pods: write a whole number'],
-    ["a name with a slash", nameWord("a/b", "a cluster's name"), '"a/b" is not a cluster\'s name: letters, digits and dashes'],
+    [
+      "a word for a number",
+      wholeNumber("many", "a number of pods"),
+      '"many" is not a number of pods: write a whole number'
+    ],
+    [
+      "a name with a slash",
+      nameWord("a/b", "a cluster's name"),
+      '"a/b" is not a cluster\'s name: letters, digits and dashes'
+    ],
     ["a missing name", nameWord(undefined, "a cluster's name"), '"" is not a cluster\'s name'],
     ["none of several", oneOf("c", ["a", "b"]), '"c" is none of a, b'],
     ["another version", versionWord("2.0"), '"2.0" is not a protocol version: write 1.29.0'],

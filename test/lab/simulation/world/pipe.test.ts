@@ -12,7 +12,10 @@ const bytes = (value: string): Uint8Array => new TextEncoder().encode(value)
 const make = (seed = "1") => {
   const kernel = new Kernel(seed, 0)
   const network = new Network(kernel)
-  const [left, right] = ["left", "right"].map((name) => new SimProcess(kernel, name, () => {})) as [SimProcess, SimProcess]
+  const [left, right] = ["left", "right"].map((name) => new SimProcess(kernel, name, () => {})) as [
+    SimProcess,
+    SimProcess
+  ]
   const connect = (pulse?: number) =>
     makePipe(kernel, network, {
       what: "test",
@@ -29,36 +32,46 @@ const listen = (channel: FrameChannel) => {
   let drained = 0
   channel.open({
     message: (message) => heard.push(text(message)),
-    ended: (reason) => { ended = reason },
-    drained: () => { drained++ },
+    ended: (reason) => {
+      ended = reason
+    },
+    drained: () => {
+      drained++
+    },
     ignored: () => {}
   })
   return { heard, ended: () => ended, drained: () => drained }
 }
 
 let world = make()
-beforeEach(() => { world = make() })
+beforeEach(() => {
+  world = make()
+})
 
 describe("a pipe", () => {
   it("delivers in order whatever the delays, and waits while the route is cut", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.nat(30), fc.constantFrom("cut", "heal")), { maxLength: 40 }), fc.string(), (deeds, seed) => {
-        const { connect, kernel, network } = make(seed)
-        const [a, b] = connect()
-        const { heard } = listen(b)
-        let sent = 0
-        for (const deed of deeds) {
-          if (deed === "cut") network.cut("x", "y")
-          else if (deed === "heal") network.heal("x", "y")
-          else {
-            a.send(bytes(String(sent++)))
-            kernel.run(kernel.now + Number(deed))
+      fc.property(
+        fc.array(fc.oneof(fc.nat(30), fc.constantFrom("cut", "heal")), { maxLength: 40 }),
+        fc.string(),
+        (deeds, seed) => {
+          const { connect, kernel, network } = make(seed)
+          const [a, b] = connect()
+          const { heard } = listen(b)
+          let sent = 0
+          for (const deed of deeds) {
+            if (deed === "cut") network.cut("x", "y")
+            else if (deed === "heal") network.heal("x", "y")
+            else {
+              a.send(bytes(String(sent++)))
+              kernel.run(kernel.now + Number(deed))
+            }
           }
+          network.healAll()
+          kernel.run(kernel.now + 1_000)
+          expect(heard).toEqual(Array.from({ length: sent }, (_, i) => String(i)))
         }
-        network.healAll()
-        kernel.run(kernel.now + 1_000)
-        expect(heard).toEqual(Array.from({ length: sent }, (_, i) => String(i)))
-      })
+      )
     )
   })
 
@@ -89,26 +102,32 @@ describe("a pipe", () => {
     expect(atA.ended()).toBeUndefined()
   })
 
-  it("is reset when a process dies or the network resets it; of a silent one the right end learns by keep-alive, after minutes", () => {
-    for (const how of ["dies", "reset", "silent"] as const) {
-      const { connect, kernel, network, right } = make()
-      const [a, b] = connect()
-      const [atA, atB] = [listen(a), listen(b)]
-      if (how === "dies") right.kill()
-      for (const connection of how === "dies" ? [] : network.between("y", "x")) {
-        if (how === "reset") connection.reset()
-        else connection.goSilent()
+  it(
+    "is reset when a process dies or the network resets it; of a silent one the right end learns by keep-alive, " +
+      "after minutes",
+    () => {
+      for (const how of ["dies", "reset", "silent"] as const) {
+        const { connect, kernel, network, right } = make()
+        const [a, b] = connect()
+        const [atA, atB] = [listen(a), listen(b)]
+        if (how === "dies") right.kill()
+        for (const connection of how === "dies" ? [] : network.between("y", "x")) {
+          if (how === "reset") connection.reset()
+          else connection.goSilent()
+        }
+        a.send(bytes("?"))
+        kernel.run(140_000)
+        expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
+        expect(atB.ended(), how).toBe(how === "reset" ? "connection reset" : undefined)
+        kernel.run(200_000)
+        expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
+        expect(atB.ended(), how).toBe(
+          { dies: undefined, reset: "connection reset", silent: "connection timed out" }[how]
+        )
+        expect(atB.heard).toEqual([])
       }
-      a.send(bytes("?"))
-      kernel.run(140_000)
-      expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
-      expect(atB.ended(), how).toBe(how === "reset" ? "connection reset" : undefined)
-      kernel.run(200_000)
-      expect(atA.ended(), how).toBe(how === "silent" ? undefined : "connection reset")
-      expect(atB.ended(), how).toBe({ dies: undefined, reset: "connection reset", silent: "connection timed out" }[how])
-      expect(atB.heard).toEqual([])
     }
-  })
+  )
 
   it("with a pulse ends after two unanswered pings: silent, cut, or with a paused process", () => {
     for (const how of ["well", "silent", "cut", "paused"] as const) {

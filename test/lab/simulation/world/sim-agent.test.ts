@@ -1,9 +1,9 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { systemError } from "../../../../lab/agent/io-errors.ts"
 import { Kernel } from "../../../../lab/simulation/kernel/kernel.ts"
 import { SimProcess } from "../../../../lab/simulation/kernel/sim-process.ts"
 import { type Answered, SimAgent, type SimAgentOptions } from "../../../../lab/simulation/world/sim-agent.ts"
-import { systemError } from "../../../../lab/agent/io-errors.ts"
 import { clientMessage, type ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import type { FileRequest } from "../../../../src/domain/protocol/file-messages.ts"
@@ -177,7 +177,10 @@ describe("conversation", () => {
     expect(client.take()).toEqual([])
     w.run(1)
     expect(client.take().map(({ _tag }) => _tag)).toEqual([
-      "Pong", "SwitchProtocolVersionResponse", "Pong", "SwitchProtocolVersionResponse"
+      "Pong",
+      "SwitchProtocolVersionResponse",
+      "Pong",
+      "SwitchProtocolVersionResponse"
     ])
   })
 
@@ -207,7 +210,16 @@ describe("conversation", () => {
     })
     w.run()
     expect(client.take()).toEqual([
-      { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", "b"], ["POD", "myapp-1"]]) } }
+      {
+        _tag: "GetEnvVarsResponse",
+        value: {
+          _tag: "Ok",
+          value: new Map([
+            ["CLUSTER", "b"],
+            ["POD", "myapp-1"]
+          ])
+        }
+      }
     ])
   })
 
@@ -362,10 +374,12 @@ describe("outgoing", () => {
     const localAddress = remoteAddress("10.0.0.5", 50_000)
     const heard = client.take().map((message) => (message._tag === _tag ? message.value : message))
     const read = (connectionId: bigint, string: string) => ({
-      _tag: "Read", value: { _tag: "Ok", value: { connectionId, bytes: bytes(string) } }
+      _tag: "Read",
+      value: { _tag: "Ok", value: { connectionId, bytes: bytes(string) } }
     })
     const connected = (connectionId: bigint, port: number) => ({
-      _tag: "Ok", value: { connectionId, remoteAddress: remoteAddress("10.9.9.9", port), localAddress }
+      _tag: "Ok",
+      value: { connectionId, remoteAddress: remoteAddress("10.9.9.9", port), localAddress }
     })
     expect(heard).toEqual([
       { _tag: "Connect", value: connected(0n, 80) },
@@ -404,11 +418,19 @@ describe("outgoing", () => {
     })
     client.say(to(3n, "192.0.2.1"), to(1n, "10.0.0.1"), to(2n, "10.0.0.2"))
     const uids = (): ReadonlyArray<unknown> =>
-      client.take().flatMap(({ _tag, ...rest }) =>
-        "value" in rest && typeof rest.value === "object" && rest.value !== null && "value" in rest.value &&
-          typeof rest.value.value === "object" && rest.value.value !== null && "uid" in rest.value.value
-          ? [rest.value.value.uid]
-          : [])
+      client
+        .take()
+        .flatMap(({ _tag, ...rest }) =>
+          "value" in rest &&
+          typeof rest.value === "object" &&
+          rest.value !== null &&
+          "value" in rest.value &&
+          typeof rest.value.value === "object" &&
+          rest.value.value !== null &&
+          "uid" in rest.value.value
+            ? [rest.value.value.uid]
+            : []
+        )
     w.run(4999)
     expect(uids()).toEqual([2n, 1n])
     w.run(1)
@@ -419,7 +441,8 @@ describe("outgoing", () => {
     const w = world()
     const client = connect(w)
     const write = (string: string): ClientMessage => ({
-      _tag: "TcpOutgoing", value: { _tag: "Write", value: { connectionId: 0n, bytes: bytes(string) } }
+      _tag: "TcpOutgoing",
+      value: { _tag: "Write", value: { connectionId: 0n, bytes: bytes(string) } }
     })
     const peer = remoteAddress("10.9.9.9", 80)
     client.say({ _tag: "TcpOutgoing", value: { _tag: "Connect", value: { remoteAddress: peer } } })
@@ -432,10 +455,13 @@ describe("outgoing", () => {
     client.far.handlers?.drained()
     client.say(write("four"))
     w.run()
-    const heard = client.take().map((message) =>
-      message._tag === "TcpOutgoing" && message.value._tag === "Read" && message.value.value._tag === "Ok"
-        ? new TextDecoder().decode(message.value.value.value.bytes)
-        : message)
+    const heard = client
+      .take()
+      .map((message) =>
+        message._tag === "TcpOutgoing" && message.value._tag === "Read" && message.value.value._tag === "Ok"
+          ? new TextDecoder().decode(message.value.value.value.bytes)
+          : message
+      )
     expect(heard).toEqual(["two", "three", "four"])
   })
 
@@ -472,26 +498,28 @@ describe("requests", () => {
     w.run()
     expect(w.answers).toEqual([{ id: 1, by: "workload", status: 200, body: "hello from b: GET /other" }])
     expect(w.agent.openTraffic).toBe(1)
-    expect(client.take()).toMatchObject([{
-      _tag: "TcpSteal",
-      value: {
-        _tag: "HttpRequestChunked",
+    expect(client.take()).toMatchObject([
+      {
+        _tag: "TcpSteal",
         value: {
-          _tag: "StartV2",
+          _tag: "HttpRequestChunked",
           value: {
-            connectionId: 0n,
-            requestId: 0,
-            request: {
-              method: "GET",
-              uri: "/a?b",
-              headers: [["x-who", bytes("me")]],
-              body: { frames: [], isLast: true }
-            },
-            metadata: { destination: { ip: "10.0.0.5", port: 8080 } }
+            _tag: "StartV2",
+            value: {
+              connectionId: 0n,
+              requestId: 0,
+              request: {
+                method: "GET",
+                uri: "/a?b",
+                headers: [["x-who", bytes("me")]],
+                body: { frames: [], isLast: true }
+              },
+              metadata: { destination: { ip: "10.0.0.5", port: 8080 } }
+            }
           }
         }
       }
-    }])
+    ])
     client.say(respond(0n), respond(0n))
     w.run()
     expect(w.answers.slice(1)).toEqual([{ id: 0, by: "client", status: 201, body: "local" }])
@@ -581,7 +609,10 @@ describe("requests", () => {
     w.request("/a")
     w.run()
     expect(mirror.take().map(brief)).toEqual([
-      "SwitchProtocolVersionResponse", "mirror subscribed 8080", "mirror StartV2 0", "mirror Close 0"
+      "SwitchProtocolVersionResponse",
+      "mirror subscribed 8080",
+      "mirror StartV2 0",
+      "mirror Close 0"
     ])
     expect(w.answers).toEqual([{ id: 0, by: "workload", status: 200, body: "hello from b: GET /a" }])
     thief.say(stealAll())
@@ -614,16 +645,20 @@ describe("requests", () => {
     w.request("/ws", [["Upgrade", "websocket"]])
     w.run()
     client.take()
-    client.say(steal({
-      _tag: "HttpResponseChunked",
-      value: {
-        _tag: "Start",
+    client.say(
+      steal({
+        _tag: "HttpResponseChunked",
         value: {
-          port: 8080, connectionId: 0n, requestId: 0,
-          internalResponse: { status: 101, version: "HTTP/1.1", headers: [], body: [] }
+          _tag: "Start",
+          value: {
+            port: 8080,
+            connectionId: 0n,
+            requestId: 0,
+            internalResponse: { status: 101, version: "HTTP/1.1", headers: [], body: [] }
+          }
         }
-      }
-    }))
+      })
+    )
     w.run()
     expect(w.answers).toMatchObject([{ by: "client", status: 101 }])
     expect(client.take().map(brief)).toEqual(["steal Close 0"])
@@ -673,7 +708,12 @@ describe("subscriptions", () => {
     thief.say(stealFiltered(header("(")), { _tag: "Ping" })
     mirror.say({ _tag: "Tcp", value: { _tag: "PortSubscribeFilteredHttp", port: 8080, filter: header("(") } })
     w.run()
-    expect(thief.take().map(({ _tag }) => _tag).toSorted()).toEqual(["Close", "Pong"])
+    expect(
+      thief
+        .take()
+        .map(({ _tag }) => _tag)
+        .toSorted()
+    ).toEqual(["Close", "Pong"])
     expect(mirror.take().map(({ _tag }) => _tag)).toEqual(["Close"])
     expect([thief.ended(), mirror.ended()]).toEqual([false, true])
     expect(w.agent.subscribedPorts.size).toBe(0)
@@ -765,10 +805,13 @@ describe("old versions", () => {
 
   it.each<readonly [string, ClientMessage]>([
     ["1.3.0", { _tag: "ReadyForLogs" }],
-    ["1.14.0", {
-      _tag: "GetAddrInfoRequestV2",
-      value: { node: "db", servicePort: 0, family: { _tag: "Any" }, socktype: { _tag: "Any" }, flags: 0, protocol: 0 }
-    }],
+    [
+      "1.14.0",
+      {
+        _tag: "GetAddrInfoRequestV2",
+        value: { node: "db", servicePort: 0, family: { _tag: "Any" }, socktype: { _tag: "Any" }, flags: 0, protocol: 0 }
+      }
+    ],
     ["1.19.4", stealFiltered({ _tag: "Composite", all: true, filters: [{ _tag: "Method", value: { _tag: "Get" } }] })],
     ["1.21.0", { _tag: "Tcp", value: { _tag: "PortSubscribeFilteredHttp", port: 1, filter: header("a") } }],
     ["1.5.0", file({ _tag: "ReadLink", value: { path: "/a" } })]
@@ -976,48 +1019,60 @@ const live = (deeds: ReadonlyArray<Deed>) => {
   const subscribed = w.agent.subscribedPorts.size
   w.run(200_000)
   return {
-    requests, answers: w.answers, left: { open, openTraffic, subscribed }, exits: w.exits.length,
+    requests,
+    answers: w.answers,
+    left: { open, openTraffic, subscribed },
+    exits: w.exits.length,
     heard: clients.map(({ heard }) => heard.map(brief))
   }
 }
 
 describe("any life", () => {
   it("answers every request once and leaves nothing over", () => {
-    fc.assert(fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
-      const { requests, answers, left, exits } = live(deeds)
-      const answered = answers.map(({ id }) => id).toSorted((a, b) => a - b)
-      expect(answered).toEqual(Array.from({ length: requests }, (_, id) => id))
-      expect(left).toEqual({ open: 0, openTraffic: 0, subscribed: 0 })
-      expect(exits).toBe(1)
-    }), { numRuns: 300, seed: 4 })
+    fc.assert(
+      fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
+        const { requests, answers, left, exits } = live(deeds)
+        const answered = answers.map(({ id }) => id).toSorted((a, b) => a - b)
+        expect(answered).toEqual(Array.from({ length: requests }, (_, id) => id))
+        expect(left).toEqual({ open: 0, openTraffic: 0, subscribed: 0 })
+        expect(exits).toBe(1)
+      }),
+      { numRuns: 300, seed: 4 }
+    )
   })
 
   it("subscribes before it sends traffic, counts up from 0 and closes only what it opened", () => {
     let traffic = 0
-    fc.assert(fc.property(fc.array(deed, { minLength: 30, maxLength: 80 }), (deeds) => {
-      for (const heard of live(deeds).heard) {
-        for (const channel of ["steal", "mirror"]) {
-          const own = heard.filter((line) => line.startsWith(`${channel} `))
-          const lines = own.map((line) => line.slice(channel.length + 1))
-          const started = lines.filter((line) => line.startsWith("StartV2 "))
-          traffic += started.length
-          expect(started).toEqual(started.map((_, id) => `StartV2 ${id}`))
-          if (started.length > 0) expect(lines[0]).toBe("subscribed 8080")
-          const closed = lines.filter((line) => line.startsWith("Close "))
-          expect(new Set(closed).size).toBe(closed.length)
-          for (const line of closed) {
-            expect(lines.indexOf(line.replace("Close", "StartV2"))).toBeGreaterThanOrEqual(0)
-            expect(lines.indexOf(line.replace("Close", "StartV2"))).toBeLessThan(lines.indexOf(line))
+    fc.assert(
+      fc.property(fc.array(deed, { minLength: 30, maxLength: 80 }), (deeds) => {
+        for (const heard of live(deeds).heard) {
+          for (const channel of ["steal", "mirror"]) {
+            const own = heard.filter((line) => line.startsWith(`${channel} `))
+            const lines = own.map((line) => line.slice(channel.length + 1))
+            const started = lines.filter((line) => line.startsWith("StartV2 "))
+            traffic += started.length
+            expect(started).toEqual(started.map((_, id) => `StartV2 ${id}`))
+            if (started.length > 0) expect(lines[0]).toBe("subscribed 8080")
+            const closed = lines.filter((line) => line.startsWith("Close "))
+            expect(new Set(closed).size).toBe(closed.length)
+            for (const line of closed) {
+              expect(lines.indexOf(line.replace("Close", "StartV2"))).toBeGreaterThanOrEqual(0)
+              expect(lines.indexOf(line.replace("Close", "StartV2"))).toBeLessThan(lines.indexOf(line))
+            }
           }
         }
-      }
-    }), { numRuns: 300, seed: 4 })
+      }),
+      { numRuns: 300, seed: 4 }
+    )
     expect(traffic).toBeGreaterThan(200)
   })
 
   it("is the same twice", () => {
-    fc.assert(fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
-      expect(live(deeds)).toEqual(live(deeds))
-    }), { numRuns: 50, seed: 4 })
+    fc.assert(
+      fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
+        expect(live(deeds)).toEqual(live(deeds))
+      }),
+      { numRuns: 50, seed: 4 }
+    )
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { jobs } from "../../../../src/domain/resources/core-kinds.ts"
-import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { errorKinds } from "../../../../lab/simulation/world/port-calls.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
+import { jobs } from "../../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { makeWorld } from "../invariants/fixture.ts"
 
 const running = (): World => {
@@ -76,7 +76,9 @@ describe("a world", () => {
   it("is well again when the calls that were to fail have failed, and the slow ones are answered", () => {
     const world = running()
     let calls = 1
-    world.faultPlans.push(Object.assign(() => (calls-- > 0 ? errorKinds["slow"] : undefined), { isOver: () => calls <= 0 }))
+    world.faultPlans.push(
+      Object.assign(() => (calls-- > 0 ? errorKinds["slow"] : undefined), { isOver: () => calls <= 0 })
+    )
     expect(world.isWell).toBe(false)
     world.passUntil(() => calls <= 0, 60_000)
     expect(world.isWell).toBe(false)
@@ -87,10 +89,23 @@ describe("a world", () => {
   it("collects what was made for an owner that is gone, unless it has got another one meanwhile", () => {
     const world = running()
     const { objects } = world.cluster("a").server
-    const child = objects.write(mirrordClusterSessions, "mc-1-a", { spec: { namespace: "default" } }, undefined, world.now)
+    const child = objects.write(
+      mirrordClusterSessions,
+      "mc-1-a",
+      { spec: { namespace: "default" } },
+      undefined,
+      world.now
+    )
     const ownedBy = (uid: string) => [{ apiVersion: "v1", kind: "X", name: "x", uid }]
-    for (const name of ["left", "kept"]) objects.write(jobs, name, { metadata: { ownerReferences: ownedBy("nobody") } }, "mirrord", world.now)
-    objects.write(jobs, "kept", { metadata: { ownerReferences: ownedBy(child.metadata.uid ?? "") } }, "mirrord", world.now)
+    for (const name of ["left", "kept"])
+      objects.write(jobs, name, { metadata: { ownerReferences: ownedBy("nobody") } }, "mirrord", world.now)
+    objects.write(
+      jobs,
+      "kept",
+      { metadata: { ownerReferences: ownedBy(child.metadata.uid ?? "") } },
+      "mirrord",
+      world.now
+    )
     world.pass(5_000)
     expect(objects.peek(jobs, "left", "mirrord")).toBeUndefined()
     expect(objects.peek(jobs, "kept", "mirrord")).toBeDefined()
