@@ -55,9 +55,8 @@ export const routingDocument = (): string =>
     "",
     "One router serves one client connection and has its own connection to every member (a cluster, or in a " +
       "member operator an agent).",
-    "One member is the *default*. The number in parentheses is the protocol version that the receiver needs; § " +
-      "and no. refer to the",
-    "description of the wire protocol, §8.1 to §8.3.",
+    "One member is the *default*. The number in parentheses is the protocol version that the receiver needs. Sections",
+    "are those of the [wire protocol](protocol/wire.md).",
     "",
     "## From the client",
     "",

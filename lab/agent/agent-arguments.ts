@@ -24,7 +24,7 @@ interface AgentOption {
   readonly supported: boolean
 }
 
-/** Options before the mode word (agent-and-targets §3.1). */
+/** Options before the mode word (agent.md §3.1). */
 const agentOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["-l", { name: "port", value: true, supported: true }],
   ["--communicate-port", { name: "port", value: true, supported: true }],

@@ -6,7 +6,7 @@ import { runAgent } from "./agent.ts"
 
 type Environment = ReadonlyMap<string, string>
 
-/** What an agent's surroundings decide for it: its arguments and its environment (agent-and-targets §2.4, §2.5). */
+/** What an agent's surroundings decide for it: its arguments and its environment (agent.md §2.3, §2.4). */
 interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number

@@ -60,7 +60,7 @@ const listenOn =
 
 /**
  * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another
- * one (agent-and-targets §3.5). The port is bound before the line `agent ready - version …` is logged.
+ * one (agent.md §3.4). The port is bound before the line `agent ready - version …` is logged.
  *
  * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
  * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.

@@ -32,7 +32,7 @@ const noStealing = "incoming traffic stealing is not available in the targetless
 /**
  * One client of an agent, on one TCP connection: everything it has (files, connections, subscriptions, announced
  * version) lives and ends with it. Messages are handled one after the other; nothing is said before the client speaks
- * (wire-protocol §7).
+ * (wire.md §7.1).
  *
  * Bytes that are no message, or whose handling fails in a way nobody foresaw, end this connection only.
  */
@@ -215,7 +215,7 @@ export class AgentClientConnection {
         this.#send({ _tag: "Close", value: "VPN is not supported" })
         return
       case "SwitchProtocolVersion":
-        // What the client said decides from now on, not the minimum (wire-protocol §5.3).
+        // What the client said decides from now on, not the minimum (wire.md §5.3).
         this.#version = message.value
         this.#send({ _tag: "SwitchProtocolVersionResponse", value: minVersion(protocolVersion, message.value) })
         return

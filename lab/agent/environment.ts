@@ -1,4 +1,4 @@
-/** Which of a container's environment variables a client may see (agent-and-targets §6.1). */
+/** Which of a container's environment variables a client may see (agent.md §5.1, §5.2). */
 
 /**
  * Names that are never answered, even if a client selects them: they describe the remote runtime, not the application.

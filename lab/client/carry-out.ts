@@ -35,7 +35,8 @@ export const carryOut = (turn: Turn, request: ClientRequest): void => {
   if (options.kind === "portForward" && request._tag === "Connect" && request.transport !== "Tcp") {
     return notDone(turn, request, "port-forwarding connects over TCP only")
   }
-  // On the first socket everything waits for the version; after a reconnect the oldest forms go out at once (§5.4).
+  // On the first socket everything waits for the version; after a reconnect the oldest forms go out at once
+  // (wire.md §5.5).
   if (phase !== "main" || !online || (version === undefined && attempts === 0)) {
     return update(turn, { held: [...turn.state.held, request] })
   }

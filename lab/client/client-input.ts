@@ -4,7 +4,7 @@ import type { BodyFrame } from "../../src/domain/protocol/http-messages.ts"
 import type { SocketAddress } from "../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../src/domain/protocol/shape.ts"
 
-/** The protocol clients of mirrord 3.250.0, each a column (or two) of the table in wire-protocol §6.1. */
+/** The protocol clients of mirrord 3.250.0, each a column (or two) of the table in wire.md §6.2. */
 export type ClientKind = "cli" | "intproxy" | "portForward" | "reversePortForward" | "dump" | "extproxy"
 
 export interface EnvSelection {
@@ -18,13 +18,13 @@ export interface ClientOptions {
   readonly version: string
   /** Milliseconds between two pings; the real default is 30 000. `cli` and `dump` never ping. */
   readonly pingInterval: number
-  /** Whether the operator offers `LayerReconnect`. Only the intproxy ever reconnects (operator-api §5.5). */
+  /** Whether the operator offers `LayerReconnect`. Only the intproxy ever reconnects (operator-api.md §8.7). */
   readonly reconnect: boolean
   /** `cli`: what it asks for after the handshake; everything if left out. */
   readonly env?: EnvSelection
-  /** `intproxy`: the question of its DB port-forwards before the version switch; none if left out (§6.1 D). */
+  /** `intproxy`: the question of its DB port-forwards before the version switch; none if left out (wire.md §6.3). */
   readonly branchEnv?: EnvSelection
-  /** `intproxy`: milliseconds without a version answer after which it gives up (§5.3); 60 000 if left out. */
+  /** `intproxy`: milliseconds without a version answer after which it gives up (wire.md §5.4); 60 000 if left out. */
   readonly startIdleTimeout?: number
 }
 
@@ -55,7 +55,7 @@ export type ClientRequest =
   | { readonly _tag: "Steal"; readonly type: StealType }
   | { readonly _tag: "Mirror"; readonly port: number; readonly filter?: HttpFilter }
   | { readonly _tag: "Unsubscribe"; readonly port: number }
-  /** Head and first frames of a response; with `isLast` the whole body is there at once (§3.4). */
+  /** Head and first frames of a response; with `isLast` the whole body is there at once (wire.md §3.6). */
   | {
       readonly _tag: "Respond"
       readonly connectionId: bigint

@@ -8,9 +8,9 @@ import type { Headers, ResultOf } from "../../src/domain/protocol/shape.ts"
 import type { Channel, ClientRequest, Transport } from "./client-input.ts"
 
 /**
- * The FIFO that a message waits in (wire-protocol §2.3). The order inside one is kept; which one is served next is
- * anybody's guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request
- * has its own.
+ * The FIFO that a message waits in (wire.md §6.15). The order inside one is kept; which one is served next is anybody's
+ * guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request has its
+ * own.
  */
 export type QueueName =
   | "main"
@@ -77,7 +77,7 @@ export type ClientEvent =
       readonly calls: number
       readonly result: { readonly _tag: "Ok" } | { readonly _tag: "Err"; readonly error: ResponseError }
     }
-  /** `replaced`: a connection with this id was open and lost its local side (§6.4). */
+  /** `replaced`: a connection with this id was open and lost its local side (wire.md §6.12). */
   | {
       readonly _tag: "NewConnection"
       readonly channel: Channel
@@ -85,7 +85,7 @@ export type ClientEvent =
       readonly transport: IncomingTrafficTransportType
       readonly replaced: boolean
     }
-  /** Head and first frames of a request. `replaced`: a running one with these ids was aborted (§6.4). */
+  /** Head and first frames of a request. `replaced`: a running one with these ids was aborted (wire.md §6.12). */
   | ({
       readonly _tag: "HttpRequest"
       readonly port: number
@@ -102,7 +102,7 @@ export type ClientEvent =
   | { readonly _tag: "Data"; readonly channel: Channel; readonly connectionId: bigint; readonly bytes: Uint8Array }
   /** By the other side; ids are not used again after it. */
   | { readonly _tag: "ConnectionClosed"; readonly channel: Channel; readonly connectionId: bigint }
-  /** Traffic of a port that is not subscribed in this channel; it was refused (§6.3). */
+  /** Traffic of a port that is not subscribed in this channel; it was refused (wire.md §6.11). */
   | { readonly _tag: "Stale"; readonly channel: Channel; readonly connectionId: bigint; readonly port: number }
   | { readonly _tag: "Log"; readonly level: "Warn" | "Error" | "Info"; readonly message: string }
   | { readonly _tag: "Pong" }

@@ -5,7 +5,7 @@ import { atLeast, unannouncedVersion } from "../../src/domain/protocol/version.t
 import type { Channel, ClientOptions, ClientRequest, Transport } from "./client-input.ts"
 import type { ClientEvent, ClientOutput, QueueName } from "./client-output.ts"
 
-/** Columns of wire-protocol §6.1: A, B, C, D, and E to I together as `main`, which the kind tells apart. */
+/** Columns of wire.md §6.2: A, B, C, D, and E to I together as `main`, which the kind tells apart. */
 export type Phase = "idle" | "handshake" | "env" | "firstPing" | "branchEnv" | "main" | "finished" | "failed"
 
 export interface PortSubscription {
@@ -56,14 +56,16 @@ export interface ClientState {
   readonly startedAt: number
   /** As negotiated on this socket; `undefined` until the answer. */
   readonly version: string | undefined
-  /** What is announced: the own version, after a negotiation the negotiated one (§5.4). */
+  /** What is announced: the own version, after a negotiation the negotiated one (wire.md §5.5). */
   readonly announces: string
   /** Requests that wait for the first version answer or for the socket. */
   readonly held: ReadonlyArray<ClientRequest>
   readonly envRetryAt: number | undefined
   readonly pings: Pings
   readonly files: ReadonlyArray<FileRequest>
-  /** Added to the agent's descriptors, so that those of an earlier socket are not taken for new ones (§6.6). */
+  /**
+   * Added to the agent's descriptors, so that those of an earlier socket are not taken for new ones (wire.md §6.14).
+   */
   readonly fdOffset: bigint
   readonly highestFd: bigint
   readonly lookups: ReadonlyArray<{ readonly node: string; readonly request: ClientRequest }>
@@ -121,14 +123,14 @@ export const event = (turn: Turn, happened: ClientEvent): void => {
 export const notDone = (turn: Turn, request: ClientRequest, reason: string): void =>
   event(turn, { _tag: "NotDone", request, reason })
 
-/** There is no way back (wire-protocol, "Fatal"). */
+/** There is no way back (wire.md §6.1). */
 export const fatal = (turn: Turn, rule: string, message: string): void => {
   if (turn.state.phase === "failed") return
   turn.outputs.push({ _tag: "Fatal", rule, message })
   update(turn, { phase: "failed" })
 }
 
-/** Whether the negotiated version has it; before the answer nothing newer than the beginning does (§5.4). */
+/** Whether the negotiated version has it; before the answer nothing newer than the beginning does (wire.md §5.5). */
 export const speaks = (state: ClientState, least: string): boolean =>
   atLeast(state.version ?? unannouncedVersion, least)
 

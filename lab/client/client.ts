@@ -12,8 +12,8 @@ import { connectionLost, reconnected } from "./reconnecting.ts"
 
 /**
  * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends
- * where they end (wire-protocol §2.3, §5.3, §5.4, §6.1 to §6.6; operator-api §5.3 to §5.5). Tolerant exactly where they
- * are: what they survive is an event `Ignored`.
+ * where they end (wire.md §5.4, §5.5, §6; operator-api.md §8.4 to §8.8). Tolerant exactly where they are: what they
+ * survive is an event `Ignored`.
  */
 
 export const makeClient = (options: ClientOptions): ClientState => initialState(options)
@@ -84,7 +84,7 @@ const received = (turn: Turn, message: DaemonMessage): void => {
   if (message._tag !== "Pong") update(turn, { pings: { ...pings, lastOtherMessageAt: turn.now } })
   switch (phase) {
     case "idle":
-      return fatal(turn, "§6.1", `${message._tag} before anything was said`)
+      return fatal(turn, "wire.md §6.2", `${message._tag} before anything was said`)
     case "handshake":
       return handshake(turn, message)
     case "env":
@@ -106,7 +106,7 @@ const received = (turn: Turn, message: DaemonMessage): void => {
   }
 }
 
-/** What waited for the first version answer (§5.3). */
+/** What waited for the first version answer (wire.md §5.4). */
 const release = (turn: Turn): void => {
   const { held } = turn.state
   update(turn, { held: [] })
@@ -116,7 +116,7 @@ const release = (turn: Turn): void => {
 /** Phase A, and the start of F, G and H: only the very next message counts. */
 const handshake = (turn: Turn, message: DaemonMessage): void => {
   const { kind, env } = turn.state.options
-  const rule = kind === "cli" ? "§6.1 A" : "§6.1 F, G, H: next at start"
+  const rule = kind === "cli" ? "wire.md §6.2 A" : "wire.md §6.2 F, G, H: next at start"
   if (message._tag !== "SwitchProtocolVersionResponse")
     return fatal(turn, rule, `${message._tag} where the version is expected`)
   const version = message.value
@@ -142,15 +142,15 @@ const environment = (turn: Turn, message: DaemonMessage): void => {
     return event(turn, { _tag: "Log", level: message.value.level._tag, message: message.value.message })
   }
   if (message._tag !== "GetEnvVarsResponse")
-    return fatal(turn, "§6.1 B", `${message._tag} where the environment is expected`)
-  if (turn.state.envs.length === 0) return fatal(turn, "§6.1 B", "an environment that nobody asked for")
+    return fatal(turn, "wire.md §6.2 B", `${message._tag} where the environment is expected`)
+  if (turn.state.envs.length === 0) return fatal(turn, "wire.md §6.2 B", "an environment that nobody asked for")
   update(turn, { envs: [] })
   const result = message.value
   if (result._tag === "Err" && result.error._tag === "SystemFailure" && result.error.canRetry) {
     return update(turn, { envRetryAt: turn.now + envRetryAfter })
   }
   event(turn, { _tag: "Env", result })
-  if (result._tag === "Err") return fatal(turn, "§6.1 B", `the environment was refused: ${result.error._tag}`)
+  if (result._tag === "Err") return fatal(turn, "wire.md §6.2 B", `the environment was refused: ${result.error._tag}`)
   event(turn, { _tag: "Finished" })
   update(turn, { phase: "finished" })
 }
@@ -162,7 +162,7 @@ const firstPing = (turn: Turn, message: DaemonMessage): void => {
     case "OperatorPing":
       return operatorPing(turn, message.value)
     case "LogMessage":
-      if (message.value.level._tag === "Info") return fatal(turn, "§6.1 C", "an Info log line")
+      if (message.value.level._tag === "Info") return fatal(turn, "wire.md §6.2 C", "an Info log line")
       return event(turn, { _tag: "Log", level: message.value.level._tag, message: message.value.message })
     case "Pong":
       event(turn, { _tag: "Pong" })
@@ -172,12 +172,13 @@ const firstPing = (turn: Turn, message: DaemonMessage): void => {
       }
       return enterMain(turn)
     default:
-      return fatal(turn, "§6.1 C", `${message._tag} where a Pong is expected`)
+      return fatal(turn, "wire.md §6.2 C", `${message._tag} where a Pong is expected`)
   }
 }
 
 /**
- * Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (note 1).
+ * Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (wire.md
+ * §6.3).
  */
 const branchEnv = (turn: Turn, message: DaemonMessage): void => {
   update(turn, { envs: [] })
@@ -209,11 +210,11 @@ const tick = (turn: Turn): void => {
   }
   const deadline = idleDeadline(turn.state)
   if (deadline !== undefined && turn.now >= deadline)
-    return fatal(turn, "§5.3", "no version answer within the start idle timeout")
+    return fatal(turn, "wire.md §5.4", "no version answer within the start idle timeout")
   if (turn.state.phase !== "main" || pingTick(turn) === "Fine") return
   const timeouts = turn.state.pings.timeouts + 1
   update(turn, { pings: { ...turn.state.pings, timeouts } })
-  if (timeouts > 5) return fatal(turn, "operator-api §5.4", "no Pong in time, five times in a row already")
+  if (timeouts > 5) return fatal(turn, "operator-api.md §8.6", "no Pong in time, five times in a row already")
   connectionLost(turn, "no Pong in time")
 }
 

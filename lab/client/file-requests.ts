@@ -2,7 +2,7 @@ import type { FileRequest, FileResponse } from "../../src/domain/protocol/file-m
 import type { ClientRequest } from "./client-input.ts"
 import { event, fatal, notDone, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** One FIFO over all file requests that have an answer, which must be of the request's kind (wire-protocol §6.2). */
+/** One FIFO over all file requests that have an answer, which must be of the request's kind (wire.md §6.6). */
 
 interface Kind {
   /** Its answer; `undefined`: there is none. */
@@ -62,7 +62,7 @@ export const requestFile = (turn: Turn, wanted: ClientRequest, request: FileRequ
   if (since !== undefined && !speaks(turn.state, since))
     return notDone(turn, wanted, `NotImplemented: it needs protocol ${since}`)
   const { fdOffset, files } = turn.state
-  // An upstream defect that is kept: a descriptor of a later socket is never closed at the agent (§6.6).
+  // An upstream defect that is kept: a descriptor of a later socket is never closed at the agent (wire.md §6.14).
   if (request._tag === "Close" && fdOffset > 0n) return
   const own = rebased(request, fdOffset)
   if (own === undefined) return notDone(turn, wanted, "the descriptor was lost with an earlier connection")
@@ -105,9 +105,9 @@ const withOffset = (response: FileResponse, offset: bigint): readonly [FileRespo
 export const fileAnswer = (turn: Turn, agentResponse: FileResponse): void => {
   const [request, ...files] = turn.state.files
   if (request === undefined)
-    return fatal(turn, "§6.2 FileRequest", `a surplus answer ${agentResponse._tag}: no file request waits`)
+    return fatal(turn, "wire.md §6.6 FileRequest", `a surplus answer ${agentResponse._tag}: no file request waits`)
   if (answerOf(request) !== agentResponse._tag) {
-    return fatal(turn, "§6.2 FileRequest", `the answer ${agentResponse._tag} where ${request._tag} waits`)
+    return fatal(turn, "wire.md §6.6 FileRequest", `the answer ${agentResponse._tag} where ${request._tag} waits`)
   }
   const [response, fd] = withOffset(agentResponse, turn.state.fdOffset)
   update(turn, { files, highestFd: fd !== undefined && fd > turn.state.highestFd ? fd : turn.state.highestFd })

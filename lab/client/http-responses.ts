@@ -4,7 +4,7 @@ import type { ClientRequest } from "./client-input.ts"
 import { type Incoming, type IncomingRequest, mapWith, notDone, send, speaks, type Turn } from "./client-state.ts"
 import { badGateway, incomingOf, putIncoming } from "./incoming-traffic.ts"
 
-/** Responses to stolen requests, in the form that the negotiated version allows (wire-protocol §3.4). */
+/** Responses to stolen requests, in the form that the negotiated version allows (wire.md §3.6). */
 
 type Answering = Extract<ClientRequest, { readonly _tag: "Respond" | "RespondBody" | "FailResponse" }>
 

@@ -15,7 +15,7 @@ import {
   update
 } from "./client-state.ts"
 
-/** Mirrored and stolen connections and requests, in one map per channel (wire-protocol §6.4). */
+/** Mirrored and stolen connections and requests, in one map per channel (wire.md §6.12). */
 
 export const incomingOf = (turn: Turn, channel: Channel, id: bigint): Incoming | undefined =>
   turn.state.incoming[channel].get(id)
@@ -84,7 +84,7 @@ const newRequest = (
   event(turn, { _tag: "HttpRequest", ...key, port, method, uri, headers, version, frames, isLast, replaced })
 }
 
-/** Made by the client itself; always in the oldest form (§3.4). */
+/** Made by the client itself; always in the oldest form (wire.md §3.6). */
 export const badGateway = (turn: Turn, connectionId: bigint, requestId: number, port: number): void =>
   send(turn, `request ${connectionId} ${requestId}`, {
     _tag: "TcpSteal",
@@ -197,7 +197,7 @@ export const closeConnection = (
   request: Extract<ClientRequest, { readonly _tag: "CloseConnection" }>
 ): void => {
   const { channel, connectionId } = request
-  // Requests never produce this message, except after an upgrade (§6.4).
+  // Requests never produce this message, except after an upgrade (wire.md §6.12).
   if (!incomingOf(turn, channel, connectionId)?.raw) return notDone(turn, request, "no such connection is open")
   dropIncoming(turn, channel, connectionId)
   send(turn, "incoming", { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: connectionId } })

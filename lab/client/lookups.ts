@@ -2,12 +2,12 @@ import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { ClientRequest, EnvSelection } from "./client-input.ts"
 import { event, fatal, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** Environment and DNS: one FIFO each, both in the queue `simple` (wire-protocol §6.2). */
+/** Environment and DNS: one FIFO each, both in the queue `simple` (wire.md §6.6). */
 
 type EnvResponse = Extract<DaemonMessage, { readonly _tag: "GetEnvVarsResponse" }>
 type LookupResponse = Extract<DaemonMessage, { readonly _tag: "GetAddrInfoResponse" }>
 
-/** §5.2: GetAddrInfoRequestV2. */
+/** wire.md §5.2: GetAddrInfoRequestV2. */
 const lookupV2 = "1.15.0"
 
 export const requestEnv = (turn: Turn, selection: EnvSelection): void => {
@@ -20,7 +20,8 @@ export const requestEnv = (turn: Turn, selection: EnvSelection): void => {
 
 export const envAnswer = (turn: Turn, { value }: EnvResponse): void => {
   const [first, ...envs] = turn.state.envs
-  if (first === undefined) return fatal(turn, "§6.2 GetEnvVarsRequest", "a surplus environment: no request waits")
+  if (first === undefined)
+    return fatal(turn, "wire.md §6.6 GetEnvVarsRequest", "a surplus environment: no request waits")
   update(turn, { envs })
   event(turn, { _tag: "Env", result: value })
 }
@@ -28,7 +29,7 @@ export const envAnswer = (turn: Turn, { value }: EnvResponse): void => {
 export const requestLookup = (turn: Turn, request: Extract<ClientRequest, { readonly _tag: "Resolve" }>): void => {
   const { node, servicePort } = request
   update(turn, { lookups: [...turn.state.lookups, { node, request }] })
-  // Port-forwarding never uses the second form (§5.2).
+  // Port-forwarding never uses the second form (wire.md §5.2).
   if (turn.state.options.kind === "portForward" || !speaks(turn.state, lookupV2)) {
     return send(turn, "simple", { _tag: "GetAddrInfoRequest", value: { node } })
   }
@@ -50,7 +51,7 @@ export const lookupAnswer = (turn: Turn, { value }: LookupResponse): void => {
   if (turn.state.options.kind === "portForward") {
     // Only an answer with exactly one address needs somebody who waits for it.
     if (first === undefined && value._tag === "Ok" && value.value.length === 1) {
-      return fatal(turn, "§6.1 F", "an address for nobody: no lookup waits")
+      return fatal(turn, "wire.md §6.2 F", "an address for nobody: no lookup waits")
     }
     if (first === undefined)
       return event(turn, { _tag: "Ignored", what: "surplusLookup", message: "GetAddrInfoResponse" })
@@ -59,9 +60,10 @@ export const lookupAnswer = (turn: Turn, { value }: LookupResponse): void => {
     value.error._tag === "DnsLookup" &&
     value.error.value.kind._tag === "PermissionDenied"
   ) {
-    return fatal(turn, "§6.2 special answers", "DNS is denied to the agent: the cluster is hardened")
+    return fatal(turn, "wire.md §6.7", "DNS is denied to the agent: the cluster is hardened")
   }
-  if (first === undefined) return fatal(turn, "§6.2 GetAddrInfoRequest", "a surplus lookup answer: no request waits")
+  if (first === undefined)
+    return fatal(turn, "wire.md §6.6 GetAddrInfoRequest", "a surplus lookup answer: no request waits")
   update(turn, { lookups })
   event(turn, { _tag: "Resolved", node: first.node, result: value })
 }

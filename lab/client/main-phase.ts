@@ -8,7 +8,7 @@ import { outgoingMessage } from "./outgoing-connections.ts"
 import { pong } from "./ping-pong.ts"
 import { dumpResult, resubscribe, subscribeResult } from "./port-subscriptions.ts"
 
-/** Columns E to I of wire-protocol §6.1: what a client that is past its handshake does with each message. */
+/** Columns E to I of wire.md §6.2: what a client that is past its handshake does with each message. */
 
 type MainKind = "intproxy" | "portForward" | "reversePortForward" | "dump" | "extproxy"
 const columns: Readonly<Record<MainKind, string>> = {
@@ -42,7 +42,7 @@ export const operatorPing = (turn: Turn, id: bigint): void => {
   send(turn, "main", { _tag: "OperatorPong", value: id })
 }
 
-/** Every answer counts, the last one wins, and each is thanked for (§5.3). */
+/** Every answer counts, the last one wins, and each is thanked for (wire.md §5.4). */
 export const versioned = (turn: Turn, version: string): void => {
   const first = turn.state.version === undefined
   update(turn, { version, announces: version })
@@ -60,13 +60,14 @@ export const mainMessage = (turn: Turn, kind: MainKind, message: DaemonMessage):
       return operatorPing(turn, message.value)
     case "LogMessage": {
       const { level, message: text } = message.value
-      if (kind === "extproxy" && level._tag === "Info") return fatal(turn, "§6.1 I", "an Info log line")
+      if (kind === "extproxy" && level._tag === "Info") return fatal(turn, "wire.md §6.2 I", "an Info log line")
       return event(turn, { _tag: "Log", level: level._tag, message: text })
     }
     case "Close":
-      return fatal(turn, `§6.1 ${column}`, `the session was closed: ${message.value}`)
+      return fatal(turn, `wire.md §6.2 ${column}`, `the session was closed: ${message.value}`)
   }
-  if (!takenBy[message._tag].includes(kind)) return fatal(turn, `§6.1 ${column}`, `unexpected message ${message._tag}`)
+  if (!takenBy[message._tag].includes(kind))
+    return fatal(turn, `wire.md §6.2 ${column}`, `unexpected message ${message._tag}`)
   switch (message._tag) {
     case "SwitchProtocolVersionResponse":
       return versioned(turn, message.value)

@@ -8,7 +8,7 @@ import type { ClientRequest, Transport } from "./client-input.ts"
 import type { Connected } from "./client-output.ts"
 import { event, fatal, notDone, type PendingConnect, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** Connects by uid or, in the oldest form, by position; ids per transport (wire-protocol §6.2, §6.5). */
+/** Connects by uid or, in the oldest form, by position; ids per transport (wire.md §6.6, §6.13). */
 
 export type OutgoingMessage = Extract<
   DaemonMessage,
@@ -74,7 +74,7 @@ export const closeOutgoing = (
   send(turn, "outgoing", wrap(transport, { _tag: "Close", value: { connectionId } }))
 }
 
-/** The local socket's type is taken from the answer's address (§6.2). */
+/** The local socket's type is taken from the answer's address (wire.md §6.7). */
 const fits = (transport: Transport, address: SocketAddress): boolean =>
   transport === "Tcp" || (transport === "Udp" ? address._tag === "Ip" : address._tag === "Unix")
 
@@ -85,11 +85,7 @@ const connected = (
 ): void => {
   if (result._tag === "Ok") {
     if (!fits(transport, result.value.remoteAddress)) {
-      return fatal(
-        turn,
-        "§6.2 special answers",
-        `a ${result.value.remoteAddress._tag} address cannot be a ${transport} peer`
-      )
+      return fatal(turn, "wire.md §6.7", `a ${result.value.remoteAddress._tag} address cannot be a ${transport} peer`)
     }
     setOpen(turn, transport, result.value.connectionId, true)
   }
@@ -103,10 +99,11 @@ export const outgoingMessage = (turn: Turn, message: OutgoingMessage): void => {
   switch (value._tag) {
     case "Connect": {
       if (transport === "Seqpacket") return
-      if (turn.state.options.kind === "portForward") return fatal(turn, "§6.1 F", "a connect answer without uid")
+      if (turn.state.options.kind === "portForward")
+        return fatal(turn, "wire.md §6.2 F", "a connect answer without uid")
       const [first, ...rest] = turn.state.legacyConnects[transport]
       if (first === undefined)
-        return fatal(turn, "§6.2 legacy Connect", `a surplus ${transport} connect answer: none waits`)
+        return fatal(turn, "wire.md §6.6 legacy Connect", `a surplus ${transport} connect answer: none waits`)
       update(turn, { legacyConnects: { ...turn.state.legacyConnects, [transport]: rest } })
       return connected(turn, first, value.value)
     }
@@ -114,13 +111,13 @@ export const outgoingMessage = (turn: Turn, message: OutgoingMessage): void => {
       const { uid, connect: result } = value.value
       const pending = turn.state.connects.find((one) => one.uid === uid && one.transport === transport)
       if (pending === undefined)
-        return fatal(turn, "§6.2 ConnectV2", `no ${transport} connect has the uid ${uid.toString(16)}`)
+        return fatal(turn, "wire.md §6.6 ConnectV2", `no ${transport} connect has the uid ${uid.toString(16)}`)
       update(turn, { connects: turn.state.connects.filter((one) => one !== pending) })
       return connected(turn, pending, result)
     }
     case "Read": {
       if (value.value._tag === "Err")
-        return fatal(turn, "§6.2 special answers", `${transport} Read(Err): ${value.value.error._tag}`)
+        return fatal(turn, "wire.md §6.7", `${transport} Read(Err): ${value.value.error._tag}`)
       const { connectionId, bytes } = value.value.value
       return isOpen(turn, transport, connectionId)
         ? event(turn, { _tag: "OutgoingData", transport, connectionId, bytes })

@@ -1,6 +1,6 @@
 import { event, fatal, send, type Turn, update } from "./client-state.ts"
 
-/** The client's own pings, per kind (wire-protocol §6.1, operator-api §5.4). */
+/** The client's own pings, per kind (wire.md §6.16, operator-api.md §8.5). */
 
 /** The client has reached the phase in which it pings. Port-forwarding pings at once, the others after one interval. */
 export const startPings = (turn: Turn): void => {
@@ -27,7 +27,11 @@ export const pingTick = (turn: Turn): "Fine" | "Timeout" => {
 export const pong = (turn: Turn): void => {
   const { pings, options } = turn.state
   if (options.kind !== "dump" && options.kind !== "extproxy" && pings.expected === 0) {
-    return fatal(turn, options.kind === "intproxy" ? "§6.2 Ping" : "§6.1 F, G", "received an unexpected pong")
+    return fatal(
+      turn,
+      options.kind === "intproxy" ? "wire.md §6.6 Ping" : "wire.md §6.2 F, G",
+      "received an unexpected pong"
+    )
   }
   update(turn, { pings: { ...pings, expected: Math.max(0, pings.expected - 1), timeouts: 0 } })
   event(turn, { _tag: "Pong" })

@@ -6,13 +6,13 @@ import { gate } from "../../src/domain/protocol/version.ts"
 import type { Channel, ClientRequest } from "./client-input.ts"
 import { event, fatal, mapWith, mapWithout, notDone, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** Port subscriptions and their results, matched by port number only (wire-protocol §6.3). */
+/** Port subscriptions and their results, matched by port number only (wire.md §6.6, §6.9). */
 
 const stealPort = (type: StealType): number => (type._tag === "All" ? type.value : type.port)
 
 type Subscribing = Extract<ClientRequest, { readonly _tag: "Steal" | "Mirror" }>
 
-/** Mirroring with a filter falls back to mirroring everything where the version is too old (§5.2). */
+/** Mirroring with a filter falls back to mirroring everything where the version is too old (wire.md §5.2). */
 const messageOf = (turn: Turn, request: Subscribing): ClientMessage => {
   if (request._tag === "Steal") return { _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: request.type } }
   const { port, filter } = request
@@ -31,7 +31,7 @@ export const subscribe = (turn: Turn, request: Subscribing): void => {
   if (known !== undefined)
     return update(turn, { subscriptions: mapWith(subscriptions, port, { ...known, calls: known.calls + 1 }) })
   update(turn, { subscriptions: mapWith(subscriptions, port, { channel, confirmed: false, calls: 1, request }) })
-  // On a new socket subscriptions wait for the version answer, which sends all of them (§5.4).
+  // On a new socket subscriptions wait for the version answer, which sends all of them (wire.md §5.5).
   if (turn.state.version !== undefined) send(turn, "incoming", messageOf(turn, request))
 }
 
@@ -91,20 +91,20 @@ export const subscribeResult = (turn: Turn, result: ResultOf<number, ResponseErr
       const port = blockedPort(error.blockedAction)
       if (port === undefined) return event(turn, { _tag: "Ignored", what: "wrongAction", message: "TcpSteal" })
       if (turn.state.subscriptions.get(port)?.confirmed) {
-        return fatal(turn, "§6.3 Forbidden", `port ${port} is forbidden although it is confirmed`)
+        return fatal(turn, "wire.md §6.9 Forbidden", `port ${port} is forbidden although it is confirmed`)
       }
       return settle(turn, port, error)
     }
     default:
-      return fatal(turn, "§6.3 any other Err", `a subscription failed with ${error._tag}`)
+      return fatal(turn, "wire.md §6.9 any other Err", `a subscription failed with ${error._tag}`)
   }
 }
 
-/** Dump counts: any error and any result after all ports were confirmed end it (§6.1 note 2). */
+/** Dump counts: any error and any result after all ports were confirmed end it (wire.md §6.4). */
 export const dumpResult = (turn: Turn, result: ResultOf<number, ResponseError>): void => {
-  if (result._tag === "Err") return fatal(turn, "§6.1 note 2", `a subscription failed with ${result.error._tag}`)
+  if (result._tag === "Err") return fatal(turn, "wire.md §6.4", `a subscription failed with ${result.error._tag}`)
   const pending = turn.state.subscriptions.entries().find(([, known]) => !known.confirmed)
-  if (pending === undefined) return fatal(turn, "§6.1 note 2", `a surplus result for port ${result.value}`)
+  if (pending === undefined) return fatal(turn, "wire.md §6.4", `a surplus result for port ${result.value}`)
   // Which port the result names is not looked at: only the number of results counts.
   settle(turn, turn.state.subscriptions.get(result.value)?.confirmed === false ? result.value : pending[0], undefined)
 }

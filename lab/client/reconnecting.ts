@@ -1,7 +1,7 @@
 import { carryOut } from "./carry-out.ts"
 import { type ClientState, event, fatal, initialState, notDone, send, type Turn, update } from "./client-state.ts"
 
-/** A lost socket and the way back (operator-api §5.5, wire-protocol §5.4 and §6.6). */
+/** A lost socket and the way back (operator-api.md §8.7, wire.md §5.5 and §6.14). */
 
 /** Milliseconds before the first attempt and each of the ten retries. */
 const delays = [0, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000, 8000]
@@ -11,9 +11,9 @@ const mayReconnect = ({ options, phase }: ClientState): boolean =>
 
 /** The socket is gone or unusable; or, while there is none, an attempt to get a new one failed with this Status. */
 export const connectionLost = (turn: Turn, reason: string, code?: number): void => {
-  if (turn.state.phase === "idle") return fatal(turn, "§6.6", `no connection: ${reason}`)
+  if (turn.state.phase === "idle") return fatal(turn, "wire.md §6.14", `no connection: ${reason}`)
   if (!turn.state.online) return attemptFailed(turn, reason, code)
-  if (!mayReconnect(turn.state)) return fatal(turn, "§6.6", `the connection was lost: ${reason}`)
+  if (!mayReconnect(turn.state)) return fatal(turn, "wire.md §6.14", `the connection was lost: ${reason}`)
   failPending(turn)
   const { pings, highestFd, announces } = turn.state
   const fresh = initialState(turn.state.options)
@@ -38,11 +38,10 @@ export const connectionLost = (turn: Turn, reason: string, code?: number): void 
 
 const attemptFailed = (turn: Turn, reason: string, code: number | undefined): void => {
   if (code === 410 && reason === "ReconnectNotPossible") {
-    return fatal(turn, "operator-api §5.5 stop early", "the operator says that the session cannot be resumed")
+    return fatal(turn, "operator-api.md §8.8", "the operator says that the session cannot be resumed")
   }
   const after = delays[turn.state.attempts]
-  if (after === undefined)
-    return fatal(turn, "operator-api §5.5 attempts", `no attempt to reconnect succeeded: ${reason}`)
+  if (after === undefined) return fatal(turn, "operator-api.md §8.7", `no attempt to reconnect succeeded: ${reason}`)
   update(turn, { attempts: turn.state.attempts + 1 })
   turn.outputs.push({ _tag: "Reconnect", after })
 }

@@ -39,7 +39,7 @@ export interface SessionClient {
 
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
-/** Connects as the real client does (operator-api §1.8) and starts the machine. */
+/** Connects as the real client does (operator-api.md §7) and starts the machine. */
 export const openSessionClient = (
   options: SessionClientOptions
 ): Effect.Effect<SessionClient, ClientFailed, Scope.Scope> =>

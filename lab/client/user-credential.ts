@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 import type { ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
 
 /**
- * A client's request for a certificate (operator-api.md §1.5.2). Never stored. `spec.kind` is `regular` or `ci`; the
+ * A client's request for a certificate (operator-api.md §5.2). Never stored. `spec.kind` is `regular` or `ci`; the
  * client reads others as unknown, so any text is accepted here.
  */
 export const MirrordClusterOperatorUserCredential = Schema.Struct({

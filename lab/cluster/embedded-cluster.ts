@@ -192,7 +192,7 @@ const publishApiServer = (store: ObjectStore, port: number): void => {
 
 /**
  * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real
- * mirrord client take for a real one (design.md §7). It lives as long as the scope. No kubelet: that is `kubelet/`.
+ * mirrord client take for a real one. It lives as long as the scope. No kubelet: that is `kubelet/`.
  */
 export const startEmbeddedCluster = (
   options: EmbeddedClusterOptions

@@ -50,7 +50,7 @@ const rule = (apiGroups: string, resources: ReadonlyArray<string>, verbs: Readon
 const sessions = "mirrordclustersessions"
 const parents = "mirrordmulticlustersessions"
 
-/** What a primary's identity may do on a member (helm-chart §4.4), as far as it is used. */
+/** What a primary's identity may do on a member (published-chart.md §2.9), as far as it is used. */
 const envoyRules = [
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
@@ -202,7 +202,7 @@ export const accountManifests = (): string =>
     }
   ])
 
-/** The credentials by which a primary reaches a member (helm-chart §2.3). */
+/** The credentials by which a primary reaches a member (published-chart.md §2.6). */
 export const credentialsManifest = (secretName: string, token: string): string =>
   documents([
     {

@@ -97,7 +97,7 @@ const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
     "current-context": cluster.name
   })
 
-/** The two files of a primary, in the published format (helm-chart §2.1). */
+/** The two files of a primary, in the published format (published-chart.md §2.4). */
 const fleetFiles = (
   options: PlaygroundOptions,
   started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>

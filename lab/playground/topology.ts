@@ -27,9 +27,8 @@ const cluster = (name: string, subnet: number, roles: Partial<PlaygroundCluster>
 })
 
 /**
- * `management`: the step-by-step example of the design document, a primary that only manages and two workload clusters.
- * `primary-default`: the primary is itself the default, and one of two workload clusters. `subnet` is the first of
- * three to use.
+ * `management`: the step-by-step example, a primary that only manages and two workload clusters. `primary-default`: the
+ * primary is itself the default, and one of two workload clusters. `subnet` is the first of three to use.
  */
 export const topology = (name: TopologyName, subnet: number): Topology =>
   name === "management"

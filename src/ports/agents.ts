@@ -26,8 +26,7 @@ export class AgentUnreachable extends Data.TaggedError("AgentUnreachable")<{
 }
 
 /**
- * Starts agents next to targets and connects to them. One agent per container, shared by all sessions
- * (agent-and-targets §4.5).
+ * Starts agents next to targets and connects to them. One agent per container, shared by all sessions (agent.md §2.5).
  */
 export class Agents extends Context.Service<
   Agents,

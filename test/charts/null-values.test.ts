@@ -10,7 +10,7 @@ const notTheDefault: Readonly<Record<string, string>> = {
   "operator.requests.memory": "the same",
   "operator.limits.cpu": "so a limit is taken off",
   "operator.limits.memory": "the same",
-  "operator.multiCluster.managementOnly": "false, as in the published chart (helm-chart §1.3)",
+  "operator.multiCluster.managementOnly": "false, as in the published chart (published-chart.md §2.3)",
   "operator.logLevel": "read by nothing yet; empty, as in the published chart",
   "operator.subscribeEventBufferSize": "read by nothing yet; the operator's own default, as in the published chart",
   "operator.sqsSplittingLingerTimeout": "the same",

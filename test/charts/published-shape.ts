@@ -1,5 +1,5 @@
 /**
- * Objects of a release of the published chart (helm-chart.md §2, §4.1, §5), a primary with one cluster, as far as an
+ * Objects of a release of the published chart (published-chart.md §2.10), a primary with one cluster, as far as an
  * upgrade to ours can stumble over them: names, selectors, bindings, immutable fields, and where the credentials are.
  * Contents are ours.
  */

@@ -93,7 +93,7 @@ describeHelm("rights", (helm) => {
     expect(overridden.file("multicluster-config.yaml")).toBe(wanted.file("multicluster-config.yaml"))
   })
 
-  it("of a published primary are all there with publishedWidth (R1 and R2 of helm-chart §4.4)", async () => {
+  it("of a published primary are all there with publishedWidth (R1 and R2 of published-chart.md §2.9)", async () => {
     const features = { genericBranching: true, sqsSplitting: true, previewEnv: true }
     const rendered = await chart.render({
       values: { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, ...features } }

@@ -71,7 +71,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordoperators of operator.metalbear.co": "kubectl get mirrordoperators",
   "get mirrordoperators/ping of operator.metalbear.co": "mirrord diagnose latency, where an operator has that feature",
   "create mirrordoperators/certificate of operator.metalbear.co":
-    "clients before ExtendableUserCredentials (operator-api §1.5)",
+    "clients before ExtendableUserCredentials (operator-api.md §5.3)",
   "get events of operator.metalbear.co": "mirrord subscribe, which watches: the published role has all three",
   "list events of operator.metalbear.co": "the same",
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
@@ -79,7 +79,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "get copytargets of operator.metalbear.co": "copies of targets, once they are made",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co":
-    "database branches with values of the client's (operator-api §1.10.1)",
+    "database branches with values of the client's (operator-api.md §1.8)",
   "get targets of operator.metalbear.co": "mirrord preview",
   "list targets of operator.metalbear.co": "kubectl get targets",
   "get targets/port-locks of operator.metalbear.co": "in the published role; no client is known to ask",

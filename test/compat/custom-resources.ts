@@ -106,7 +106,7 @@ export const refusals = async (client: ApiClient): Promise<Readonly<Record<strin
 
 /**
  * What the published CustomResourceDefinitions accept, ours accept, and they refuse the rest with a message that names
- * the field. The samples are objects as clients, administrators and operators write them (helm-chart.md §6).
+ * the field. The samples are objects as clients, administrators and operators write them (published-chart.md §1).
  */
 export const customResourcesSuite = (client: () => ApiClient): void => {
   let installed: ReadonlyMap<PublishedKind, Answer> = new Map()

@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 
 /**
- * Comments, strings and pages cite rules as "name.md", section sign, number. A number is a heading of that page of `docs`,
- * or a paragraph that begins with it in bold. The sign itself is not written in this file: it would be a citation.
+ * Comments, strings and pages cite rules as "name.md", section sign, number. A number is a heading of that page of
+ * `docs`, or a paragraph that begins with it in bold. The sign itself is not written in this file: it would be a
+ * citation.
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -20,9 +21,13 @@ const below = (folder: string, kind: RegExp): ReadonlyArray<string> =>
 const pages = below("docs", /\.md$/u)
 const sources = ["src", "lab", "test", "scripts"].flatMap((folder) => below(folder, /\.(?:ts|mjs)$/u))
 
-/** In the order of the page: its headings with a number, and its paragraphs, items and rows that begin with a bold one. */
+/**
+ * In the order of the page: its headings with a number, and its paragraphs, items and rows that begin with a bold one.
+ */
 const numbersOf = (page: string): ReadonlyArray<string> =>
-  [...read(page).matchAll(/^(?:#+ (\d{1,2}(?:\.\d+)?)\.? | *(?:[-*|] )?\*\*(\d{1,2}(?:\.\d+)?)\*\*)/gmu)].map(([, heading, bold]) => heading ?? bold ?? "")
+  [...read(page).matchAll(/^(?:#+ (\d{1,2}(?:\.\d+)?)\.? | *(?:[-*|] )?\*\*(\d{1,2}(?:\.\d+)?)\*\*)/gmu)].map(
+    ([, heading, bold]) => heading ?? bold ?? ""
+  )
 const numbered = new Map(pages.map((page) => [basename(page), numbersOf(page)]))
 
 /** Citations of these are of the outside world and not looked up. */
@@ -70,7 +75,12 @@ const citationsOf = (file: string): ReadonlyArray<Citation> => {
       return signs
         .split("\u00a7")
         .slice(1)
-        .map((rest) => ({ file, document, number: /^\d+(?:\.\d+)*/u.exec(rest)?.[0] ?? "", unit: unit.trim().slice(0, 160) }))
+        .map((rest) => ({
+          file,
+          document,
+          number: /^\d+(?:\.\d+)*/u.exec(rest)?.[0] ?? "",
+          unit: unit.trim().slice(0, 160)
+        }))
     })
   )
 }
@@ -88,7 +98,8 @@ describe("citations", () => {
 
   it("lead to a number of a page of docs", () => {
     const lost = cited.filter(
-      ({ document, number }) => document !== undefined && !outside.test(document) && numbered.get(document)?.includes(number) !== true
+      ({ document, number }) =>
+        document !== undefined && !outside.test(document) && numbered.get(document)?.includes(number) !== true
     )
     expect(lost).toEqual([])
   })

@@ -52,7 +52,7 @@ const longestMs = 900_000
 const pathOf = (event: LayerEvent): string => String(event["path"])
 
 /**
- * What the real client does against the primary of a playground (issue "a session", §7).
+ * What the real client does against the primary of a playground.
  *
  * @param pingSeconds a client that has no answer after so long takes its connection for lost: nothing may stall a
  *   playground longer

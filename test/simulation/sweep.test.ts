@@ -9,7 +9,7 @@ const runs = sweepRuns(story)
  */
 const sampled = 300
 
-describe("sweep of the RFC's example", () => {
+describe("sweep of the step-by-step example", () => {
   it("has a run for each call and each way to fail", () => {
     expect(runs.length).toBeGreaterThan(1_000)
   })

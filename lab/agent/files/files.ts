@@ -11,8 +11,7 @@ import { openFlags } from "./open-flags.ts"
 import { FileFailure, failWith, resolveInRoot } from "./root-path.ts"
 
 /**
- * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire-protocol
- * §7.4).
+ * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire.md §7.4).
  */
 export type FileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
@@ -52,7 +51,7 @@ const attempt = <A>(run: () => A) => {
 /** These calls answer a path with a NUL with the system's EINVAL, the others without an error number. */
 const nulIsEinval = <A>(path: string, run: () => A): A => (path.includes("\0") ? failWith(errno.EINVAL) : run())
 
-/** The time fields hold only their nanosecond part (wire-protocol §4.4). */
+/** The time fields hold only their nanosecond part (wire.md §4.7). */
 const metadata = (stat: fs.BigIntStats): Metadata => ({
   deviceId: stat.dev,
   inode: stat.ino,
@@ -72,7 +71,7 @@ const metadata = (stat: fs.BigIntStats): Metadata => ({
 /**
  * The files of one client connection: its descriptors (files and directory streams share one counter from 0) over the
  * folder that is the container's `/`. Operations run to their end before the next begins, like the real agent's
- * (agent-and-targets §4.4).
+ * (agent.md §4.2).
  *
  * Differs from the real agent, on purpose: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens` with
  * given times work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's `statfs`

@@ -38,8 +38,8 @@ const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throw
  * of where links have led, absolute links start at the container's root, at most 40 links. The last part may be
  * missing; whether a link in the last place is followed is the caller's choice.
  *
- * `..` above the root is "not found" (agent-and-targets §6.2), except where the root is the machine's own, whose parent
- * is itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a stand-in
+ * `..` above the root is "not found" (agent.md §5.3), except where the root is the machine's own, whose parent is
+ * itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a stand-in
  * among friends.
  *
  * @throws FileFailure

@@ -16,7 +16,7 @@ const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
 
 /**
  * Looks at the first bytes of a connection and puts them back. Who says nothing within the time-out is not speaking
- * HTTP (agent-and-targets §9.2). The socket is paused when `decided` is called.
+ * HTTP (agent.md §6.4). The socket is paused when `decided` is called.
  */
 export const detectConnection = (
   socket: Duplex,

@@ -4,8 +4,7 @@ import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 
 /**
- * The answers of a port with subscriptions must not be cached: they change when the session ends (agent-and-targets
- * §5.7).
+ * The answers of a port with subscriptions must not be cached: they change when the session ends (agent.md §6.7).
  */
 const cacheControl = ["cache-control", "no-cache, no-store, must-revalidate"] as const
 

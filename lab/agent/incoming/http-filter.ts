@@ -60,7 +60,7 @@ const leadingFlags = /^\(\?([a-z]+)\)/
 
 /**
  * A header or path pattern as the agent compiles it: case-insensitive, searched anywhere (upstream puts `(?i)` in
- * front; wire-protocol §3.3). Leading inline flags `i`, `m`, `s`, `u` are honoured.
+ * front; wire.md §3.4). Leading inline flags `i`, `m`, `s`, `u` are honoured.
  *
  * Patterns are written for Rust's `fancy-regex`. What JavaScript has no equal for (flag `x`, atomic groups, possessive
  * quantifiers, flags in the middle) is refused like an invalid pattern, never matched differently.
@@ -101,8 +101,8 @@ const pathsOf = (uri: string): readonly [path: string, pathAndQuery: string] => 
 }
 
 /**
- * Compiles a filter once, at subscription (agent-and-targets §9.2). The failure is a sentence for `Close`: invalid
- * patterns, and filters by body or jq, which this agent does not evaluate.
+ * Compiles a filter once, at subscription (agent.md §6.6). The failure is a sentence for `Close`: invalid patterns, and
+ * filters by body or jq, which this agent does not evaluate.
  */
 export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher, string> => {
   switch (filter._tag) {

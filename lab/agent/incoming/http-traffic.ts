@@ -68,9 +68,9 @@ const mirrorRequest = (
 }
 
 /**
- * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent-and-targets §9.2): copies for
- * those who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's. HTTP/2
- * never comes here.
+ * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent.md §6.5): copies for those
+ * who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's. HTTP/2 never
+ * comes here.
  *
  * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
  */

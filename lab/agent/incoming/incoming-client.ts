@@ -26,7 +26,7 @@ export interface StolenSink {
 }
 
 /**
- * The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire-protocol §7.3).
+ * The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire.md §7.3).
  */
 export class IncomingClient {
   readonly id: number

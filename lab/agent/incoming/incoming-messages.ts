@@ -5,7 +5,7 @@ import type { Headers } from "../../../src/domain/protocol/shape.ts"
 import { atLeast, gate } from "../../../src/domain/protocol/version.ts"
 
 /**
- * Which message variants carry incoming traffic, by the version that the client has _announced_ (wire-protocol §4.2).
+ * Which message variants carry incoming traffic, by the version that the client has _announced_ (wire.md §4.4).
  */
 export type RequestForm = "ChunkedV2" | "ChunkedV1" | "Framed" | "Full"
 
@@ -32,7 +32,7 @@ export interface IncomingRequest {
   readonly destination: SocketAddr
 }
 
-/** Current agents number requests by connection ids only (wire-protocol §7.3). */
+/** Current agents number requests by connection ids only (wire.md §7.3). */
 export const requestId = 0
 
 /** The first message of a request whose body follows in pieces, or (`isLast`) is complete. */

@@ -24,7 +24,7 @@ import {
 } from "./subscriptions.ts"
 
 /**
- * What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire-protocol §7.4.
+ * What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire.md §7.4.
  */
 export type IncomingOutcome =
   | { readonly _tag: "Fine" }
@@ -42,8 +42,8 @@ export interface IncomingOptions {
 }
 
 /**
- * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent-and-targets §9.1, §9.2).
- * A port is redirected while anybody subscribes to it.
+ * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent.md §6.1, §6.5). A port
+ * is redirected while anybody subscribes to it (§6.8).
  *
  * HTTP/1.x is understood, HTTP/2 is not: on a port that is stolen or mirrored whole it travels as a plain TCP
  * connection, on a filtered port it goes to the application like everything that is not HTTP. There is no TLS.
@@ -153,7 +153,7 @@ export class AgentIncoming {
     }
   }
 
-  /** Answers under another request number than 0 belong to nobody (wire-protocol §7.3). */
+  /** Answers under another request number than 0 belong to nobody (wire.md §7.3). */
   #chunk(client: IncomingClient, message: ChunkedResponse): void {
     const { connectionId, requestId } = message.value
     if (requestId !== 0) return

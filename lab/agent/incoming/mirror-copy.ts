@@ -1,7 +1,7 @@
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 
-/** Messages that may wait for a slow client before its copy ends (agent-and-targets §4.4). */
+/** Messages that may wait for a slow client before its copy ends (agent.md §4.4). */
 const longestQueue = 32
 
 /**

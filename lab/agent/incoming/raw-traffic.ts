@@ -87,7 +87,7 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
       if (bytes.length === 0) socket.end()
       else writeHolding(socket, bytes, client.output)
     },
-    /** The peer gets a FIN at once; whatever it sends then ends the connection (agent-and-targets §4.6). */
+    /** The peer gets a FIN at once; whatever it sends then ends the connection (agent.md §4.5). */
     abandoned: (): void => {
       socket.end()
       socket.on("data", () => socket.destroy())

@@ -28,7 +28,7 @@ const readBody = (
 
 /**
  * Sends a request to the client that steals it and writes the client's answer back. Each request has a connection
- * number of its own; `Close` follows when the answer is written (wire-protocol §7.5).
+ * number of its own; `Close` follows when the answer is written (wire.md §7.5).
  */
 export const stealRequest = (options: {
   readonly client: IncomingClient

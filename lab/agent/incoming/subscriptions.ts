@@ -3,7 +3,7 @@ import type { RequestHead, RequestMatcher } from "./http-filter.ts"
 /** One client connection of the agent. */
 export type ClientId = number
 
-/** Who steals a port: one client everything, or any number of clients what their filters want (wire-protocol §7.7). */
+/** Who steals a port: one client everything, or any number of clients what their filters want (wire.md §7.7). */
 export type PortSteal =
   | { readonly _tag: "Unfiltered"; readonly client: ClientId }
   | { readonly _tag: "Filtered"; readonly clients: ReadonlyMap<ClientId, RequestMatcher> }

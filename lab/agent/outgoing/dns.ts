@@ -32,7 +32,7 @@ const isV6 = (ip: string): boolean => ip.includes(":")
 
 /**
  * Name look-ups of one client: any number at once, answered in the order of the requests; forward and reverse ones
- * apart (wire-protocol §7.2). Names that the target's cluster knows come first, then the machine's resolver.
+ * apart (wire.md §7.2). Names that the target's cluster knows come first, then the machine's resolver.
  */
 export class AgentDns {
   readonly #output: ClientOutput

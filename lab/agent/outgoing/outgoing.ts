@@ -5,7 +5,7 @@ import { agentError } from "../io-errors.ts"
 import { describeError } from "../node-errors.ts"
 import type { Dial, Dialled, Peer } from "./outgoing-connection.ts"
 
-/** Time-outs and limits of agent-and-targets §4.4. */
+/** Time-outs and limits of agent.md §4.3. */
 export interface OutgoingLimits {
   readonly connectTimeoutMs: number
   readonly writeTimeoutMs: number
@@ -27,8 +27,8 @@ interface Connection {
 }
 
 /**
- * The outgoing connections of one protocol and client (wire-protocol §7.2, §7.3): ids from 0, legacy connects one after
- * the other, connects with a uid in the order in which they complete.
+ * The outgoing connections of one protocol and client (wire.md §7.2, §7.3): ids from 0, legacy connects one after the
+ * other, connects with a uid in the order in which they complete.
  */
 export class AgentOutgoing {
   readonly #channel: "TcpOutgoing" | "UdpOutgoing"

@@ -58,7 +58,7 @@ const stateField = (state: ContainerState): Readonly<Record<string, unknown>> =>
   }
 }
 
-/** Sorted by name, as a kubelet's (agent-and-targets.md §1.4). */
+/** Sorted by name, as a kubelet's (agent.md §1.5). */
 const containerStatuses = (records: ReadonlyArray<ContainerRecord>): ReadonlyArray<Readonly<Record<string, unknown>>> =>
   records
     .toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1))

@@ -12,7 +12,7 @@ export interface Checker {
   readonly atRest?: (moment: "healed" | "left") => ReadonlyArray<string>
 }
 
-/** Something that holds in every story (failures.md §1). */
+/** Something that holds in every story (failures.md §1 to §3). */
 export interface Invariant {
   /** `S1` to `S10`, `L1` to `L6`, or a name of ours. */
   readonly id: string

@@ -85,9 +85,9 @@ const sessionProblems = (
 }
 
 /**
- * Failures.md L1. What a user wants is each well cluster's part of the session, and the traffic that the client was
- * promised from every pod of it. A port that several sessions ask for is left out: in each cluster the first has it,
- * and the others are told.
+ * L1 (failures.md §2.1). What a user wants is each well cluster's part of the session, and the traffic that the client
+ * was promised from every pod of it. A port that several sessions ask for is left out: in each cluster the first has
+ * it, and the others are told.
  */
 export const desiredIsActual: Invariant = {
   id: "L1",

@@ -64,7 +64,7 @@ const orphans = (world: World, living: ReadonlySet<string>): ReadonlyArray<strin
     })
   })
 
-/** Failures.md L2, class 16. Failed parents stay a while, so that people can read why. */
+/** L2 (failures.md §2.2, §4.15). Failed parents stay a while, so that people can read why. */
 export const deadSessionsGo: Invariant = {
   id: "L2",
   sentence: "Everything of a dead session is gone within its time-outs, in every cluster that has an operator.",

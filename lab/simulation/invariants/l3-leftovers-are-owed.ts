@@ -9,10 +9,10 @@ import { isLeaving, isParent, parentNameOf, parentUidOf, recordedChildren } from
 /** Ms after which a debt in a cluster that is there is paid. */
 const payment = 120_000
 
-/** Failures.md L3, class 18. */
+/** L3 (failures.md §2.3, §4.17). */
 export const leftoversAreOwed: Invariant = {
   id: "L3",
-  sentence: "What a parent leaves behind is in the ledger when the parent goes, and is paid when its cluster is back.",
+  sentence: "A parent's leftovers are in the ledger when the parent goes, and are paid when their cluster is back.",
   begin: (world) => {
     /** UIDs of parents from which an operator, not a person, took the finalizer. */
     const released = new Set<string>()

@@ -4,8 +4,8 @@ import type { Invariant } from "./invariant.ts"
 const tolerated = 60_000
 
 /**
- * Failures.md L4, class 44. Credentials of a simulated world never expire and are never refreshed yet: what there is
- * are 401 answers that a story injects, and they must not outlast it.
+ * L4 (failures.md §2.4, §4.28). Credentials of a simulated world never expire and are never refreshed yet: what there
+ * is are 401 answers that a story injects, and they must not outlast it.
  */
 export const credentialsFresh: Invariant = {
   id: "L4",

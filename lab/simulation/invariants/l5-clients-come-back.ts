@@ -3,7 +3,12 @@ import type { Invariant } from "./invariant.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
 
 /** Ends that only a fault explains. */
-const losses: ReadonlySet<string> = new Set(["§6.6", "§5.3", "operator-api §5.4", "operator-api §5.5 attempts"])
+const losses: ReadonlySet<string> = new Set([
+  "wire.md §6.14",
+  "wire.md §5.4",
+  "operator-api.md §8.6",
+  "operator-api.md §8.7"
+])
 /** Answers to a first connect that tell the user what is wrong with the request itself. */
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
@@ -21,9 +26,9 @@ const isMaimed = (world: World): boolean => {
 }
 
 /**
- * Failures.md L5. Who is connected loses its session only after a fault: whatever the story did to the world, until it
- * is settled. Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not refused
- * for good, whatever was wrong before; who joins a session that was asked for in worse times shares its fate.
+ * L5 (failures.md §2.5). Who is connected loses its session only after a fault: whatever the story did to the world,
+ * until it is settled. Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not
+ * refused for good, whatever was wrong before; who joins a session that was asked for in worse times shares its fate.
  */
 export const clientsComeBack: Invariant = {
   id: "L5",
@@ -74,7 +79,7 @@ export const clientsComeBack: Invariant = {
               const isExplained = isFaulty || world().faultPlans.length > 0
               return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`
             }
-            if (rule !== "operator-api §1.8.6" || !hopeful.has(client)) return undefined
+            if (rule !== "operator-api.md §7.5" || !hopeful.has(client)) return undefined
             const code = refusals.get(client)
             return code !== undefined && answersOfSubstance.has(code)
               ? undefined

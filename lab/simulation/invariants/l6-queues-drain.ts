@@ -10,9 +10,9 @@ import { isLeftOut, isParent, parentStatus } from "./session-objects.ts"
 const rest = 60_000
 
 /**
- * Failures.md L6. A queue that does not drain tries something again and again: whatever is made, deleted or fails in a
- * world that has been well for long is such work. Asking clusters how they are is no work, and fails for ever where an
- * operator is gone.
+ * L6 (failures.md §2.6). A queue that does not drain tries something again and again: whatever is made, deleted or
+ * fails in a world that has been well for long is such work. Asking clusters how they are is no work, and fails for
+ * ever where an operator is gone.
  */
 export const queuesDrain: Invariant = {
   id: "L6",

@@ -12,14 +12,14 @@ import { isLeaving, parentStatus } from "./session-objects.ts"
  */
 const legitimateEnds: ReadonlySet<string> = new Set([
   // The first connect was refused.
-  "operator-api §1.8.6",
+  "operator-api.md §7.5",
   // The connection was lost and this kind of client has no second one, or never got one.
-  "§6.6",
-  "operator-api §5.5 attempts",
-  "operator-api §5.5 stop early",
+  "wire.md §6.14",
+  "operator-api.md §8.7",
+  "operator-api.md §8.8",
   // No Pong, or no version answer, for so long.
-  "operator-api §5.4",
-  "§5.3"
+  "operator-api.md §8.6",
+  "wire.md §5.4"
 ])
 
 /**
@@ -59,7 +59,7 @@ const isOver = ({ primary }: World, sessionId: bigint): boolean => {
   return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
 }
 
-/** Failures.md classes 29 to 32: surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
+/** N1 (failures.md §3.1, §4.22 to §4.25): surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
 export const strictClient: Invariant = {
   id: "N1",
   sentence: "The strict client never finds fault with what it hears.",

@@ -11,7 +11,7 @@ const writes: ReadonlySet<string> = new Set(["create", "patch", "delete"])
  */
 export const retryAfter: Invariant = {
   id: "N12",
-  sentence: "What a server has asked to wait for is not tried again sooner.",
+  sentence: "Nothing that a server has asked to wait for is tried again sooner.",
   begin: (world) => {
     const until = new Map<string, number>()
     /** Debts of which the ledger has had its first try. */

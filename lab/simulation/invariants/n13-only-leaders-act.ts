@@ -12,9 +12,9 @@ const isStepDown = ({ body, resource, verb }: PortCall): boolean => {
 }
 
 /**
- * Failures.md no. 47. Whose epoch it is says the Lease of the operator's cluster at that very moment: a replica that
- * acts while another holds it carries an older one. Between two replicas nothing else is asked: the Lease itself is
- * everybody's to read and to try.
+ * N13 (failures.md §3.13, §4.30). Whose epoch it is says the Lease of the operator's cluster at that very moment: a
+ * replica that acts while another holds it carries an older one. Between two replicas nothing else is asked: the Lease
+ * itself is everybody's to read and to try.
  */
 export const onlyLeadersAct: Invariant = {
   id: "N13",

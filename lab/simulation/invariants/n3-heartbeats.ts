@@ -23,10 +23,10 @@ export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
   "connectedTimestamp" in (body as { readonly status: object }).status
 
 /**
- * Failures.md class 12. The distance is counted per process and on its own clock; one whose clock is set otherwise may
- * write at once, and so may one that leads anew: like one that was started anew it remembers nothing of its term
- * before. Silence after a client has gone is demanded where no fault can have kept the news from the operator, and of
- * everybody in the end.
+ * N3 (failures.md §3.3, §4.11). The distance is counted per process and on its own clock; one whose clock is set
+ * otherwise may write at once, and so may one that leads anew: like one that was started anew it remembers nothing of
+ * its term before. Silence after a client has gone is demanded where no fault can have kept the news from the operator,
+ * and of everybody in the end.
  */
 export const heartbeats: Invariant = {
   id: "N3",

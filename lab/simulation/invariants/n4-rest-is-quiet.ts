@@ -18,8 +18,8 @@ const aboutOf = ({ name, resource }: PortCall): string =>
   resource === events.plural ? (name.split(".")[0] ?? name) : name
 
 /**
- * Failures.md classes 10 and 11: a controller that wakes itself by its own status write, lists whose order changes. A
- * parent that failed may still be removed at its own time.
+ * N4 (failures.md §3.4, §4.9, §4.10): a controller that wakes itself by its own status write, lists whose order
+ * changes. A parent that failed may still be removed at its own time.
  */
 export const restIsQuiet: Invariant = {
   id: "N4",

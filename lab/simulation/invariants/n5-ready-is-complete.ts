@@ -1,7 +1,7 @@
 import type { Invariant } from "./invariant.ts"
 import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
 
-/** Failures.md class 17: looked at when a session becomes Ready; later it may lose clusters and stays Ready. */
+/** N5 (failures.md §3.5, §4.16): looked at when a session becomes Ready; later it may lose clusters and stays Ready. */
 export const readyIsComplete: Invariant = {
   id: "N5",
   sentence:

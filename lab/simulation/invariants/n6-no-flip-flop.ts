@@ -37,7 +37,7 @@ const timeless = (_key: string, value: unknown): unknown =>
     ? { ...value, lastTransitionTime: undefined }
     : value
 
-/** Failures.md classes 10, 11. A person's hand may set a phase back; what an operator writes never does. */
+/** N6 (failures.md §3.6, §4.9, §4.10). A person's hand may set a phase back; what an operator writes never does. */
 export const noFlipFlop: Invariant = {
   id: "N6",
   sentence: "No status goes back and forth, and a session's phase never goes back.",

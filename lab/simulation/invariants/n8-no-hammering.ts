@@ -24,7 +24,8 @@ class Window {
 }
 
 /**
- * Failures.md classes 5, 7, 10, 44: lists over and over, conflicts without a pause, refusals that are repeated at once.
+ * N8 (failures.md §3.8, §4.5, §4.6, §4.9, §4.28): lists over and over, conflicts without a pause, refusals that are
+ * repeated at once.
  */
 export const noHammering: Invariant = {
   id: "N8",

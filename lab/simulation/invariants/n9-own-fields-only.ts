@@ -28,7 +28,7 @@ const problem = (patch: Patch, isStatus: boolean): string | undefined => {
     : undefined
 }
 
-/** Failures.md classes 3, 7, 8, 16 and 25, as seen in what operators send. */
+/** N9 (failures.md §3.9, §4.3, §4.6, §4.7, §4.15, §4.19), as seen in what operators send. */
 export const ownFieldsOnly: Invariant = {
   id: "N9",
   sentence:

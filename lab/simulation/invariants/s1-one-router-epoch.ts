@@ -5,8 +5,8 @@ import { statefulTraffic } from "./stateful-traffic.ts"
 const onTheWay = 5_000
 
 /**
- * Failures.md S1. An epoch is one client connection and the router that serves it; a client has one at a time. Which
- * epoch a frame at an agent is of is known where the session's stateful traffic differs from all other.
+ * S1 (failures.md §1.1). An epoch is one client connection and the router that serves it; a client has one at a time.
+ * Which epoch a frame at an agent is of is known where the session's stateful traffic differs from all other.
  */
 export const oneRouterEpoch: Invariant = {
   id: "S1",

@@ -1,8 +1,8 @@
 import type { Invariant } from "./invariant.ts"
 
 /**
- * Failures.md S10. A process's time ends when it crashes, ends, is paused or is replaced; a call that it made before
- * may still arrive. What a replica may do that is not the leader is another invariant's.
+ * S10 (failures.md §1.10). A process's time ends when it crashes, ends, is paused or is replaced; a call that it made
+ * before may still arrive. What a replica may do that is not the leader is another invariant's.
  */
 export const noCallFromTheDead: Invariant = {
   id: "S10",

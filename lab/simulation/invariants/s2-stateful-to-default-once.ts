@@ -21,8 +21,8 @@ const isMatched = (agents: ReadonlyArray<AgentConnection>): AgentConnection | un
 }
 
 /**
- * Failures.md S2. Byte for byte: no stateful message is rewritten on its way. Each agent connection's stateful frames
- * must be the beginning of what one client connection said, of one that no other agent connection serves.
+ * S2 (failures.md §1.2). Byte for byte: no stateful message is rewritten on its way. Each agent connection's stateful
+ * frames must be the beginning of what one client connection said, of one that no other agent connection serves.
  */
 export const statefulToDefaultOnce: Invariant = {
   id: "S2",

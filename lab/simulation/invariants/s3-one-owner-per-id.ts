@@ -51,7 +51,7 @@ interface Origin {
 }
 
 /**
- * Failures.md S3, classes 30 and 34. A request that a client hears is recognised at the agents by its content; where
+ * S3 (failures.md §1.3, §4.23, §4.27). A request that a client hears is recognised at the agents by its content; where
  * several agents said the same one at a time, all of them may be its origin, and only what holds for all is demanded.
  */
 export const oneOwnerPerId: Invariant = {

@@ -62,8 +62,8 @@ interface Count {
 const isStuck = (client: SimClient | undefined): boolean => client !== undefined && waitsForEver(client)
 
 /**
- * Failures.md S4, class 31. The order is checked at its source: the stateful answers that a client hears are, byte for
- * byte, the beginning of what the default agent said.
+ * S4 (failures.md §1.4, §4.24). The order is checked at its source: the stateful answers that a client hears are, byte
+ * for byte, the beginning of what the default agent said.
  */
 export const oneAnswerInOrder: Invariant = {
   id: "S4",

@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
 
 /**
- * Failures.md S5: so that no crash can orphan a child (class 2) and no neighbour's is taken for one's own (class 15).
+ * S5 (failures.md §1.5): so that no crash can orphan a child (§4.2) and no neighbour's is taken for one's own (§4.14).
  */
 export const childAfterParent: Invariant = {
   id: "S5",

@@ -27,7 +27,7 @@ const isEnding = (world: World, { name, to }: PortCall): boolean =>
   })
 
 /**
- * Failures.md S6, classes 1 and 24. What a process knows of a collection begins with a list of it, or of one object
+ * S6 (failures.md §1.6, §4.1, §4.18). What a process knows of a collection begins with a list of it, or of one object
  * with a get. A member's own decision that its child has had no socket for too long needs no parent, so only the
  * primary's are held against parents.
  */

@@ -15,12 +15,12 @@ interface Use {
 }
 
 /**
- * Failures.md S7 speaks of branches and their sync. There are none yet; what an operator may delete while it is in use
- * is a session. A session is in use while its client hears its operator: then no time-out can have passed.
+ * S7 (failures.md §1.7). Branches and their sync are not built; what an operator may delete while it is in use is a
+ * session. A session is in use while its client hears its operator: then no time-out can have passed.
  */
 export const noDeleteInUse: Invariant = {
   id: "S7",
-  sentence: "What is in use is never deleted.",
+  sentence: "Nothing that is in use is deleted.",
   begin: (world) => {
     /** By parent's name. */
     const uses = new Map<string, Use>()

@@ -46,8 +46,8 @@ const sink = (event: TimedEvent): readonly [where: string, text: string] | undef
 }
 
 /**
- * Failures.md S8. Every credential of a world contains the canary; its base64, as Secrets hold it, counts too. Metrics
- * and crash dumps are not part of a world.
+ * S8 (failures.md §1.8). Every credential of a world contains the canary; its base64, as Secrets hold it, counts too.
+ * Metrics and crash dumps are not part of a world.
  */
 export const noSecretsTold: Invariant = {
   id: "S8",

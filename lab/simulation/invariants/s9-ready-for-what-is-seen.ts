@@ -24,7 +24,9 @@ const claim = (object: KubeObject, before: KubeObject | undefined, where: string
   return `${name} in ${where} is said to be Ready for generation ${ready.observedGeneration}; it has ${generation}.`
 }
 
-/** Failures.md S9 and class 9. A spec that somebody edits may be ahead of the claim for a while, at rest it may not. */
+/**
+ * S9 (failures.md §1.9, §4.8). A spec that somebody edits may be ahead of the claim for a while, at rest it may not.
+ */
 export const readyForWhatIsSeen: Invariant = {
   id: "S9",
   sentence: "A status never claims Ready for a generation that was not observed.",

@@ -2,8 +2,8 @@ import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
 /**
- * Stateful traffic, that which only the default cluster's first agent serves (wire-protocol §8.1, §8.2), followed end
- * to end by what passes, not by how: which agent connection serves which client connection is concluded from the frames
+ * Stateful traffic, that which only the default cluster's first agent serves (wire.md §9.1, §9.2), followed end to end
+ * by what passes, not by how: which agent connection serves which client connection is concluded from the frames
  * alone.
  */
 

@@ -25,7 +25,7 @@ const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
 }
 const hex = (text: string): Buffer => Buffer.from(text, "hex")
 
-/** The certificate request of a user, as the real client makes it (operator-api §1.5). */
+/** The certificate request of a user, as the real client makes it (operator-api.md §5.4). */
 const request = (user: string): string => {
   const seed = createHash("sha256").update(`user ${user}`).digest()
   const privateKey = createPrivateKey({

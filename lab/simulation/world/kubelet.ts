@@ -12,7 +12,7 @@ import type { WorldEvent } from "./world-event.ts"
 export const workloadNamespace = "default"
 /** ms from a Job to a running agent, least and most. */
 const agentStart: readonly [number, number] = [300, 1_500]
-/** An agent without a first client ends, ms (agent-and-targets §3.5). */
+/** An agent without a first client ends, ms (agent.md §3.3). */
 const firstClientTimeout = 30_000
 const idleTtl = 60_000
 /** ms until an object whose owners do not exist is collected. */

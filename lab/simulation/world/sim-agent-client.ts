@@ -46,7 +46,7 @@ interface Thought {
   readonly run: () => void
 }
 
-/** One source of messages: each takes its own time, none overtakes another (wire-protocol §7.5). */
+/** One source of messages: each takes its own time, none overtakes another (wire.md §7.5). */
 class Lane {
   readonly #client: SimAgentClient
   readonly #process: SimProcess
@@ -77,8 +77,8 @@ class Lane {
 }
 
 /**
- * Whether an agent of this version fails to decode the message (wire-protocol §5.2, §5.5). Each knows the version
- * switch: without it nothing could be agreed on.
+ * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Each knows the version switch:
+ * without it nothing could be agreed on.
  */
 const tooNew = (message: ClientMessage, version: string): boolean => {
   if (message._tag === "SwitchProtocolVersion") return false
@@ -315,7 +315,7 @@ export class SimAgentClient implements ClientOutput {
       case "Vpn":
         return this.#answer({ _tag: "Close", value: "VPN is not supported" })
       case "SwitchProtocolVersion": {
-        // What the client said decides, as far as this agent knows the forms (wire-protocol §5.3).
+        // What the client said decides, as far as this agent knows the forms (wire.md §5.3).
         const agreed = minVersion(this.#agent.version, message.value)
         this.#version = agreed
         this.#forms = []

@@ -24,7 +24,7 @@ export const podEnvironment = (cluster: string, pod: string): ReadonlyMap<string
     ["CLUSTER", cluster],
     ["POD", pod],
     ["HOSTNAME", pod],
-    // Never answered: it is the remote runtime's (agent-and-targets §6.1).
+    // Never answered: it is the remote runtime's (agent.md §5.2).
     ["PATH", "/usr/bin:/bin"],
     ["PORT", "8080"]
   ])

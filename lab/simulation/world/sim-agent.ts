@@ -104,9 +104,9 @@ const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
 }
 
 /**
- * A mirrord agent in virtual time, plain callbacks only (wire-protocol §7, agent-and-targets §3.5, §9). What it decides
- * with is the product agent's: subscriptions, filters, message forms, environment, outgoing connections. Everything
- * happens as `process`: paused it says nothing, dead it never will.
+ * A mirrord agent in virtual time, plain callbacks only (wire.md §7, agent.md §3.4, §6). What it decides with is the
+ * product agent's: subscriptions, filters, message forms, environment, outgoing connections. Everything happens as
+ * `process`: paused it says nothing, dead it never will.
  */
 export class SimAgent {
   readonly #options: SimAgentOptions
@@ -210,7 +210,7 @@ export class SimAgent {
     this.#finish(flight, "workload", 200, `hello from ${this.#options.cluster}: ${method} ${path}`)
   }
 
-  /** Copies for those who mirror, then to the one who steals it, else to the workload (agent-and-targets §9.2). */
+  /** Copies for those who mirror, then to the one who steals it, else to the workload (agent.md §6.5). */
   #route(flight: Flight): void {
     if (flight.over) return
     const request = incomingRequest(flight.request)
@@ -308,7 +308,7 @@ export class SimAgent {
         const { port, filter } = stealFilter(message.value)
         const compiled = subscriptionMatcher(filter)
         if (Result.isFailure(compiled)) {
-          // The client is told to go, but the connection stays (wire-protocol §7.4).
+          // The client is told to go, but the connection stays (wire.md §7.4).
           client.send({ _tag: "Close", value: `Invalid HTTP filter: ${compiled.failure}` })
           return
         }
@@ -350,7 +350,7 @@ export class SimAgent {
   }
 }
 
-/** Answers under another request number belong to nobody (wire-protocol §7.3). */
+/** Answers under another request number belong to nobody (wire.md §7.3). */
 const hearChunk = ({ incoming }: SimAgentClient, message: ChunkedResponse): void => {
   const { connectionId } = message.value
   if (message.value.requestId !== requestId) return

@@ -34,7 +34,7 @@ export interface SimClientOptions {
 
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
-/** While a connect is answered with these, the real client repeats it on its own, 15 times (operator-api §1.2.2). */
+/** While a connect is answered with these, the real client repeats it on its own, 15 times (operator-api.md §2.4). */
 const repeatedCodes = new Set([429, 503, 504])
 const mostRepeats = 15
 /** Bytes of one write of a flood. */
@@ -160,7 +160,7 @@ export class SimClient {
     this.#connect({
       opened,
       refused: (code, reason, message) =>
-        this.#end("operator-api §1.8.6", `${code ?? "no answer"} ${reason}: ${message}`)
+        this.#end("operator-api.md §7.5", `${code ?? "no answer"} ${reason}: ${message}`)
     })
   }
 

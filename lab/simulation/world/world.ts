@@ -19,7 +19,7 @@ import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
-/** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md S8). */
+/** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md §1.8). */
 export const canary = "canary-7f3a"
 
 export interface ClusterPlan {

@@ -10,7 +10,7 @@ const closeGrace = 5_000
 /** How long an agent may take to answer the dialling, in ms. */
 const dialTimeout = 10_000
 
-/** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire-protocol §2.2). */
+/** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire.md §1.3). */
 const streamChannel = (socket: Socket): FrameChannel => {
   const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
   let handlers: FrameHandlers | undefined
@@ -82,7 +82,7 @@ const streamChannel = (socket: Socket): FrameChannel => {
 
 /**
  * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits,
- * so never dial one to see whether it is there (agent-and-targets §3.5).
+ * so never dial one to see whether it is there (agent.md §3.5).
  */
 export const dialAgent = (
   host: string,

@@ -26,7 +26,7 @@ const portRange = { least: 30_000, most: 65_535 } as const
 const firstGroup = 3_000
 const pollEvery = "200 millis"
 
-/** Everything an agent is told by its creator, with the published defaults (agent-and-targets §2.5). */
+/** Everything an agent is told by its creator, with the published defaults (agent.md §2.4). */
 const environment = (
   settings: AgentSettings,
   target: AgentPlacement | undefined
@@ -46,7 +46,7 @@ const environment = (
     ...(target === undefined || target.podIps.length === 0 ? {} : { MIRRORD_AGENT_POD_IPS: target.podIps.join(",") })
   }).map(([name, value]) => ({ name, value }))
 
-/** The Job of one agent, in the published shape (agent-and-targets §2.2–2.4). */
+/** The Job of one agent, in the published shape (agent.md §2.1 to §2.3). */
 export const agentJob = (
   settings: AgentSettings,
   name: string,

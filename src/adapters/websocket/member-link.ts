@@ -7,7 +7,7 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import { socketChannel } from "./socket-channel.ts"
 
-/** Protocol name that the real client asks for and members demand (operator-api §1.8.4). */
+/** Protocol name that the real client asks for and members demand (operator-api.md §7.3). */
 const subprotocol = "v4.channel.k8s.io"
 /** WebSocket ping on this link, in ms; two unanswered ones mean that the member is lost (docs/member-link.md). */
 const pingEvery = 30_000

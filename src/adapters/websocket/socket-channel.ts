@@ -8,7 +8,7 @@ const closeGrace = 5_000
 
 /**
  * A {@link FrameChannel} over an open WebSocket. Only binary messages count; nothing else is ever sent, as the real
- * client takes any other frame for an error (operator-api §5.3). Writes of one event-loop turn leave in one packet.
+ * client takes any other frame for an error (operator-api.md §8.4). Writes of one event-loop turn leave in one packet.
  *
  * `pingsWithin`: the other side used to send WebSocket pings, or never did; in ms, after how long a silence it counts
  * as gone.

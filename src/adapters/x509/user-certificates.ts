@@ -23,7 +23,7 @@ import {
 } from "@peculiar/asn1-x509"
 
 /**
- * User certificates of mirrord's own credential flow (operator-api §1.5). Two oddities of the real client decide how
+ * User certificates of mirrord's own credential flow (operator-api.md §5). Two oddities of the real client decide how
  * this is done: its CSR carries an Ed25519 key under X25519's object identifier with a NULL parameter, which OpenSSL
  * refuses to parse; and it re-encodes the certificate before sending it back, adding NULL to algorithm identifiers
  * without parameters. So the CSR's key bytes are copied as they are, and the CA signs with RSA, whose identifiers have
@@ -34,7 +34,7 @@ import {
 export interface UserAuthority {
   readonly certificatePem: string
   readonly keyPem: string
-  /** Changes exactly when the authority does: clients cache their certificate under it (operator-api §1.5.5). */
+  /** Changes exactly when the authority does: clients cache their certificate under it (operator-api.md §5.6). */
   readonly fingerprint: string
 }
 

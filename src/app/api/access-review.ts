@@ -15,7 +15,8 @@ export interface Deed {
 }
 
 /**
- * Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "Who may do what").
+ * Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "What the API server
+ * has checked, and what we ask it").
  */
 export const mayDo = (
   api: KubeApi,

@@ -21,9 +21,9 @@ import { Authenticator, orStatus, refusal, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 
-/** Largest message that a client may send, in bytes. The client itself has no limit (wire-protocol §2.1). */
+/** Largest message that a client may send, in bytes. The client itself has no limit (wire.md §1.2). */
 const largestClientMessage = 128 * 1024 * 1024
-/** Connect parameters may travel in a header, protobuf descriptors and all (operator-api §1.2.1). Bytes. */
+/** Connect parameters may travel in a header, protobuf descriptors and all (operator-api.md §2.3). Bytes. */
 const largestHeaders = 1024 * 1024
 /**
  * How long an idle connection is kept, in ms: longer than the API server keeps it (90 s), or a request would meet a
@@ -61,7 +61,7 @@ export interface ApiServerOptions extends ListenAddress {
 
 const single = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headersDistinct[name]?.[0]
-  // Some clients send a header twice, joined on the way (operator-api §1.2.1).
+  // Some clients send a header twice, joined on the way (operator-api.md §2.2).
   return value?.split(",")[0]?.trim()
 }
 
@@ -69,7 +69,7 @@ const connectPath =
   /^\/apis\/operator\.metalbear\.co\/v1\/(proxy\/)?namespaces\/([^/]+)\/(targets|copytargets)\/([^/]+)$/
 
 /**
- * What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api §1.8.4).
+ * What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api.md §7.3).
  */
 const handshakeProblem = (request: IncomingMessage): string | undefined => {
   const { headers, method } = request

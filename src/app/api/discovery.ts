@@ -1,6 +1,6 @@
 /**
- * Discovery of `operator.metalbear.co/v1` (operator-api §1.4). Only what is served is listed: verbs have side effects
- * (§1.1).
+ * Discovery of `operator.metalbear.co/v1` (operator-api.md §1.5). Only what is served is listed: verbs have side
+ * effects (§1.6).
  */
 const resource = (name: string, kind: string, namespaced: boolean, verbs: ReadonlyArray<string>) => ({
   name,

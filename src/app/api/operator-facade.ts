@@ -3,7 +3,7 @@ import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
 
-/** A request to connect, as read from the upgrade (operator-api §1.8). */
+/** A request to connect, as read from the upgrade (operator-api.md §7). */
 export interface ConnectRequest {
   readonly caller: Caller
   /**
@@ -37,17 +37,17 @@ export interface AcceptedConnection {
 export class OperatorFacade extends Context.Service<
   OperatorFacade,
   {
-    /** The `MirrordOperator` object as it is now (operator-api §2). */
+    /** The `MirrordOperator` object as it is now (operator-api.md §3). */
     readonly describe: Effect.Effect<object, ApiError>
     /** Why no session can be served at the moment, one sentence each; empty: ready. */
     readonly problems: Effect.Effect<ReadonlyArray<string>>
     /** Signs a user's certificate request; PEM in, PEM out. */
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
-    /** `Session` objects (operator-api §1.9), all or those of a namespace. */
+    /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /**
      * Ends a session for good, in any namespace or only in one. The reference is an id in any of the forms of
-     * operator-api §1.9.
+     * operator-api.md §4.3.
      */
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
     readonly deleteAllSessions: (caller: Caller) => Effect.Effect<number, ApiError>

@@ -45,8 +45,8 @@ const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => badRequest("The body is not JSON.") })
 
 /**
- * POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api
- * §1.5.2).
+ * POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api.md
+ * §5.2).
  */
 const createCredentials = Effect.gen(function* () {
   yield* authenticated
@@ -60,7 +60,7 @@ const createCredentials = Effect.gen(function* () {
   return yield* json({ ...(isRecord(object) ? object : {}), status: { certificate } }, 201)
 })
 
-/** POST of the legacy flow: raw PEM or a JSON string in, a JSON string out (operator-api §1.5.2). */
+/** POST of the legacy flow: raw PEM or a JSON string in, a JSON string out (operator-api.md §5.3). */
 const createCertificate = Effect.gen(function* () {
   yield* authenticated
   const text = yield* bodyText

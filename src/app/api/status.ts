@@ -2,8 +2,8 @@ import { Data, Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 
 /**
- * The body of every error: a Kubernetes `Status`. Without it the real client forgets the HTTP status (operator-api
- * §1.2.3).
+ * The body of every error: a Kubernetes `Status`. Without it the real client forgets the HTTP status (operator-api.md
+ * §2.5).
  */
 export const statusBody = (code: number, reason: string, message: string): object => ({
   kind: "Status",
@@ -17,7 +17,7 @@ export const statusBody = (code: number, reason: string, message: string): objec
 
 /**
  * An answer other than success. Never 429 or 504 towards users, and 503 only while the leader changes ({@link
- * serviceUnavailable}): their client repeats on those for minutes without a word (operator-api §1.2.2).
+ * serviceUnavailable}): their client repeats on those for minutes without a word (operator-api.md §2.4).
  */
 export class ApiError extends Data.TaggedError("ApiError")<{
   readonly code: number

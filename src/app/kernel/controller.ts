@@ -14,7 +14,7 @@ interface Backoff {
   readonly longest: number
 }
 const afterFailure: Backoff = { first: 200, longest: 30_000 }
-/** The newer object is on its way by the watch, unless that watch is silent (failures.md class 7). */
+/** The newer object is on its way by the watch, unless that watch is silent (failures.md §4.6). */
 const afterConflict: Backoff = { first: 100, longest: 5_000 }
 
 const isPatient = (error: unknown): error is { readonly retryAfterMs: number } =>

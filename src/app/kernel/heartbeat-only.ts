@@ -11,7 +11,7 @@ const isSameBeside = (left: object, right: object, skipped: ReadonlyArray<string
 }
 
 /**
- * Whether nothing but the heartbeat is new. Such a change is no reason to plan a session again (failures.md class 12).
+ * Whether nothing but the heartbeat is new. Such a change is no reason to plan a session again (failures.md §4.11).
  */
 export const isHeartbeatOnly = (before: KubeObject | undefined, after: KubeObject): boolean =>
   before !== undefined &&

@@ -2,7 +2,7 @@ import { type Clock, Effect } from "effect"
 
 /**
  * The time of `clock` when this was made, and from then on what has elapsed: it never jumps. Hosts' clocks do, when
- * they are set or when a machine wakes up, and sessions must not end because of it (failures.md class 13).
+ * they are set or when a machine wakes up, and sessions must not end because of it (failures.md §4.12).
  */
 export const steadyClock = (clock: Clock.Clock): Clock.Clock => {
   const wall = clock.currentTimeNanosUnsafe()

@@ -83,7 +83,7 @@ export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agent
 })
 
 /**
- * On 503 clients try again by themselves, without a word (operator-api §1.2.2), and the Service leads them to the new
+ * On 503 clients try again by themselves, without a word (operator-api.md §2.4), and the Service leads them to the new
  * leader: the one case where that is what they should do.
  */
 export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${why}.`)

@@ -41,7 +41,7 @@ const targetText = (target: KubeResourceTarget | null | undefined, otherwise: st
 const secondsSince = (created: string | null | undefined, now: number): number =>
   Math.max(0, Math.floor((now - (timeOf(created) ?? now)) / 1000))
 
-/** A session as the client lists it (operator-api §2.4). */
+/** A session as the client lists it (operator-api.md §4.1). */
 export const sessionInfo = (session: MirrordClusterSession, now: number): SessionInfo => ({
   id: session.metadata.name.replace(/^0+(?=.)/, "").toUpperCase(),
   duration_secs: secondsSince(session.metadata.creationTimestamp, now),
@@ -94,7 +94,7 @@ export interface Description {
   readonly role: Role
   readonly namespace: string
   readonly fingerprint: string
-  /** Constant per installation, so that users keep their key when the authority changes (operator-api §1.5.5). */
+  /** Constant per installation, so that users keep their key when the authority changes (operator-api.md §5.7). */
   readonly installation: string
   readonly sessions: ReadonlyArray<MirrordClusterSession>
   /** On a primary. */
@@ -104,7 +104,7 @@ export interface Description {
   readonly now: number
 }
 
-/** The `MirrordOperator` object. One wrong field in it breaks every command of every user (operator-api §2). */
+/** The `MirrordOperator` object. One wrong field in it breaks every command of every user (operator-api.md §3.1). */
 export const describeOperator = (
   state: Description
 ): MirrordOperator & { readonly apiVersion: string; readonly kind: string } => {
@@ -119,7 +119,7 @@ export const describeOperator = (
       supported_features: [...features(role)],
       protocol_version: protocolVersion,
       license: {
-        // No licence is needed or checked; the client wants the block all the same (operator-api §3.3).
+        // No licence is needed or checked; the client wants the block all the same (operator-api.md §3.3).
         name: "braid",
         organization: "braid",
         expire_at: "9999-12-31",

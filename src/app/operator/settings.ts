@@ -96,7 +96,7 @@ export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAG
   Config.map(Option.getOrUndefined)
 )
 
-/** The environment of the published chart (helm-chart §2.4), as far as it is used. */
+/** The environment of the published chart (published-chart.md §2.8), as far as it is used. */
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
   fallback: Config.option(Config.schema(Address, "OPERATOR_FALLBACK_ADDR")),

@@ -16,7 +16,7 @@ const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.space
 /**
  * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request
  * waits a little and is told why. Otherwise the API server would answer 503 in the operator's place, on which clients
- * repeat for minutes without a word (operator-api §1.2.2). A start that fails is tried again.
+ * repeat for minutes without a word (operator-api.md §2.4). A start that fails is tried again.
  */
 export const untilStarted = <R>(
   start: Effect.Effect<Facade, KubeError, R>

@@ -32,7 +32,7 @@ const firstRedial = 1_000
 const longestRedial = 15_000
 /** How long one dialling may take, in ms. */
 const dialTimeout = 30_000
-/** A merged answer waits this long for members other than the default, in ms (design.md §4). */
+/** A merged answer waits this long for members other than the default, in ms (wire.md §10.3). */
 const mergeBound = 2_000
 
 /** How often a client's silence is looked at, in ms. */
@@ -72,7 +72,7 @@ export interface ClientConnectionOptions {
   }
   /** Told to the client's log as soon as its phase allows. */
   readonly warnings?: ReadonlyArray<string>
-  /** The session's ports, shared by its connections (wire-protocol §8.3 no. 22). */
+  /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks
   /**
    * Whether the client has come again on another connection. If this one is silent then, it is dead: it makes no link

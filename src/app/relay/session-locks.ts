@@ -19,7 +19,7 @@ export type ClientIdentity = string & { readonly ClientIdentity: unique symbol }
 export const clientIdentity = (name: string | undefined, hostname: string | undefined): ClientIdentity =>
   JSON.stringify([name, hostname]) as ClientIdentity
 
-/** What connections of a session share: who holds which port (wire-protocol §8.3 no. 22), and who came after whom. */
+/** What connections of a session share: who holds which port (wire.md §8.22), and who came after whom. */
 export interface SessionLocks {
   current: PortLocks
   /** Clients that connect or are connected, in the order in which they came; the later counts from its request on. */

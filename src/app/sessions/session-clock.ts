@@ -11,7 +11,7 @@ interface SeenTimes {
 
 /**
  * When this process learnt what about sessions. Their ages are counted from then, by one steady clock, never from the
- * times that objects carry: clocks of hosts differ and jump (failures.md class 13).
+ * times that objects carry: clocks of hosts differ and jump (failures.md §4.12).
  */
 export class SessionClock {
   readonly #since: number

@@ -1,6 +1,6 @@
 /**
- * How this operator proves who it is to a member cluster (`authType`, helm-chart.md §2.2). Only the description: the
- * secrets themselves are in the Secret `mirrord-cluster-<name>` and never pass through here.
+ * How this operator proves who it is to a member cluster (`authType`, published-chart.md §2.5). Only the description:
+ * the secrets themselves are in the Secret `mirrord-cluster-<name>` and never pass through here.
  */
 export type ClusterAuth =
   /** A ServiceAccount token from Secret key `bearerToken`. */

@@ -32,7 +32,7 @@ const isDnsLabel = (text: string): boolean =>
 
 /**
  * The name as a DNS label, to build object names from: itself when it is one, otherwise its lower-case letters and
- * digits joined by `-`, plus 6 hex digits of the name's SHA-256 (issue "a session", §4). At most 63 characters.
+ * digits joined by `-`, plus 6 hex digits of the name's SHA-256. At most 63 characters.
  */
 export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => {
   if (isDnsLabel(name)) return name
@@ -49,6 +49,6 @@ export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => 
 export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256Hex: Sha256Hex): boolean =>
   one === other || clusterSlug(one, sha256Hex) === clusterSlug(other, sha256Hex)
 
-/** Name of the Secret with a member's credentials (helm-chart.md §2.3): the chart's for a legal name. */
+/** Name of the Secret with a member's credentials (published-chart.md §2.6): the chart's for a legal name. */
 export const credentialsSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>
   `mirrord-cluster-${clusterSlug(name, sha256Hex)}`

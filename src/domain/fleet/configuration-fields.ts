@@ -3,9 +3,9 @@ import { authTypes } from "../credentials/cluster-auth.ts"
 import { literals, text, truth } from "../resources/field-schemas.ts"
 
 /**
- * What each field of the two configuration files may hold (helm-chart.md §2.1). The parser asks them, and the chart's
- * `values.schema.json` is printed from them, where the same fields stand under `operator.multiCluster`. Absent, `null`
- * and, for seconds, 0 always mean "not set".
+ * What each field of the two configuration files may hold (published-chart.md §2.4). The parser asks them, and the
+ * chart's `values.schema.json` is printed from them, where the same fields stand under `operator.multiCluster`. Absent,
+ * `null` and, for seconds, 0 always mean "not set".
  */
 
 const seconds = (description: string) => Schema.Int.check(Schema.isGreaterThan(0)).annotate({ description })

@@ -1,7 +1,7 @@
 import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
 
-/** One member as configured (an entry of `clusters-config.yaml`, helm-chart.md §2.1). */
+/** One member as configured (an entry of `clusters-config.yaml`, published-chart.md §2.4). */
 export interface MemberConfiguration {
   readonly name: ClusterName
   /** URL of the API server, as written. */
@@ -29,7 +29,7 @@ export interface SessionTimes {
   readonly sessionTtlSecs: number
 }
 
-/** The published defaults (`values.yaml`, helm-chart.md §1.1). */
+/** The published defaults (`values.yaml`, published-chart.md §2.2). */
 export const defaultSessionTimes: SessionTimes = { remoteSessionTimeoutSecs: 300, sessionTtlSecs: 60 }
 
 /** A primary's whole fleet, as configured. */

@@ -83,7 +83,7 @@ const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: M
     mistakes.add(field, found, `${field} must be text`, "write it in quotes")
     return ""
   }
-  // As in the published template, 0 and null mean "not set" (helm-chart.md §1.1).
+  // As in the published template, 0 and null mean "not set" (published-chart.md §2.2).
   const seconds = (field: string, fallback: number): number => {
     const found = fields[field]
     if (found === undefined || found === null || found === 0) return fallback
@@ -203,14 +203,13 @@ export interface FleetDocuments {
   readonly multiCluster: ConfigurationDocument
   readonly clusters: ConfigurationDocument
   /**
-   * Takes the place of the file's `managementOnly`: `PRIMARY_MANAGEMENT_ONLY` of the design document (helm-chart.md
-   * §7).
+   * Takes the place of the file's `managementOnly`: the variable `PRIMARY_MANAGEMENT_ONLY` (published-chart.md §2.3).
    */
   readonly managementOnly?: boolean | undefined
 }
 
 /**
- * Reads a primary's two configuration files in the published format (helm-chart.md §2.1).
+ * Reads a primary's two configuration files in the published format (published-chart.md §2.4).
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a

@@ -3,7 +3,7 @@ import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts
 
 /**
  * The part that an operator plays. There is no "member": every operator has member abilities and nothing in its
- * configuration says that somebody uses them (helm-chart.md §0.1), so a member's role is `Single`.
+ * configuration says that somebody uses them (published-chart.md §2.1), so a member's role is `Single`.
  */
 export type Role =
   | { readonly _tag: "Single" }

@@ -1,4 +1,4 @@
-/** The label by which the Service selects the leader's pod (operator-api §1.1). */
+/** The label by which the Service selects the leader's pod (operator-api.md §1.2). */
 export const leaderLabel = "mirrord-operator-leader"
 
 /** Selects every operator's pod that has the label. */

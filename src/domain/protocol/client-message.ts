@@ -21,7 +21,7 @@ import {
 
 /**
  * `AddressFamily` and `SockType`: upstream's member for "unknown from a newer client" has an index too, but an index
- * beyond it is an error like everywhere else (wire-protocol §3.7).
+ * beyond it is an error like everywhere else (wire.md §3.9).
  */
 const AddressFamily = enumeration("AddressFamily", {
   Ipv4Only: unitVariant,
@@ -55,7 +55,7 @@ const ClientVpn = enumeration("ClientVpn", {
 
 const ShareLinkRequest = enumeration("ShareLinkRequest", { RegisterKey: newtype(text), RemoveKey: newtype(text) })
 
-/** Everything a client says to an agent; also what an operator says to an agent (wire-protocol §3). */
+/** Everything a client says to an agent; also what an operator says to an agent (wire.md §3). */
 export const ClientMessage = enumeration("ClientMessage", {
   Close: unitVariant,
   Tcp: newtype(LayerTcp),

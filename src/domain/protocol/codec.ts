@@ -54,7 +54,7 @@ const integer = (value: number, low: number, high: number, type: string): number
   return value
 }
 
-/** i64 and i32 travel as zigzag (wire-protocol §1.2). */
+/** i64 and i32 travel as zigzag (wire.md §2.2). */
 const zigzag = (value: bigint): bigint => (value >= 0n ? value << 1n : (-value << 1n) - 1n)
 const unzigzag = (value: bigint): bigint => ((value & 1n) === 0n ? value >> 1n : -((value + 1n) >> 1n))
 

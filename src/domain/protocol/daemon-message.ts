@@ -31,7 +31,7 @@ const DaemonVpn = enumeration("DaemonVpn", {
 
 const LookupRecord = struct({ name: text, ip })
 
-/** Everything an agent or operator says to a client (wire-protocol §4). */
+/** Everything an agent or operator says to a client (wire.md §4). */
 export const DaemonMessage = enumeration("DaemonMessage", {
   Close: newtype(text),
   Tcp: newtype(DaemonTcp),

@@ -29,7 +29,7 @@ const SeekFrom = enumeration("SeekFrom", { Start: newtype(u64), End: newtype(i64
 export type SeekFrom = TypeOf<typeof SeekFrom>
 
 /**
- * Client to agent (wire-protocol §3.6). All are answered by one {@link FileResponse}, except `Close` and `CloseDir`.
+ * Client to agent (wire.md §3.8). All are answered by one {@link FileResponse}, except `Close` and `CloseDir`.
  */
 export const FileRequest = enumeration("FileRequest", {
   Open: newtype(struct({ path, openOptions: OpenOptions })),
@@ -65,7 +65,7 @@ export const FileRequest = enumeration("FileRequest", {
 })
 export type FileRequest = TypeOf<typeof FileRequest>
 
-/** The three times hold only their nanosecond part, an upstream defect that is kept (wire-protocol §4.4). */
+/** The three times hold only their nanosecond part, an upstream defect that is kept (wire.md §4.7). */
 const Metadata = struct({
   deviceId: u64,
   inode: u64,
@@ -111,7 +111,7 @@ const read = answer(struct({ bytes, readAmount: u64 }))
 const written = answer(struct({ writtenAmount: u64 }))
 const done = answer(unit)
 
-/** Agent to client (wire-protocol §4.4); the order differs from that of the requests. */
+/** Agent to client (wire.md §4.6); the order differs from that of the requests. */
 export const FileResponse = enumeration("FileResponse", {
   Open: opened,
   Read: read,

@@ -34,8 +34,8 @@ export const HttpBodyFilter = enumeration("HttpBodyFilter", {
 export type HttpBodyFilter = TypeOf<typeof HttpBodyFilter>
 
 /**
- * Which HTTP requests a subscription wants (wire-protocol §3.3). Texts are not validated on the wire: the agent
- * compiles them.
+ * Which HTTP requests a subscription wants (wire.md §3.4). Texts are not validated on the wire: the agent compiles
+ * them.
  */
 export type HttpFilter =
   | { readonly _tag: "Header"; readonly value: string }

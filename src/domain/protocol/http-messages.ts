@@ -33,11 +33,11 @@ const frames = list(BodyFrame)
 const internalRequest = <B>(body: TypedShape<B>) => struct({ method, uri, headers, version: httpVersion, body })
 const internalResponse = <B>(body: TypedShape<B>) => struct({ status, version: httpVersion, headers, body })
 
-/** The ids come last (wire-protocol §4.2). */
+/** The ids come last (wire.md §4.3). */
 const httpRequest = <B>(body: TypedShape<B>) =>
   struct({ internalRequest: internalRequest(body), connectionId: u64, requestId: u16, port: u16 })
 
-/** The connection id follows a port of one or three bytes (wire-protocol §3.4). */
+/** The connection id follows a port of one or three bytes (wire.md §3.5). */
 const httpResponse = <B>(body: TypedShape<B>) =>
   struct({ port: u16, connectionId: u64, requestId: u16, internalResponse: internalResponse(body) })
 

@@ -14,7 +14,7 @@ import { bytes, enumeration, ip, newtype, result, struct, tuple, type TypeOf, u1
 /** An empty payload means that the sender half-closed the connection. */
 const TcpData = struct({ connectionId: u64, bytes })
 
-/** Client to agent, mirroring (wire-protocol §3.1). */
+/** Client to agent, mirroring (wire.md §3.2). */
 export const LayerTcp = enumeration("LayerTcp", {
   PortSubscribe: newtype(u16),
   ConnectionUnsubscribe: newtype(u64),
@@ -23,7 +23,7 @@ export const LayerTcp = enumeration("LayerTcp", {
 })
 export type LayerTcp = TypeOf<typeof LayerTcp>
 
-/** Client to agent, stealing (wire-protocol §3.2). */
+/** Client to agent, stealing (wire.md §3.3). */
 export const LayerTcpSteal = enumeration("LayerTcpSteal", {
   PortSubscribe: newtype(StealType),
   ConnectionUnsubscribe: newtype(u64),
@@ -44,7 +44,7 @@ export const NewTcpConnection = struct({
 })
 export type NewTcpConnection = TypeOf<typeof NewTcpConnection>
 
-/** Agent to client, mirrored or stolen traffic (wire-protocol §4.1). */
+/** Agent to client, mirrored or stolen traffic (wire.md §4.2). */
 export const DaemonTcp = enumeration("DaemonTcp", {
   NewConnectionV1: newtype(NewTcpConnection),
   Data: newtype(TcpData),

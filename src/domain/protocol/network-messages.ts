@@ -1,6 +1,6 @@
 import { bytes, enumeration, ip, newtype, path, struct, type TypeOf, u16, unitVariant } from "./shape.ts"
 
-/** `SocketAddr`: IPv6 flow info and scope do not travel (wire-protocol §1.3). */
+/** `SocketAddr`: IPv6 flow info and scope do not travel (wire.md §2.3). */
 export const SocketAddr = struct({ ip, port: u16 })
 export type SocketAddr = TypeOf<typeof SocketAddr>
 

@@ -2,7 +2,7 @@ import { SocketAddress } from "./network-messages.ts"
 import { ResponseError } from "./response-error.ts"
 import { bytes, enumeration, newtype, result, struct, type TypeOf, u128, u64 } from "./shape.ts"
 
-/** Source: wire-protocol §3.5 and §4.3. Empty bytes are a half-close. The `uid` is a UUID as its 128-bit number. */
+/** Source: wire.md §3.7 and §4.5. Empty bytes are a half-close. The `uid` is a UUID as its 128-bit number. */
 const Connect = newtype(struct({ remoteAddress: SocketAddress }))
 const ConnectV2 = newtype(struct({ uid: u128, remoteAddress: SocketAddress }))
 const Write = newtype(struct({ connectionId: u64, bytes }))

@@ -2,7 +2,7 @@ import { endOfBuffer, Failure } from "./outcome.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The widest varint marker that an integer type accepts (wire-protocol §1.2). */
+/** The widest varint marker that an integer type accepts (wire.md §2.2). */
 export const marker = { u16: 0xfb, u32: 0xfc, u64: 0xfd, u128: 0xfe } as const
 export type Marker = (typeof marker)[keyof typeof marker]
 

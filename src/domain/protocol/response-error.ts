@@ -92,7 +92,7 @@ export const BlockedAction = enumeration("BlockedAction", {
 })
 export type BlockedAction = TypeOf<typeof BlockedAction>
 
-/** The error half of every answer (wire-protocol §4.5). */
+/** The error half of every answer (wire.md §4.8). */
 export const ResponseError = enumeration("ResponseError", {
   IdsExhausted: newtype(text),
   NotFound: newtype(u64),

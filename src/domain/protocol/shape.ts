@@ -2,7 +2,7 @@
  * The language in which messages are described: a shape is data that says how a value looks on the wire. Encoder,
  * decoder (`codec.ts`), skipper (`walker.ts`), TypeScript type (`TypeOf`) and test generator are all derived from it.
  *
- * Source of the encoding: wire-protocol §1 (bincode 2.0.1, standard configuration).
+ * Source of the encoding: wire.md §2 (bincode 2.0.1, standard configuration).
  */
 
 /** What a shape's values look like in TypeScript; exists for the compiler only. */

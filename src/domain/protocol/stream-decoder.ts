@@ -4,8 +4,8 @@ import type { TypedShape } from "./shape.ts"
 import { Walker } from "./walker.ts"
 
 /**
- * A message larger than this ends the connection: the client's WebSocket library takes no more than 64 MiB
- * (wire-protocol §2.1), so a larger one could not be delivered anyway. Bytes.
+ * A message larger than this ends the connection: the client's WebSocket library takes no more than 64 MiB (wire.md
+ * §1.2), so a larger one could not be delivered anyway. Bytes.
  */
 export const largestMessage = 64 * 1024 * 1024
 
@@ -18,8 +18,7 @@ export interface StreamMessage<T> {
 export type Fed<T> = {
   readonly messages: ReadonlyArray<StreamMessage<T>>
   /**
-   * The stream cannot be read any further: without lengths there is no way to find the next message (wire-protocol
-   * §2.2).
+   * The stream cannot be read any further: without lengths there is no way to find the next message (wire.md §1.3).
    */
   readonly error?: ProtocolError
 }

@@ -2,7 +2,7 @@ import type { TextRule } from "./shape.ts"
 
 /**
  * Texts that upstream parses while decoding. A parsed value is written back in its canonical form, so decoding yields
- * that form (wire-protocol §1.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
+ * that form (wire.md §2.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
  */
 export type TextCheck = { readonly ok: string } | { readonly error: string }
 

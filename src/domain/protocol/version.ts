@@ -1,6 +1,6 @@
 /**
- * Protocol versions (wire-protocol §5). A version is its text; comparing follows semver precedence, requirements follow
- * the `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
+ * Protocol versions (wire.md §5). A version is its text; comparing follows semver precedence, requirements follow the
+ * `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
  */
 
 /** What this project speaks: mirrord-protocol of mirrord 3.250.0. */
@@ -9,7 +9,7 @@ export const protocolVersion = "1.29.0"
 /** What an agent assumes of a client that has not announced a version. */
 export const unannouncedVersion = "1.2.2"
 
-/** The least version for each extension that the router or the agent has to look at (wire-protocol §5.2). */
+/** The least version for each extension that the router or the agent has to look at (wire.md §5.2). */
 export const gate = {
   switchProtocolVersion: "1.3.0",
   httpFramed: "1.3.0",

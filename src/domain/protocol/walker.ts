@@ -4,8 +4,8 @@ import { marker, varintTail } from "./reader.ts"
 import type { Shape } from "./shape.ts"
 
 /**
- * Finds where a message ends without decoding it ("walk without decoding", wire-protocol §9.5). Resumable: when bytes
- * are missing it remembers where it stands and goes on from there, so that a message that trickles in is walked once.
+ * Finds where a message ends without decoding it (wire.md §1.4). Resumable: when bytes are missing it remembers where
+ * it stands and goes on from there, so that a message that trickles in is walked once.
  *
  * It checks what decides about lengths (markers, variants, option flags) and leaves the rest, such as UTF-8, to the
  * decoder.

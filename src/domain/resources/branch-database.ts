@@ -28,7 +28,7 @@ const documentCopy = copied(Schema.Struct({ mode: allOrNothing, items }))
 
 const iamAuth = nullable(IamAuth)
 
-/** One per engine (helm-chart.md §6.4). The published schema lacks `queryParams`, which clients send (§6.8). */
+/** One per engine (published-chart.md §1.8). The published schema lacks `queryParams`, which clients send (§1.15). */
 const optionBlocks = {
   postgresOptions: nullable(
     Schema.Struct({
@@ -86,8 +86,8 @@ const optionBlocks = {
 const blocks = Object.keys(optionBlocks)
 
 /**
- * `spec` of a branch of any engine (helm-chart.md §6.4). The published schema lacks `profile`, which clients send
- * (§6.8).
+ * `spec` of a branch of any engine (published-chart.md §1.8). The published schema lacks `profile`, which clients send
+ * (§1.15).
  */
 export const BranchDatabaseSpec = Schema.Struct({
   ...branchFields,
@@ -123,7 +123,7 @@ export const branchDatabases: CustomResource<BranchDatabase> = {
   installedWith: anyBranching,
   columns: branchColumns,
   keepsUnknownFields: true,
-  // The published schema accepts both mistakes, and its operator refuses them later (helm-chart.md §6.8).
+  // The published schema accepts both mistakes, and its operator refuses them later (published-chart.md §1.15).
   creationRules: [
     {
       rule: `[${blocks.map((block) => `has(self.${block})`).join(", ")}].exists_one(given, given)`,

@@ -4,9 +4,9 @@ import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsi
 import { observations } from "./observations.ts"
 import { SessionOwner } from "./session-shapes.ts"
 
-/** What branch databases of all kinds share (helm-chart.md §6, shared shapes). */
+/** What branch databases of all kinds share (published-chart.md §1.8). */
 
-/** Where the source's address comes from. Each value is one source or a list (operator-api.md §4.3.1). */
+/** Where the source's address comes from. Each value is one source or a list (published-chart.md §1.9). */
 export const ConnectionSource = Schema.Struct({
   url: Schema.optionalKey(anything("Where the whole URL comes from.")),
   params: Schema.optionalKey(
@@ -52,7 +52,7 @@ export const branchFields = {
   ttlSecs: unsigned("The branch is deleted this many seconds after its last use.")
 }
 
-/** The same for all four kinds (operator-api.md §4.3.3). `conditions` and `observedGeneration` are our additions. */
+/** The same for all four kinds (published-chart.md §1.10). `conditions` and `observedGeneration` are our additions. */
 export const BranchStatus = Schema.Struct({
   phase: literals(["Init", "Pending", "Ready", "Failed"], "Where the branch is in its life."),
   expireTime: time("When the branch is deleted if nothing uses it."),

@@ -21,7 +21,7 @@ import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from 
 import { previewSessions } from "./preview-session.ts"
 import { mirrordRmqSessions, mirrordSqsSessions } from "./queue-sessions.ts"
 
-/** Every kind that the published chart installs (helm-chart.md §6.1). */
+/** Every kind that the published chart installs (published-chart.md §1.2). */
 export const customResources: ReadonlyArray<CustomResource<unknown>> = [
   mirrordMultiClusterSessions,
   mirrordClusterSessions,

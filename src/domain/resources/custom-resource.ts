@@ -16,7 +16,8 @@ export interface CustomResource<T> extends ResourceDescriptor<T> {
   readonly columns?: ReadonlyArray<PrinterColumn>
   /**
    * For kinds that clients create: fields of `spec` that this version does not know are stored all the same, so that a
-   * newer client's object reaches a newer operator whole (helm-chart.md §6.8 lists what the published schemas lost).
+   * newer client's object reaches a newer operator whole (published-chart.md §1.15 lists what the published schemas
+   * lost).
    */
   readonly keepsUnknownFields?: true
   /**

@@ -1,4 +1,4 @@
-/** The chart's values that switch features on (helm-chart.md §1.4). */
+/** The chart's values that switch features on (published-chart.md §2.11). */
 
 /** Database engines by the names that values and previews use for them. */
 export const branchEngines = [

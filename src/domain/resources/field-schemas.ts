@@ -1,7 +1,9 @@
 import * as Schema from "effect/Schema"
 import { preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
-/** Schemas of fields, as the tables of helm-chart.md §6 note them. Each has a description for `kubectl explain`. */
+/**
+ * Schemas of fields, as the tables of published-chart.md §1 note them. Each has a description for `kubectl explain`.
+ */
 
 export const text = (description: string) => Schema.String.annotate({ description })
 

@@ -4,7 +4,7 @@ import { splitting } from "./feature-flags.ts"
 import { exactlyOne, nullable, text, unsigned } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 
-/** Kafka's own three kinds (helm-chart.md §6.6). */
+/** Kafka's own three kinds (published-chart.md §1.13). */
 
 export const MirrordKafkaClientConfig = Schema.Struct({
   metadata: ObjectMeta,

@@ -17,9 +17,9 @@ import { ObjectMeta } from "./object-meta.ts"
 const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_set", "service", "replica_set"] as const
 
 /**
- * A target as clients before the unified kind write it (operator-api.md §1.7.2). The published schema also demands the
- * text `targetless` of this object, so that it refuses every one (helm-chart.md §6.5); ours does not, and it knows
- * `labels`.
+ * A target as clients before the unified kind write it (operator-api.md §6.3). The published schema also demands the
+ * text `targetless` of this object, so that it refuses every one (published-chart.md §1.11); ours does not, and it
+ * knows `labels`.
  */
 export const LegacyTarget = Schema.Struct({
   ...eachNamed(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
@@ -30,7 +30,7 @@ export type LegacyTarget = typeof LegacyTarget.Type
 
 const sqlCopy = copied(Schema.Struct({ mode: sqlMode, tables: nullable(CopiedParts) }))
 
-/** `spec` of each kind (helm-chart.md §6.5). */
+/** `spec` of each kind (published-chart.md §1.11). */
 const shared = { ...branchFields, target: LegacyTarget }
 const version = nullable(text("Tag of the engine's image."))
 

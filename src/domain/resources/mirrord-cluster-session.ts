@@ -5,7 +5,9 @@ import { ObjectMeta } from "./object-meta.ts"
 import { observations } from "./observations.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
-/** `spec` of one session in one cluster: published fields only, optional ones nullable too (helm-chart.md §6.3). */
+/**
+ * `spec` of one session in one cluster: published fields only, optional ones nullable too (published-chart.md §1.6).
+ */
 export const MirrordClusterSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,
@@ -29,7 +31,7 @@ export type MirrordClusterSessionSpec = typeof MirrordClusterSessionSpec.Type
 
 /**
  * `status` of one session in one cluster. `conditions` and `observedGeneration` are our additions: the published kind
- * has no readiness field, and a primary needs one (design.md §5).
+ * has no readiness field, and a primary needs one.
  */
 export const MirrordClusterSessionStatus = Schema.Struct({
   connectedTimestamp: nullable(time("When a client's connection was last seen.")),

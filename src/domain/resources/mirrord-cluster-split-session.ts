@@ -6,7 +6,7 @@ import { ObjectMeta } from "./object-meta.ts"
 import { QueueKind } from "./queue-shapes.ts"
 import { SessionOwner, objectReference } from "./session-shapes.ts"
 
-/** Published fields (helm-chart.md §6.6). */
+/** Published fields (published-chart.md §1.13). */
 export const MirrordClusterSplitSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,

@@ -12,7 +12,7 @@ export const SessionPhase = Schema.Literals(["Initializing", "Pending", "Ready",
 export type SessionPhase = typeof SessionPhase.Type
 
 /**
- * `spec` of a multi-cluster session. Published fields and requirements (helm-chart.md §6.2) with these optional
+ * `spec` of a multi-cluster session. Published fields and requirements (published-chart.md §1.5) with these optional
  * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo` are
  * what a child's published spec holds beyond the parent's.
  */
@@ -38,7 +38,7 @@ export const MirrordMultiClusterSessionSpec = Schema.Struct({
 }).annotate({ description: "What the session is for." })
 export type MirrordMultiClusterSessionSpec = typeof MirrordMultiClusterSessionSpec.Type
 
-/** One entry of `status.clusterSessions` (helm-chart.md §6.2). */
+/** One entry of `status.clusterSessions` (published-chart.md §1.5). */
 export const ClusterSessionStatus = Schema.Struct({
   sessionName: text("Name of the MirrordClusterSession in that cluster."),
   ready: Schema.Boolean.annotate({ description: "Whether that cluster's agents are usable." }),
@@ -50,8 +50,8 @@ export const ClusterSessionStatus = Schema.Struct({
 export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
 
 /**
- * `status` of a multi-cluster session (helm-chart.md §6.2); `conditions` and `observedGeneration` are our additions.
- * Nothing in it may be null.
+ * `status` of a multi-cluster session (published-chart.md §1.5); `conditions` and `observedGeneration` are our
+ * additions. Nothing in it may be null.
  */
 export const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),

@@ -6,7 +6,7 @@ import { SessionInfo } from "./session.ts"
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Feature flags that this client knows (operator-api.md §2.5). It tolerates others, so reading accepts any text. */
+/** Feature flags that this client knows (operator-api.md §3.7). It tolerates others, so reading accepts any text. */
 export type Feature =
   | "ProxyApi"
   | "CopyTarget"
@@ -46,7 +46,7 @@ export type Feature =
   | "PgBranchQueryParams"
 
 /**
- * snake_case (operator-api.md §2.2). The fingerprint must be there: clients cache their certificate under it (§1.5.5).
+ * snake_case (operator-api.md §3.3). The fingerprint must be there: clients cache their certificate under it (§5.6).
  */
 export const License = Schema.Struct({
   name: Schema.String,
@@ -58,7 +58,7 @@ export const License = Schema.Struct({
 })
 export type License = typeof License.Type
 
-/** snake_case (§2.1). */
+/** snake_case (operator-api.md §3.2). */
 export const MirrordOperatorSpec = Schema.Struct({
   operator_version: Schema.String,
   default_namespace: Schema.String,
@@ -74,8 +74,8 @@ export const MirrordOperatorSpec = Schema.Struct({
 export type MirrordOperatorSpec = typeof MirrordOperatorSpec.Type
 
 /**
- * One member's health (§2.3): exactly one of `connected` and `error`. Inside `connected` the names are **camelCase**;
- * the snake_case of the design document breaks every command.
+ * One member's health (operator-api.md §3.5): exactly one of `connected` and `error`. Inside `connected` the names are
+ * **camelCase**; snake_case there breaks every command.
  */
 export const ConnectedCluster = Schema.Union([
   Schema.Struct({
@@ -87,7 +87,7 @@ export const ConnectedCluster = Schema.Union([
 ])
 export type ConnectedCluster = typeof ConnectedCluster.Type
 
-/** camelCase, all required (§2.3). */
+/** camelCase, all required (operator-api.md §3.6). */
 export const MultiClusterSessionInfo = Schema.Struct({
   id: Schema.String,
   durationSecs: Count,
@@ -114,7 +114,7 @@ export const MirrordOperator = Schema.Struct({
   status: optional(MirrordOperatorStatus)
 })
 /**
- * The virtual singleton `operator` (operator-api.md §2): the first thing that every client reads, and all of it
+ * The virtual singleton `operator` (operator-api.md §3.1): the first thing that every client reads, and all of it
  * strictly.
  */
 export type MirrordOperator = typeof MirrordOperator.Type

@@ -21,7 +21,9 @@ const OutgoingRule = Schema.Struct({
 const outgoingRules = (description: string) =>
   Schema.optionalKey(Schema.Array(OutgoingRule).annotate({ description, default: [] }))
 
-/** Both kinds have the same (helm-chart.md §6.7). Objects are stored with every default filled in, as published. */
+/**
+ * Both kinds have the same (published-chart.md §1.14). Objects are stored with every default filled in, as published.
+ */
 export const PolicySpec = Schema.Struct({
   block: Schema.Array(
     literals(["steal", "steal-without-filter", "mirror", "copy-target-scale-down"], "Something that sessions can do.")

@@ -14,8 +14,8 @@ const changes = [
 ] as const
 
 /**
- * Both kinds have the same (helm-chart.md §6.7). Unknown fields are dropped and not kept: clients refuse a profile that
- * has one (§6.8), and objects that work today must go on working.
+ * Both kinds have the same (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
+ * profile that has one (§1.15), and objects that work today must go on working.
  */
 export const ProfileSpec = Schema.Struct({
   featureAdjustments: Schema.Array(Schema.Struct({ change: literals(changes, "The change.") })).annotate({

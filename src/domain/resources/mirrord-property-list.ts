@@ -14,7 +14,7 @@ const keyRef = (description: string) =>
 const ref = (description: string) =>
   Schema.optionalKey(Schema.Struct({ name: text("Name of the object."), optional }).annotate({ description }))
 
-/** Published fields (helm-chart.md §6.6). */
+/** Published fields (published-chart.md §1.13). */
 export const MirrordPropertyListSpec = Schema.Struct({
   properties: Schema.optionalKey(
     Schema.Array(

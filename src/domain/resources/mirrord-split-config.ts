@@ -31,7 +31,7 @@ const VariableReference = Schema.Struct({
   valueSelector: nullable(text("jq program that takes the name out of the value."))
 })
 
-/** Published fields (helm-chart.md §6.6). */
+/** Published fields (published-chart.md §1.13). */
 export const MirrordSplitConfigSpec = Schema.Struct({
   targetRef: Schema.Struct(objectReference).annotate({ description: "The workload that reads the queues." }),
   queues: Schema.Array(

@@ -5,7 +5,7 @@ import { literals, nullable, open, textMap, unsigned } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
-/** Published fields (helm-chart.md §6.6). What a queue needs beyond its type is open there (operator-api.md §4.5). */
+/** Published fields (published-chart.md §1.13). What a queue needs beyond its type is open there. */
 export const MirrordWorkloadQueueRegistrySpec = Schema.Struct({
   queues: Schema.Record(
     Schema.String,

@@ -20,7 +20,7 @@ import { KubeResourceTarget } from "./session-shapes.ts"
 
 const ports = Schema.Array(uint16("A port."))
 
-/** Brokers with filters by message; Kafka's are headers (helm-chart.md §6.4). */
+/** Brokers with filters by message; Kafka's are headers (published-chart.md §1.12). */
 const filteredBrokers = ["sqs", "rmq", "gcpPubsub", "azureServiceBus", "redisPubsub", "temporal", "bullmq"] as const
 
 const queueFilters = Schema.optionalKey(
@@ -33,7 +33,7 @@ const queueFilters = Schema.optionalKey(
   ).annotate({ description: "By id of the queue." })
 )
 
-/** Published fields (helm-chart.md §6.4, operator-api.md §4.6). Generic branches have none in previews (§6.8). */
+/** Published fields (published-chart.md §1.12). Generic branches have none in previews (§1.15). */
 export const PreviewSessionSpec = Schema.Struct({
   image: text("Image that runs in place of the target's."),
   key: text("Requests with this key reach the preview."),
@@ -113,7 +113,7 @@ export const PreviewSessionSpec = Schema.Struct({
 export type PreviewSessionSpec = typeof PreviewSessionSpec.Type
 
 /**
- * `failureMessage` must be there with `Failed`, or clients break (operator-api.md §4.6). `conditions` and
+ * `failureMessage` must be there with `Failed`, or clients break (published-chart.md §1.12). `conditions` and
  * `observedGeneration` are our additions.
  */
 export const PreviewSessionStatus = Schema.Struct({

@@ -13,7 +13,7 @@ const SplitError = Schema.Struct({
 
 /**
  * Exactly one phase. Its name is the only key, and its readers know no other, so nothing may be added here
- * (helm-chart.md §6.6).
+ * (published-chart.md §1.13).
  */
 const status = nullable(
   Schema.Struct({
@@ -28,7 +28,7 @@ const status = nullable(
   })
 )
 
-/** Fields that both brokers have (helm-chart.md §6.6). */
+/** Fields that both brokers have (published-chart.md §1.13). */
 const shared = {
   queueFilters: Schema.Record(Schema.String, textMap("Attribute → regular expression.")).annotate({
     description: "By id of the queue."
@@ -71,7 +71,7 @@ export const mirrordSqsSessions: CustomResource<MirrordSqsSession> = {
   installedWith: [splitting("sqs")]
 }
 
-/** One session's part in RabbitMQ queues. Cluster-scoped, unlike the one for SQS (helm-chart.md §6.1). */
+/** One session's part in RabbitMQ queues. Cluster-scoped, unlike the one for SQS (published-chart.md §1.2). */
 export const mirrordRmqSessions: CustomResource<MirrordRmqSession> = {
   ...common,
   kind: "MirrordRMQSession",

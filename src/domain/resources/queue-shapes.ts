@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { literals, nullable, text } from "./field-schemas.ts"
 
-/** Shapes that the queue splitting kinds share (helm-chart.md §6). */
+/** Shapes that the queue splitting kinds share (published-chart.md §1.13). */
 
 export const QueueConsumer = Schema.Struct({
   name: text("Name of the workload."),

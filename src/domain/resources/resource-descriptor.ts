@@ -7,7 +7,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
  *
  * A schema here is a _view_: it names the fields this operator reads and lets every other field through unread, so an
  * object written by a newer client decodes. Because a view forgets what it does not name, nothing ever writes a decoded
- * view back (`PUT` would erase the rest, failures.md class 25): objects are created from what we own completely, and
+ * view back (`PUT` would erase the rest, failures.md §4.19): objects are created from what we own completely, and
  * changed by merge patches that mention only the fields being changed.
  */
 export interface ResourceDescriptor<T> {

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { text } from "./field-schemas.ts"
 
-/** Who asked for a session (operator-api.md §2.6). */
+/** Who asked for a session (operator-api.md §4.5). */
 export const SessionOwner = Schema.Struct({
   userId: text("Public key of the user's certificate: standard base64 of its 32 bytes, unpadded."),
   username: text("Name of the user on the client's machine."),
@@ -17,7 +17,7 @@ export const objectReference = {
   name: text("Name of the object.")
 }
 
-/** The workload of a session (operator-api.md §2.6). `container` is empty when the client named none. */
+/** The workload of a session (operator-api.md §4.6). `container` is empty when the client named none. */
 export const KubeResourceTarget = Schema.Struct({
   ...objectReference,
   container: text("Name of the container; empty: chosen by the operator.")

@@ -5,11 +5,11 @@ import type { ResourceDescriptor } from "./resource-descriptor.ts"
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /**
- * One session as users see it (operator-api.md §2.4). Field names are snake_case on the wire, but not inside
+ * One session as users see it (operator-api.md §4.1). Field names are snake_case on the wire, but not inside
  * `http_filter`.
  */
 export const SessionInfo = Schema.Struct({
-  /** Upper-case hex without padding, so that the client joins local and remote rows (§5.1). */
+  /** Upper-case hex without padding, so that the client joins local and remote rows (operator-api.md §8.2). */
   id: optional(Schema.String),
   duration_secs: Schema.Int,
   user: Schema.String,
@@ -26,7 +26,7 @@ export const SessionInfo = Schema.Struct({
 export type SessionInfo = typeof SessionInfo.Type
 
 export const Session = Schema.Struct({ metadata: ObjectMeta, spec: Schema.Struct({ session: SessionInfo }) })
-/** The virtual object behind `mirrord session list` (operator-api.md §1.9). */
+/** The virtual object behind `mirrord session list` (operator-api.md §4.2). */
 export type Session = typeof Session.Type
 
 export const sessions: ResourceDescriptor<Session> = {

@@ -2,9 +2,9 @@ import type { Claim, ConnectionName } from "./port-locks.ts"
 
 /**
  * Which connection to one agent steals which port, over all sessions. Agents are shared, and there the later of two
- * subscriptions that exclude each other evicts the earlier silently (wire-protocol §7.7), so it is decided before the
- * agent is asked (agent-and-targets §9.1). What excludes what is the agent's own rule: a port is stolen whole by one,
- * or with filters by any number.
+ * subscriptions that exclude each other evicts the earlier silently (wire.md §7.7), so it is decided before the agent
+ * is asked (agent.md §6.2). The agent's own rule (§6.1) says which excludes which: a port is stolen whole by one, or
+ * with filters by any number.
  *
  * Within a session nothing is refused here: who may steal was arbitrated where the session's clients connect
  * (`port-locks.ts`), and after a reconnect the new link may be here before the old one has ended. What comes through
@@ -13,8 +13,8 @@ import type { Claim, ConnectionName } from "./port-locks.ts"
  */
 
 /**
- * What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api
- * §1.8.2).
+ * What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api.md
+ * §7.8).
  */
 export type ConcurrentSteal = "abort" | "override" | "continue"
 

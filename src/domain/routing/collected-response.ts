@@ -7,8 +7,8 @@ import { limits } from "./limits.ts"
 
 /**
  * HTTP responses for members that are older than the version agreed with the client: pieces are collected until the
- * body is complete and sent as one (wire-protocol §5.6, §8.3 no. 19). Below 1.3.0 trailers are lost, as they are with
- * every such agent.
+ * body is complete and sent as one (wire.md §5.7, §8.19). Below 1.3.0 trailers are lost, as they are with every such
+ * agent.
  */
 
 type Pieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> } | undefined
@@ -82,7 +82,7 @@ const whole = (response: HttpResponseFramed, memberVersion: string): ResponseMes
   }
 }
 
-/** 502 in the form that every agent reads; the port is not used by agents (wire-protocol §3.4). */
+/** 502 in the form that every agent reads; the port is not used by agents (wire.md §3.5). */
 const badGateway = (connectionId: bigint, requestId: number, why: string): ResponseMessage => ({
   _tag: "HttpResponse",
   value: {

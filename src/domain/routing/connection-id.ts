@@ -3,8 +3,8 @@ import type { DaemonTcp } from "../protocol/incoming-messages.ts"
 import type { Channel } from "./ids.ts"
 
 /**
- * Reading and replacing the connection id of a message, wherever it sits (wire-protocol §9: in five places at the end).
- * The request id next to it is kept: agents ignore answers with another one (§7.3).
+ * Reading and replacing the connection id of a message, wherever it sits (wire.md §1.6: in five places at the end). The
+ * request id next to it is kept: agents ignore answers with another one (wire.md §7.3).
  */
 
 /** A message about one incoming connection, and how to say the same of another id. */

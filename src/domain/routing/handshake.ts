@@ -5,9 +5,9 @@ import { drop, type RouterState, toClient, type Turn, update, updateClient, warn
 import { logLevelSince } from "./table.ts"
 
 /**
- * What may reach the client unasked, and when (wire-protocol §6.1, §8.3 no. 16). In the phases A to D and on a
- * connection that never says `ReadyForLogs`, a log line where an answer is expected ends the client; so log lines wait
- * for `ReadyForLogs` and for the answer of a version switch that is under way. Answers are never held back.
+ * What may reach the client unasked, and when (wire.md §6.5, §8.16). In the phases A to D and on a connection that
+ * never says `ReadyForLogs`, a log line where an answer is expected ends the client; so log lines wait for
+ * `ReadyForLogs` and for the answer of a version switch that is under way. Answers are never held back.
  */
 
 /** The version by which messages to the client are gated. */

@@ -4,8 +4,8 @@ import type { MemberName } from "./member.ts"
 
 /**
  * Client-facing ids of incoming connections and requests. Every agent counts from 0 on its own, separately for mirrored
- * and stolen traffic (wire-protocol §7.3); the client gets ids from one counter for both channels, and none twice,
- * because messages for an id may still be under way when it is freed (§2.3, §6.4).
+ * and stolen traffic (wire.md §7.3); the client gets ids from one counter for both channels, and none twice, because
+ * messages for an id may still be under way when it is freed (wire.md §6.15, §6.12).
  */
 
 /** Mirrored or stolen traffic. */

@@ -14,9 +14,9 @@ import {
 } from "./state.ts"
 
 /**
- * One Pong per Ping (wire-protocol §8.3 no. 2). A ping goes to every member; its Pong goes out when the default has
- * answered and the others have too or have been waited for long enough. A member owes exactly the pings that were sent
- * to it, so one that is lost or came later is not waited for.
+ * One Pong per Ping (wire.md §8.2). A ping goes to every member; its Pong goes out when the default has answered and
+ * the others have too or have been waited for long enough. A member owes exactly the pings that were sent to it, so one
+ * that is lost or came later is not waited for.
  */
 
 /** Stands for the router's own pings among the numbers of the client's, which start at 1. */

@@ -2,9 +2,9 @@ import { type ClientMessage, clientMessage } from "../protocol/client-message.ts
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 
 /**
- * Which connection of one session holds which port (wire-protocol §7.7, §8.3 no. 22). Two connections of a session are
- * two clients of each agent, and there the later of two subscriptions that exclude each other evicts the earlier
- * silently; so the session decides before an agent is asked. The rules of one agent, without the eviction:
+ * Which connection of one session holds which port (wire.md §7.7, §8.22). Two connections of a session are two clients
+ * of each agent, and there the later of two subscriptions that exclude each other evicts the earlier silently; so the
+ * session decides before an agent is asked. The rules of one agent, without the eviction:
  *
  * - a port is stolen whole by one connection, or with filters by any number;
  * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it, unless it fell silent:
@@ -73,8 +73,7 @@ export const releaseConnection = (locks: PortLocks, connection: ConnectionName):
   [...locks.keys()].reduce((left, port) => releasePort(left, connection, port), locks)
 
 /**
- * `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire-protocol §9.1): no other message is
- * decoded.
+ * `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire.md §1.5): no other message is decoded.
  */
 const concernsLocks = (bytes: Uint8Array): boolean => bytes[0] === 2 && (bytes[1] === 0 || bytes[1] === 2)
 
@@ -132,7 +131,7 @@ export const lockFromClient = (
 
 /** A message of the router to the client: a subscription that failed holds nothing. */
 export const lockToClient = (locks: PortLocks, connection: ConnectionName, bytes: Uint8Array): PortLocks => {
-  // TcpSteal, SubscribeResult, Err (§9.2).
+  // TcpSteal, SubscribeResult, Err (wire.md §1.5).
   if (bytes[0] !== 2 || bytes[1] !== 3 || bytes[2] !== 1) return locks
   const decoded = daemonMessage.decode(bytes)
   if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return locks

@@ -152,8 +152,8 @@ const fromClient = (turn: Turn, bytes: Uint8Array): void => {
   const decoded = clientMessage.decode(bytes)
   switch (decoded._tag) {
     case "Decoded":
-      // Bytes after the message are ignored on a WebSocket (§2.1), but would be a message of their own on an agent's
-      // socket.
+      // Bytes after the message are ignored on a WebSocket (wire.md §1.1), but would be a message of their own on an
+      // agent's socket.
       return handleClient(turn, decoded.value, decoded.used === bytes.length ? bytes : bytes.subarray(0, decoded.used))
     case "Incomplete":
       return malformed(turn, "it ends too early")
@@ -174,7 +174,7 @@ const malformed = (turn: Turn, why: string): void => {
  */
 const outermost = (error: ProtocolError): string => error.path.split(".")[1] ?? ""
 
-/** Never broadcast: an older agent ends its connection on it (§8.1). */
+/** Never broadcast: an older agent ends its connection on it (wire.md §9.1). */
 const unknownFromClient = (turn: Turn, error: ProtocolError, bytes: Uint8Array): void => {
   const { defaultMember } = turn.state.options
   const version = turn.state.links.get(defaultMember)?.version
@@ -256,7 +256,9 @@ const connected = (turn: Turn, member: MemberName): void => {
   for (const bytes of held) if (!turn.state.ended) fromClient(turn, bytes)
 }
 
-/** The member's connection is gone. Of the default nothing can be made good behind the client's back (§8.3 no. 12). */
+/**
+ * The member's connection is gone. Of the default nothing can be made good behind the client's back (wire.md §8.12).
+ */
 const lose = (turn: Turn, member: MemberName, reason: string): void => {
   if (member === turn.state.options.defaultMember) {
     return end(turn, "DropClient", `the default ${nameOf(turn.state, member)} was lost: ${reason}`)
@@ -302,7 +304,7 @@ const unreadable = (turn: Turn, member: MemberName, { path, message }: ProtocolE
 
 /**
  * The client may know what the router does not; a client that does not would drop its connection, again and again
- * (§8.2).
+ * (wire.md §9.2).
  */
 const unknownFromDefault = (turn: Turn, member: MemberName, error: ProtocolError, bytes: Uint8Array): void => {
   const tag = outermost(error)

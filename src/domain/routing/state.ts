@@ -15,7 +15,7 @@ export interface RouterOptions {
   /** Milliseconds that a merged answer waits for members other than the default once the default has answered. */
   readonly mergeBound: number
   /**
-   * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire-protocol §8.3 no. 21).
+   * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire.md §8.21).
    */
   readonly pingMembersEvery: number | undefined
 }
@@ -129,7 +129,7 @@ export interface ExpectedResult {
   readonly filtered: boolean
 }
 
-/** How far the client is (wire-protocol §6.1). */
+/** How far the client is (wire.md §6.2). */
 export interface ClientPhase {
   /** As announced; `undefined` counts as 1.2.2. */
   readonly version: string | undefined

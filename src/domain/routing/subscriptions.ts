@@ -30,7 +30,7 @@ import { readableError } from "./versions.ts"
 
 /**
  * Port subscriptions: sent to every member that can read them, one merged result per request, replayed to members that
- * come later (wire-protocol §6.3, §8.3 no. 4, 11, 14, 19).
+ * come later (wire.md §6.9, §8.4, §8.11, §8.14, §8.19).
  *
  * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is
  * the first thing that it says.
@@ -255,7 +255,7 @@ const portOfError = (error: ResponseError): number | undefined => {
   return blockedAction.value._tag === "All" ? blockedAction.value.value : blockedAction.value.port
 }
 
-/** An error that the client survives: it accepts these kinds only, and with the right port (wire-protocol §6.3). */
+/** An error that the client survives: it accepts these kinds only, and with the right port (wire.md §6.9). */
 const survivable = (state: RouterState, error: ResponseError, port: number): ResponseError => {
   const readable = readableError(error, clientVersion(state))
   return portOfError(readable) === port ? readable : { _tag: "PortAlreadyStolen", value: port }
@@ -342,7 +342,7 @@ export const askAgain = (turn: Turn, owe: Owe): void => {
 
 /**
  * A Close in place of the result of a filtered subscription is how agents refuse a filter that does not compile
- * (wire-protocol §7.4). `false`: no such result is expected, the Close means what it says.
+ * (wire.md §7.4). `false`: no such result is expected, the Close means what it says.
  */
 export const closeAsResult = (turn: Turn, member: MemberName, link: Link, reason: string): boolean => {
   const candidates = (["Tcp", "TcpSteal"] as const).flatMap((channel) => {

@@ -3,7 +3,7 @@
  * from here, `docs/routing.md` is printed from here, and a row for each variant is demanded by the types and by a
  * test.
  *
- * Source: wire-protocol §8, from which the reasons are taken.
+ * Source: wire.md §8 and §9, from which the reasons are taken.
  */
 import type { ClientMessage } from "../protocol/client-message.ts"
 import type { DaemonMessage } from "../protocol/daemon-message.ts"
@@ -98,7 +98,7 @@ interface Row {
   /** What the loss of a member means for the message or for its answer. */
   readonly lost: string
   readonly reason: string
-  /** Section of wire-protocol. */
+  /** The citation, such as `wire.md §9.1`. */
   readonly source: string
 }
 
@@ -168,10 +168,10 @@ const stateful = (reason: string): Omit<ClientRow, "since"> => ({
   gatedBy: "client",
   lost: lostDefault,
   reason,
-  source: "§8.1"
+  source: "wire.md §9.1"
 })
 const outgoing = stateful(
-  "one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (§8.3 no. 3)"
+  "one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (wire.md §8.3)"
 )
 const files = stateful("file descriptors belong to one agent, answers are matched by position")
 
@@ -182,8 +182,8 @@ const subscribe: Omit<ClientRow, "since"> = {
   lost: "A pending result no longer waits for it; it is subscribed again when it returns.",
   reason:
     "traffic may arrive anywhere; remembered for replay, results merged into one, filter kinds gated per member " +
-    "(§8.3 no. 4, 11, 19)",
-  source: "§8.1"
+    "(wire.md §8.4, §8.11, §8.19)",
+  source: "wire.md §9.1"
 }
 const unsubscribe: ClientRow = {
   to: "all",
@@ -192,7 +192,7 @@ const unsubscribe: ClientRow = {
   since: undefined,
   lost: "Nothing: the subscription is not replayed to it.",
   reason: "forgets the subscription; has no answer",
-  source: "§8.1"
+  source: "wire.md §9.1"
 }
 const endOwner: ClientRow = {
   to: "owner",
@@ -202,8 +202,8 @@ const endOwner: ClientRow = {
   lost: lostOwner,
   reason:
     "agents' ids collide: id rewritten, then freed; may overtake data, so an unknown id is dropped silently " +
-    "(§8.3 no. 6, 8, 9)",
-  source: "§8.1"
+    "(wire.md §8.6, §8.8, §8.9)",
+  source: "wire.md §9.1"
 }
 const response = (since: string | undefined, reason: string): ClientRow => ({
   to: "owner",
@@ -212,9 +212,9 @@ const response = (since: string | undefined, reason: string): ClientRow => ({
   since,
   lost: lostOwner,
   reason,
-  source: "§8.1"
+  source: "wire.md §9.1"
 })
-const rejected = (since: string | undefined, reason: string, source = "§8.1"): ClientRow => ({
+const rejected = (since: string | undefined, reason: string, source = "wire.md §9.1"): ClientRow => ({
   to: "rejected",
   action: "drop",
   gatedBy: undefined,
@@ -236,7 +236,7 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     since: undefined,
     lost: "Nothing.",
     reason: "clean stop of every member, then the client's socket is closed; no client of 3.250 sends it",
-    source: "§8.1"
+    source: "wire.md §9.1"
   },
   ...each("Tcp", { PortSubscribe: beginning, PortSubscribeFilteredHttp: gate.mirrorHttpFilter }, subscribe),
   "Tcp.PortUnsubscribe": unsubscribe,
@@ -251,22 +251,22 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     since: undefined,
     lost: lostOwner,
     reason:
-      "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (§8.3 " +
+      "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (wire.md §8 " +
       "no. 6, 25)",
-    source: "§8.1"
+    source: "wire.md §9.1"
   },
   "TcpSteal.HttpResponse": response(undefined, "understood by every agent; id rewritten"),
   "TcpSteal.HttpResponseFramed": response(gate.httpFramed, "id rewritten; an older owner gets HttpResponse instead"),
   "TcpSteal.HttpResponseChunked.Start": response(
     gate.httpChunkedResponse,
-    "id rewritten; for an older owner the body is collected, bounded, and sent as HttpResponseFramed (§8.3 no. 19)"
+    "id rewritten; for an older owner the body is collected, bounded, and sent as HttpResponseFramed (wire.md §8.19)"
   ),
   "TcpSteal.HttpResponseChunked.Body": response(
     gate.httpChunkedResponse,
-    "as Start; the id is at the end (§8.3 no. 7)"
+    "as Start; the id is at the end (wire.md §8.7)"
   ),
   "TcpSteal.HttpResponseChunked.Error": {
-    ...response(gate.httpChunkedResponse, "id rewritten, then freed; an older owner gets status 502 (§8.3 no. 9)"),
+    ...response(gate.httpChunkedResponse, "id rewritten, then freed; an older owner gets status 502 (wire.md §8.9)"),
     action: "endResponse"
   },
   ...each("TcpOutgoing", connectionRequests, outgoing),
@@ -315,11 +315,11 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     gatedBy: undefined,
     since: undefined,
     lost: "The Pong no longer waits for it.",
-    reason: "one Pong per Ping, or the client dies: answers are counted per member (§8.3 no. 2)",
-    source: "§8.1"
+    reason: "one Pong per Ping, or the client dies: answers are counted per member (wire.md §8.2)",
+    source: "wire.md §9.1"
   },
   GetAddrInfoRequest: { ...stateful("the answer is matched by position, together with V2"), since: undefined },
-  PauseTargetRequest: rejected(undefined, "a dead feature; every agent answers it with Close (§8.3 no. 15)"),
+  PauseTargetRequest: rejected(undefined, "a dead feature; every agent answers it with Close (wire.md §8.15)"),
   SwitchProtocolVersion: {
     to: "all",
     action: "switchVersion",
@@ -327,9 +327,9 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     since: gate.switchProtocolVersion,
     lost: "Nothing: only the default's answer counts; a returning member is told again.",
     reason:
-      "every member is told the client's true version, the client gets one answer: min(client, default) (§8.3 " +
+      "every member is told the client's true version, the client gets one answer: min(client, default) (wire.md §8 " +
       "no. 1, 17, 18)",
-    source: "§8.1"
+    source: "wire.md §9.1"
   },
   ReadyForLogs: {
     to: "all",
@@ -337,8 +337,8 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     gatedBy: "router",
     since: gate.readyForLogs,
     lost: "Replayed when it returns.",
-    reason: "else members drop their logs; ends the silence towards the client (§8.3 no. 11, 16)",
-    source: "§8.1"
+    reason: "else members drop their logs; ends the silence towards the client (wire.md §8.11, §8.16)",
+    source: "wire.md §9.1"
   },
   Vpn: {
     to: "answered",
@@ -348,8 +348,8 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
     lost: "Nothing.",
     reason:
       "no agent supports it and each would answer Close; one Close is made here, because `mirrord vpn` would " +
-      "wait for ever for an answer (§8.3 no. 15)",
-    source: "§8.1"
+      "wait for ever for an answer (wire.md §8.15)",
+    source: "wire.md §9.1"
   },
   GetAddrInfoRequestV2: { ...stateful("the answer is matched by position, together with V1"), since: "1.15.0" },
   OperatorPong: rejected(
@@ -360,27 +360,30 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
   ShareLink: rejected(gate.shareLink, "between operator and agent only: a client could register other sessions' keys")
 }
 
-const lostIncoming = "One Close for each of its open ids goes to the client, in the right channel (§8.3 no. 10)."
+const lostIncoming = "One Close for each of its open ids goes to the client, in the right channel (wire.md §8.10)."
 const incoming = (reason: string, action: DaemonRow["action"]): Omit<DaemonRow, "since"> => ({
   treatment: "rewriteId",
   action,
   lost: lostIncoming,
   reason,
-  source: "§8.2"
+  source: "wire.md §9.2"
 })
-const opens = incoming("a fresh client-facing id from the one counter: agents' ids collide (§8.3 no. 5)", "open")
+const opens = incoming("a fresh client-facing id from the one counter: agents' ids collide (wire.md §8.5)", "open")
 const requests = incoming(
-  "as a new connection; several requests of one connection share its id, the request id is kept (§8.3 no. 5, 7)",
+  "as a new connection; several requests of one connection share its id, the request id is kept (wire.md §8.5, §8.7)",
   "request"
 )
-const uses = incoming("dropped if the id is not mapped (§8.3 no. 8); empty data is a half-close (§8.3 no. 25)", "use")
-const ends = incoming("frees the id; may come twice (§8.3 no. 8, 9)", "end")
+const uses = incoming(
+  "dropped if the id is not mapped (wire.md §8.8); empty data is a half-close (wire.md §8.25)",
+  "use"
+)
+const ends = incoming("frees the id; may come twice (wire.md §8.8, §8.9)", "end")
 const subscribeResult: Omit<DaemonRow, "since"> = {
   treatment: "merge",
   action: "result",
   lost: "A lost member counts as answered.",
-  reason: "one result per request, whatever the number of members (§8.3 no. 4)",
-  source: "§8.2"
+  reason: "one result per request, whatever the number of members (wire.md §8.4)",
+  source: "wire.md §9.2"
 }
 
 const incomingRows = <P extends "Tcp" | "TcpSteal">(channel: P) => ({
@@ -414,18 +417,18 @@ const fromDefault = (reason: string): Omit<DaemonRow, "since"> => ({
   action: "forward",
   lost: lostAnswer,
   reason,
-  source: "§8.2"
+  source: "wire.md §9.2"
 })
 const connectionAnswers = { Connect: beginning, Read: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
 const outgoingAnswer = fromDefault("the request went to the default only")
-const positional = fromDefault("matched by position: order of the default kept, a surplus one is fatal (§8.3 no. 20)")
+const positional = fromDefault("matched by position: order of the default kept, a surplus one is fatal (wire.md §8.20)")
 const dropped = (since: string | undefined, reason: string): DaemonRow => ({
   treatment: "drop",
   action: "drop",
   since,
   lost: "Nothing.",
   reason,
-  source: "§8.2"
+  source: "wire.md §9.2"
 })
 
 /** What happens to each daemon message. */
@@ -437,8 +440,8 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     lost: "Nothing.",
     reason:
       "final for the client, so only the default may end the session; from another member it means that member " +
-      "is lost. In place of the result of a filtered subscription it rejects that subscription (§8.3 no. 14)",
-    source: "§8.2"
+      "is lost. In place of the result of a filtered subscription it rejects that subscription (wire.md §8.14)",
+    source: "wire.md §9.2"
   },
   ...incomingRows("Tcp"),
   ...incomingRows("TcpSteal"),
@@ -454,8 +457,8 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     action: "log",
     since: undefined,
     lost: "The router adds one warning that names the member.",
-    reason: "from every member, once the client has sent ReadyForLogs; level Info from 1.13.4 (§8.3 no. 16)",
-    source: "§8.2"
+    reason: "from every member, once the client has sent ReadyForLogs; level Info from 1.13.4 (wire.md §8.16)",
+    source: "wire.md §9.2"
   },
   ...each(
     "File",
@@ -491,8 +494,8 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     action: "pong",
     since: undefined,
     lost: "No longer waited for.",
-    reason: "a surplus Pong kills the client (§8.3 no. 2)",
-    source: "§8.2"
+    reason: "a surplus Pong kills the client (wire.md §8.2)",
+    source: "wire.md §9.2"
   },
   GetEnvVarsResponse: { ...positional, since: undefined },
   GetAddrInfoResponse: { ...positional, since: undefined },
@@ -502,8 +505,8 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     action: "version",
     since: gate.switchProtocolVersion,
     lost: "Nothing: nobody waits for it.",
-    reason: "a second answer is taken for another request's (§8.3 no. 1); teaches the member's version",
-    source: "§8.2"
+    reason: "a second answer is taken for another request's (wire.md §8.1); teaches the member's version",
+    source: "wire.md §9.2"
   },
   Vpn: dropped("1.10.0", "fatal for every client"),
   OperatorPing: {
@@ -514,7 +517,7 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
     reason:
       "answered here with OperatorPong to that member: the client's answer would not say to whom it belongs, and " +
       "its handshake forbids it",
-    source: "§8.2"
+    source: "wire.md §9.2"
   },
   ReverseDnsLookup: dropped(
     gate.reverseDns,
@@ -522,7 +525,7 @@ export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
   )
 }
 
-/** The least version of an agent that can read a subscription with such a filter (wire-protocol §3.3). */
+/** The least version of an agent that can read a subscription with such a filter (wire.md §5.2). */
 export const filterSince: { readonly [K in HttpFilter["_tag"]]: string | undefined } = {
   Header: undefined,
   Path: undefined,
@@ -532,7 +535,7 @@ export const filterSince: { readonly [K in HttpFilter["_tag"]]: string | undefin
   HeaderJq: gate.headerJqFilter
 }
 
-/** The least version of a client that can read a log line of such a level (wire-protocol §4). */
+/** The least version of a client that can read a log line of such a level (wire.md §5.2). */
 export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string | undefined } = {
   Warn: undefined,
   Error: undefined,
@@ -540,7 +543,7 @@ export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string 
 }
 
 /**
- * Messages of a variant that this version of the protocol does not know (design §4 line 7, wire-protocol §8). Only what
- * lies outside these tags may be passed on unread: inside them are ids to rewrite and results to merge.
+ * Messages of a variant that this version of the protocol does not know (wire.md §9, §10.7). Only what lies outside
+ * these tags may be passed on unread: inside them are ids to rewrite and results to merge.
  */
 export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])

@@ -13,7 +13,7 @@ import type { ClientRow, DaemonRow } from "./table.ts"
 
 /**
  * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side
- * and ours on the other (wire-protocol §8.3 no. 5 to 10, 24).
+ * and ours on the other (wire.md §8.5 to §8.10, §8.24).
  */
 
 const free = (turn: Turn, clientId: bigint): void =>
@@ -49,7 +49,7 @@ export const trafficFromMember = (
     if (action === "end") free(turn, known)
     return
   }
-  // Clients that have not subscribed end their connection on such a message (§6.1 A to D, F).
+  // Clients that have not subscribed end their connection on such a message (wire.md §6.2 A to D, F).
   if (!turn.state.client.subscribed[channel]) {
     drop(turn, "unsolicitedTraffic")
     return refuse(turn, member, channel, addressed.id)

@@ -16,9 +16,9 @@ import {
 } from "./state.ts"
 
 /**
- * Version agreement (wire-protocol §5.6, second strategy): every member hears the client's true version, the client
- * hears min(client, default), once per switch and as soon as the default has answered. The other members' answers teach
- * what may be broadcast to them and go no further.
+ * Version agreement (wire.md §5.7): every member hears the client's true version, the client hears min(client,
+ * default), once per switch and as soon as the default has answered. The other members' answers teach what may be
+ * broadcast to them and go no further.
  *
  * A client that never announces a version is older than 1.3.0; members then go by the router's own version. No client
  * that gets past the operator's API is that old.
@@ -49,7 +49,7 @@ export const introduce = (turn: Turn, member: MemberName, owe: Owe): void => {
     sayToMember(turn, member, { _tag: "SwitchProtocolVersion", value: announced })
 }
 
-/** A client's gates never open for a pre-release (§5.1), so none is ever answered. */
+/** A client's gates never open for a pre-release (wire.md §5.1), so none is ever answered. */
 const withoutPreRelease = (version: string): string => {
   if (atLeast(version, "0.0.0")) return version
   const release = version.replace(/[-+].*$/, "")
@@ -76,7 +76,7 @@ export const versionFromMember = (
   releaseLogs(turn)
 }
 
-/** An error in a form that a client of this version can read (wire-protocol §5.6). */
+/** An error in a form that a client of this version can read (wire.md §5.8). */
 export const readableError = (error: ResponseError, client: string): ResponseError => {
   switch (error._tag) {
     case "SystemFailure":

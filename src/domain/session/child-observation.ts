@@ -11,7 +11,7 @@ export type ChildObservation =
   | { readonly _tag: "Unknown"; readonly since: number }
   /**
    * There is none. `confirmed`: by the API server's own answer (404 to a GET or DELETE) after this operator's last
-   * create, not by a cache; only that lets a parent forget the child (failures.md S6).
+   * create, not by a cache; only that lets a parent forget the child (failures.md §4.1).
    */
   | { readonly _tag: "Absent"; readonly confirmed: boolean }
   /** There is none, and the API server refused to create it for good (4xx other than 409 and 429). `at`: epoch ms. */
@@ -29,7 +29,7 @@ export type ChildObservation =
 /** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
 export const startingReason = "Starting"
 
-/** Reads what a member says about a child. A condition for an older generation counts as nothing (failures.md S9). */
+/** Reads what a member says about a child. A condition for an older generation counts as nothing (failures.md §4.8). */
 export const observeChild = (child: MirrordClusterSession): ChildObservation => {
   const { metadata, spec, status } = child
   const condition = findCondition(status?.conditions ?? undefined, readyCondition)

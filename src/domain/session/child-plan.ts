@@ -37,7 +37,7 @@ export type AgentObservation =
 export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
   /**
-   * When this process saw the child first, by its own clock: those of hosts differ (failures.md class 13). A child that
+   * When this process saw the child first, by its own clock: those of hosts differ (failures.md §4.12). A child that
    * was there before it counts as a moment older than {@link operatorSince}.
    */
   readonly createdSeenAt: number
@@ -159,9 +159,9 @@ const progress = <P>(
 
 /**
  * What a member does next for one MirrordClusterSession: target → agent → Ready condition, and the end on its own when
- * no socket comes, so that a primary that is gone for ever leaves nothing behind (issue "a session", §4). Pure and
- * level-triggered like the primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as long
- * as the child lives: a workload that appears later still joins.
+ * no socket comes, so that a primary that is gone for ever leaves nothing behind. Pure and level-triggered like the
+ * primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as long as the child lives: a
+ * workload that appears later still joins.
  */
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed

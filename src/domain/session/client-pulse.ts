@@ -1,8 +1,8 @@
 /**
  * Whether a client still lives, told from what it says. A laptop that sleeps or changes its network closes nothing, and
- * it may not be asked: a WebSocket ping is an error to it (operator-api §5.3). But the internal proxy, the external
- * proxy and port-forwarding send protocol Pings at an interval that the user configures (operator-api §5.4), so it is
- * learnt; `cli` and `dump` never send any, and of them nothing can be told.
+ * it may not be asked: a WebSocket ping is an error to it (operator-api.md §8.4). But the internal proxy, the external
+ * proxy and port-forwarding send protocol Pings at an interval that the user configures (operator-api.md §8.5), so it
+ * is learnt; `cli` and `dump` never send any, and of them nothing can be told.
  *
  * All times are ms of one clock that never jumps; which one does not matter.
  */
@@ -16,16 +16,16 @@ export interface Pulse {
   readonly gaps: ReadonlyArray<number>
 }
 
-/** So many gaps are remembered: a connection's first one may be anything (wire-protocol §6.1 C). */
+/** So many gaps are remembered: a connection's first one may be anything (wire.md §6.16). */
 const remembered = 4
-/** A client's interval unless it was configured (operator-api §5.4); one gap alone proves no shorter one. */
+/** A client's interval unless it was configured (operator-api.md §8.5); one gap alone proves no shorter one. */
 const usualInterval = 30_000
 /** A silence that is shorter proves nothing on a busy machine, however short the interval. */
 const leastSilence = 15_000
 
 export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, gaps: [] })
 
-/** `Ping` by its first byte (wire-protocol §9.1). */
+/** `Ping` by its first byte (wire.md §1.5). */
 const isPing = (bytes: Uint8Array): boolean => bytes[0] === 7
 
 /** Something came from the client, whatever it is. */
@@ -67,8 +67,8 @@ export const isOverdue = (pulse: Pulse, now: number): boolean => {
 }
 
 /**
- * Whether another connection of its session may take its ports from it (wire-protocol §8.3 no. 22). A client without an
- * interval must have said nothing for the usual one.
+ * Whether another connection of its session may take its ports from it (wire.md §8.22). A client without an interval
+ * must have said nothing for the usual one.
  */
 export const mayBeReplaced = (pulse: Pulse, now: number): boolean =>
   intervalOf(pulse) === undefined ? now - pulse.heardAt >= usualInterval : isOverdue(pulse, now)

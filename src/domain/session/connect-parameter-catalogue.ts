@@ -17,7 +17,7 @@ const jqFilters = json(TextMap, "a JSON object of queue id to jq program")
 const branchNames = json(Names, "a JSON list of resource names")
 const renames = json(TextMap, "a JSON object of original to temporary name")
 
-/** Every connect parameter of client 3.250.0 in the order in which it writes them (operator-api.md §1.8.2). */
+/** Every connect parameter of client 3.250.0 in the order in which it writes them (operator-api.md §7.7). */
 export const connectParameters = {
   connect: { encoding: "flag", schema: Schema.Literal(true), meaning: "true" },
   on_concurrent_steal: {

@@ -10,9 +10,9 @@ import {
 } from "./connect-parameter-catalogue.ts"
 
 /**
- * The parameters of a connect request (operator-api.md §1.8.2). They travel with the request and are never stored,
- * since they carry branch names and filters. `entries` is everything that came, in order, parameters that we do not
- * know included; `values` is what the known ones mean.
+ * The parameters of a connect request (operator-api.md §7.7). They travel with the request and are never stored, since
+ * they carry branch names and filters. `entries` is everything that came, in order, parameters that we do not know
+ * included; `values` is what the known ones mean.
  */
 export interface ConnectParams {
   readonly entries: ReadonlyArray<readonly [name: string, value: string]>
@@ -82,7 +82,7 @@ const fromEntries = (
 export const parseConnectQuery = (query: string): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> =>
   fromEntries([...new URLSearchParams(query).entries()])
 
-/** Header that carries the whole query string in standard base64 (operator-api.md §1.8.3). */
+/** Header that carries the whole query string in standard base64 (operator-api.md §7.6). */
 export const connectParamsHeader = "x-mirrord-connect-params"
 
 /** Reads a connect request's parameters: from the header if it is there, otherwise from the query string. */

@@ -13,7 +13,7 @@ export interface KubeStatus {
 
 /**
  * Any failure as a full Status object; the client trusts `code` and `reason` in it, not the HTTP line (operator-api.md
- * §1.2.3).
+ * §2.5).
  */
 export const kubeStatus = (code: number, reason: string, message: string): KubeStatus => ({
   apiVersion: "v1",
@@ -38,12 +38,13 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
 /**
  * The answer to a held connect request of a session that failed: 404 no such target, 403 forbidden, 410 for a session
  * that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the real client retries in silence for minutes
- * (§1.2.2). `failure.message` is the full sentence, as `explainFailure` makes it and the parent's status keeps it.
+ * (operator-api.md §2.4). `failure.message` is the full sentence, as `explainFailure` makes it and the parent's status
+ * keeps it.
  */
 export const failureStatus = (failure: SessionFailure): KubeStatus => {
   const [code, reason] = codes[failure.reason]
   return kubeStatus(code, reason, failure.message)
 }
 
-/** Ends a client's reconnects for good: only 410 with this reason does (operator-api.md §5.5). */
+/** Ends a client's reconnects for good: only 410 with this reason does (operator-api.md §8.8). */
 export const reconnectNotPossible = (why: string): KubeStatus => kubeStatus(410, "ReconnectNotPossible", why)

@@ -1,6 +1,6 @@
 import type { SocketPresence } from "./liveness.ts"
 
-/** Milliseconds between two heartbeats of a session (one status write each, failures.md class 12). */
+/** Milliseconds between two heartbeats of a session (one status write each, failures.md §4.11). */
 export const heartbeatInterval = 10_000
 
 /** Milliseconds for which heartbeats go on after the last socket closed: a client that reconnects is not missed. */

@@ -8,8 +8,8 @@ export interface SocketPresence {
 export const noSockets: SocketPresence = { open: 0, lastClosedAt: undefined }
 
 /**
- * While an API server answers 503 the real client pauses up to 131 s between two tries (issue "a session", §4): so long
- * after its start a leader cannot conclude from silence that a session's client is gone. Milliseconds.
+ * While an API server answers 503 the real client pauses up to 131 s between two tries: so long after its start a
+ * leader cannot conclude from silence that a session's client is gone. Milliseconds.
  */
 export const leaderGrace = 150_000
 

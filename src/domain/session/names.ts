@@ -1,7 +1,9 @@
 import { clusterSlug, type ClusterName, type Sha256Hex } from "../fleet/cluster-name.ts"
 import { sessionIdName, type SessionId } from "./session-id.ts"
 
-/** Name of the MirrordMultiClusterSession of a session: `mc-` and 16 lower-case hex digits (operator-api.md §4.4.2). */
+/**
+ * Name of the MirrordMultiClusterSession of a session: `mc-` and 16 lower-case hex digits (published-chart.md §1.3).
+ */
 export const parentName = (id: SessionId): string => `mc-${sessionIdName(id)}`
 
 /**
@@ -30,5 +32,5 @@ export const childAnnotations = {
   remoteSessionTimeoutSecs: "operator.metalbear.co/remote-session-timeout-secs"
 } as const
 
-/** Label on everything that an operator makes; hides it from `mirrord ls` (operator-api.md §4.2). */
+/** Label on everything that an operator makes; hides it from `mirrord ls` (published-chart.md §1.3). */
 export const ownerLabel = { "operator.metalbear.co/owner": "mirrord-operator" } as const

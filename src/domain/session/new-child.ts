@@ -4,8 +4,8 @@ import type { SessionSettings } from "./observed-session.ts"
 import type { NewChild } from "./session-action.ts"
 
 /**
- * The child of a parent in one cluster. Connect parameters are not in it: they travel with the connect request
- * (design.md §5). Only published spec fields are used, so any member's CRD keeps them; the rest is in annotations.
+ * The child of a parent in one cluster. Connect parameters are not in it: they travel with the connect request. Only
+ * published spec fields are used, so any member's CRD keeps them; the rest is in annotations.
  */
 export const newChild = (
   name: string,

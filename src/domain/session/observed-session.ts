@@ -32,8 +32,8 @@ export interface ObservedSession {
   }
   readonly settings: SessionSettings
   /**
-   * When this process saw the parent first, by its own clock: those of hosts differ (failures.md class 13). A parent
-   * that was there before it counts as a moment older than {@link leaderSince}.
+   * When this process saw the parent first, by its own clock: those of hosts differ (failures.md §4.12). A parent that
+   * was there before it counts as a moment older than {@link leaderSince}.
    */
   readonly createdSeenAt: number
   /** When this process saw first that the parent is being deleted, if it is. */

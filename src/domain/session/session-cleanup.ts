@@ -34,7 +34,7 @@ const isGone = (child: ChildObservation | undefined, parent: ParentView): boolea
 
 /**
  * Deletes the children that the status names, and no others: never by prefix, of which another parent's may have the
- * same (failures.md class 15). A child in a cluster that cannot be reached waits without holding up the others; it is
+ * same (failures.md §4.14). A child in a cluster that cannot be reached waits without holding up the others; it is
  * enough that the API server answers, as a cluster whose operator is gone still deletes.
  */
 export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): Cleanup => {

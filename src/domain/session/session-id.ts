@@ -1,7 +1,7 @@
 import type { Brand } from "effect/Brand"
 import * as Result from "effect/Result"
 
-/** A session's id: an unsigned 64-bit number that the client makes (operator-api.md §5.1). */
+/** A session's id: an unsigned 64-bit number that the client makes (operator-api.md §8.1). */
 export type SessionId = bigint & Brand<"SessionId">
 
 const limit = 1n << 64n
@@ -20,7 +20,7 @@ export interface SessionIdError {
 
 const shown = (text: string): string => JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 61)}…`)
 
-/** Reads the header `x-session-id`: decimal digits of an unsigned 64-bit number (operator-api.md §1.2.1). */
+/** Reads the header `x-session-id`: decimal digits of an unsigned 64-bit number (operator-api.md §2.1). */
 export const parseSessionIdHeader = (text: string | undefined): Result.Result<SessionId, SessionIdError> => {
   if (text === undefined || text === "") {
     return Result.fail({
@@ -49,14 +49,14 @@ const parseDigits = (text: string): Result.Result<SessionId, never> | undefined 
   return Result.succeed(sessionId(BigInt(digits)))
 }
 
-/** Upper-case hex without padding: how the client prints ids, and how sessions are listed (operator-api.md §5.1). */
+/** Upper-case hex without padding: how the client prints ids, and how sessions are listed (operator-api.md §8.2). */
 export const sessionIdHex = (id: SessionId): string => id.toString(16).toUpperCase()
 
 /** 16 lower-case hex digits: the part of an object's name. */
 export const sessionIdName = (id: SessionId): string => id.toString(16).padStart(16, "0")
 
 /**
- * Reads an id as `DELETE sessions/<id>` may carry it (operator-api.md §1.9): as listed (upper-case hex without
+ * Reads an id as `DELETE sessions/<id>` may carry it (operator-api.md §4.3): as listed (upper-case hex without
  * padding), decimal, or an object's name `mc-<hex>` / `mc-copy-<hex>`. A text of digits only can be hex and decimal at
  * once, so every reading comes back, the listed form first; take the first one that is live.
  */

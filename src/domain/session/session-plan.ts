@@ -86,10 +86,9 @@ const recordChildren = (observed: ObservedSession, parent: ParentView): SessionA
 }
 
 /**
- * What a primary does next for one multi-cluster session: the reconcile decision of the MultiClusterSessionManager
- * (issue "a session", §4; design.md §5). Pure, level-triggered and idempotent: it looks only at what is, the same
- * observation gives the same plan, and when its actions have been carried out the next plan is empty or a single
- * `RequeueAt`.
+ * What a primary does next for one multi-cluster session: the reconcile decision of the MultiClusterSessionManager.
+ * Pure, level-triggered and idempotent: it looks only at what is, the same observation gives the same plan, and when
+ * its actions have been carried out the next plan is empty or a single `RequeueAt`.
  *
  * The order of a life: finalizer → children's names into the status → children → Ready or Failed → (no client for the
  * TTL) → parent deleted → children deleted → finalizer gone. A child is created only when the observed status already

@@ -1,6 +1,6 @@
 import type { ContainerStatus } from "../resources/core-kinds.ts"
 
-/** Sidecars that are never chosen while there is another container (agent-and-targets.md §1.4). */
+/** Sidecars that are never chosen while there is another container (agent.md §1.5). */
 const skipList: ReadonlySet<string> = new Set([
   "kuma-sidecar",
   "kuma-init",

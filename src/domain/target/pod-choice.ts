@@ -6,7 +6,7 @@ import type { PodProblem, TargetError } from "./target-errors.ts"
 
 export type ContainerRuntime = "docker" | "containerd" | "cri-o"
 
-/** Where an agent is to be started: one ready container of one running pod (agent-and-targets.md §1.5). */
+/** Where an agent is to be started: one ready container of one running pod (agent.md §1.6). */
 export interface AgentPlacement {
   readonly podName: string
   readonly podNamespace: string
@@ -33,7 +33,7 @@ const parseContainerId = (
   return runtime === undefined || id === undefined || id === "" ? undefined : { runtime, id }
 }
 
-/** Checks a pod in the client's order, the first failure wins (agent-and-targets.md §1.3). */
+/** Checks a pod in the client's order, the first failure wins (agent.md §1.4). */
 export const podPlacement = (pod: Pod, container: string | undefined): Result.Result<AgentPlacement, PodProblem> => {
   const { metadata, spec, status } = pod
   const missing = (field: string) => Result.fail({ _tag: "MissingField", field } as const)
@@ -86,7 +86,7 @@ export interface PodSearch {
 
 /**
  * Every pod in which an agent can be started, in list order; never empty. The first is the representative one:
- * environment, files, DNS and outgoing traffic come from it (agent-and-targets.md §1.2).
+ * environment, files, DNS and outgoing traffic come from it (agent.md §1.3).
  */
 export const choosePods = (
   pods: ReadonlyArray<Pod>,

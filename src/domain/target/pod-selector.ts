@@ -36,8 +36,8 @@ const reference = (
 }
 
 /**
- * The selector of a deployment, replica set, stateful set, job or rollout (agent-and-targets.md §1.2). An empty one
- * would match every pod of the namespace and counts as missing. `target` is the path form, for errors.
+ * The selector of a deployment, replica set, stateful set, job or rollout (agent.md §1.2). An empty one would match
+ * every pod of the namespace and counts as missing. `target` is the path form, for errors.
  */
 export const workloadSelector = (target: string, workload: Workload): Result.Result<WorkloadSelector, TargetError> => {
   const { selector, template, workloadRef } = workload.spec ?? {}
@@ -65,7 +65,7 @@ export const serviceSelector = (target: string, service: Service): Result.Result
     : Result.succeed(labels)
 }
 
-/** A named container must be in the workload's own pod template (agent-and-targets.md §1.6). Nothing: fine. */
+/** A named container must be in the workload's own pod template (agent.md §1.7). Nothing: fine. */
 export const templateProblem = (
   target: string,
   workload: Workload,

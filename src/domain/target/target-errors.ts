@@ -1,6 +1,6 @@
 import type { FailureReason, SessionFailure } from "../session/session-failure.ts"
 
-/** Why a pod cannot be the target of an agent, in words of agent-and-targets.md §1.3 and §1.6. */
+/** Why a pod cannot be the target of an agent, in words of agent.md §1.4 and §1.8. */
 export type PodProblem =
   | { readonly _tag: "MissingField"; readonly field: string }
   | { readonly _tag: "NotRunning"; readonly phase: string }
@@ -29,7 +29,7 @@ const describePodProblem = (problem: PodProblem): string => {
   }
 }
 
-/** Why a target cannot be resolved in a cluster (agent-and-targets.md §1.6). `target` is its path form. */
+/** Why a target cannot be resolved in a cluster (agent.md §1.8). `target` is its path form. */
 export type TargetError =
   | { readonly _tag: "NoSuchTarget"; readonly target: string; readonly namespace: string }
   | { readonly _tag: "NoSuchKind"; readonly target: string; readonly resource: string }

@@ -73,8 +73,7 @@ const sortedByKey = (labels: ReadonlyArray<readonly [string, string]>): Readonly
 
 /**
  * Reads a target path as in the user's configuration: `deployment/foo`, `deploy/foo`, `pod/x/container/y`,
- * `label/a=b,c=d`, `targetless` (agent-and-targets.md §1.1). Segments after the fourth are ignored, as the client
- * does.
+ * `label/a=b,c=d`, `targetless` (agent.md §1.1). Segments after the fourth are ignored, as the client does.
  */
 export const parseTargetPath = (path: string): Result.Result<Target, TargetPathError> => {
   if (path === "targetless") return Result.succeed({ _tag: "Targetless" })
@@ -86,7 +85,7 @@ export const parseTargetPath = (path: string): Result.Result<Target, TargetPathE
   return workload(path, kind, name, third === undefined ? undefined : (fourth ?? ""))
 }
 
-/** The labels of parameter `label_target`, already validated as JSON (operator-api.md §1.8.2). */
+/** The labels of parameter `label_target`, already validated as JSON (operator-api.md §7.9). */
 export interface LabelTargetParameter {
   readonly labels: Readonly<Record<string, string>>
   readonly container?: string | null | undefined
@@ -94,7 +93,7 @@ export interface LabelTargetParameter {
 
 /**
  * Reads a target as the connect URL names it: `deployment.foo`, `deploy.foo`, `pod.x.container.y`, `label`,
- * `targetless` (operator-api.md §1.7.1). Names may hold dots, so the kind ends at the first dot and the container
+ * `targetless` (operator-api.md §6.1, §6.2). Names may hold dots, so the kind ends at the first dot and the container
  * begins after the last `.container.`.
  */
 export const parseTargetName = (

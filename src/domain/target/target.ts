@@ -1,6 +1,6 @@
 import type { KubeResourceTarget } from "../resources/session-shapes.ts"
 
-/** Kinds of workload that a target may name (agent-and-targets.md §1.1), in the spelling of target paths. */
+/** Kinds of workload that a target may name (agent.md §1.1), in the spelling of target paths. */
 export const targetKinds = [
   "deployment",
   "pod",
@@ -48,7 +48,7 @@ const addresses: Readonly<Record<TargetKind, KindAddress>> = {
   rollout: { group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts" }
 }
 
-/** The API of a kind (agent-and-targets.md §1.1). */
+/** The API of a kind (agent.md §1.1). */
 export const kindAddress = (kind: TargetKind): KindAddress => addresses[kind]
 
 /** Whether a session can only run on a copy of the workload. */

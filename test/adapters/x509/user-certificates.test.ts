@@ -24,7 +24,7 @@ const hex = (text: string): Buffer => Buffer.from(text, "hex")
 
 /**
  * The request that the real client makes: an Ed25519 key under X25519's identifier, NULL parameters everywhere
- * (operator-api §1.5.3).
+ * (operator-api.md §5.4).
  */
 const clientRequest = (commonName: string): { readonly pem: string; readonly key: Buffer } => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519")

@@ -50,7 +50,7 @@ clusters:
 `
 
 describe("parseFleetConfiguration", () => {
-  it("reads the design document's example as the chart renders it", () => {
+  it("reads three clusters with credentials as the chart renders them", () => {
     const fleet = Result.getOrThrow(read(primary, clusters))
     expect(fleet).toMatchObject({
       clusterName: "primary",

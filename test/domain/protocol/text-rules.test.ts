@@ -79,7 +79,7 @@ describe("methods, versions", () => {
   ])("%j is no version", (text) => expect(checkText("semver", text)).toHaveProperty("error"))
 })
 
-describe("header maps (wire-protocol §1.4)", () => {
+describe("header maps (wire.md §2.5)", () => {
   const made = codec("Headers", headers)
   const entry = (name: string, ...values: ReadonlyArray<string>): ReadonlyArray<number> => [
     name.length,

@@ -26,7 +26,7 @@ import {
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"))
 const ascii = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value, "latin1"))
 
-describe("small values (wire-protocol §1.5)", () => {
+describe("small values (wire.md §2.2, §2.3)", () => {
   const row = <T>(what: string, shape: TypedShape<T>, value: T, hex: string) =>
     [
       what,
@@ -311,7 +311,7 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
   ["0d 01", { _tag: "OperatorPing", value: 1n }]
 ]
 
-describe("whole messages (wire-protocol §1.6)", () => {
+describe("whole messages (wire.md §3, §4)", () => {
   it.each(client)("client %s", (hex, value) => {
     expect(Buffer.from(clientMessage.encode(value)).toString("hex")).toBe(hex.replaceAll(" ", ""))
     expect(clientMessage.decode(bytes(hex))).toEqual({ _tag: "Decoded", value, used: bytes(hex).length })

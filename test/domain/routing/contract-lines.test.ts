@@ -16,7 +16,7 @@ import {
 import { access, choices, deeds, mirror, resolve, steal } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** The contract of design.md §4, line by line, as a real client and real agents would feel it. */
+/** The contract of wire.md §10, line by line, as a real client and real agents would feel it. */
 
 const three: WorldOptions = { members: [a, b, c] }
 /** Served and subscribed to two stolen and two mirrored ports. */
@@ -31,8 +31,8 @@ const withDeeds = (world: World, script: World["deeds"]): World => {
 const asText = (value: unknown): string =>
   JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? `${v}n` : v))
 
-describe("design §4, the contract of the router", () => {
-  it("line 1: a stateful message reaches the default exactly once, in the order of its FIFO, and nobody else", () => {
+describe("wire.md §10: the contract of the router", () => {
+  it("wire.md §10.1: a stateful message reaches the default exactly once, in the order of its FIFO, and nobody else", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], stateful: true, traffic: true }), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -50,7 +50,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 1: everything that the client learns of files, DNS and env is the default's", () => {
+  it("wire.md §10.1: everything that the client learns of files, DNS and env is the default's", () => {
     const world = subscribed()
       .ask(access, resolve, { _tag: "FetchEnv", selection: { filter: new Set(), select: new Set() } })
       .settle()
@@ -58,7 +58,7 @@ describe("design §4, the contract of the router", () => {
     expect(world.eventsOf("Env")[0]?.result).toMatchObject({ value: new Map([["FROM", "cluster-a"]]) })
   })
 
-  it("line 2: a broadcast message reaches every live member exactly once", () => {
+  it("wire.md §10.2: a broadcast message reaches every live member exactly once", () => {
     const broadcast = new Set(["Ping", "SwitchProtocolVersion", "ReadyForLogs"])
     fc.assert(
       fc.property(
@@ -66,7 +66,7 @@ describe("design §4, the contract of the router", () => {
         choices,
         (script, order) => {
           const world = withDeeds(new World(three), script).play(order).settle()
-          // Time may pass without a Pong until the client gives up its socket; what then happens is line 6's.
+          // Time may pass without a Pong until the client gives up its socket; what then happens is wire.md §10.6.
           fc.pre(world.eventsOf("Lost").length === 0)
           const isBroadcast = (message: (typeof world.sent)[number]): boolean =>
             broadcast.has(message._tag) ||
@@ -85,7 +85,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 3: one answer per request, whatever the interleaving: the strict client neither dies nor waits", () => {
+  it("wire.md §10.3: one answer per request, whatever the interleaving: the strict client neither dies nor waits", () => {
     fc.assert(
       fc.property(
         deeds({ members: [a, b, c], stateful: true, subscriptions: true, traffic: true, pings: true }, 40),
@@ -101,7 +101,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 3: the default's Pong counts, the others are waited for 2 s and no longer", () => {
+  it("wire.md §10.3: the default's Pong counts, the others are waited for 2 s and no longer", () => {
     for (const silent of [b, c]) {
       const world = subscribed()
       world.pass(30_000)
@@ -124,7 +124,7 @@ describe("design §4, the contract of the router", () => {
     ["1.20.0", "1.29.0", "1.20.0"],
     ["1.29.0", "1.31.0", "1.29.0"]
   ])(
-    "line 3: a client of %s and a default of %s agree on %s, and every agent hears the client's true version",
+    "wire.md §10.3: a client of %s and a default of %s agree on %s, and every agent hears the client's true version",
     (client, agent, agreed) => {
       const world = new World({
         ...three,
@@ -139,7 +139,7 @@ describe("design §4, the contract of the router", () => {
   it.each([
     ["1.35.0", "1.29.0"],
     ["1.29.0-rc.1", "1.29.0"]
-  ])("line 3: a default that answers %s is passed on as %s", (answered, agreed) => {
+  ])("wire.md §10.3: a default that answers %s is passed on as %s", (answered, agreed) => {
     const world = new World({ ...three, client: { kind: "dump", reconnect: false } })
     const next = (name: string): void =>
       world
@@ -159,7 +159,7 @@ describe("design §4, the contract of the router", () => {
     nobodyHurt(world)
   })
 
-  it("line 4: colliding ids never collide at the client, and what carries one back reaches its owner only", () => {
+  it("wire.md §10.4: colliding ids never collide at the client, and what carries one back reaches its owner only", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], traffic: true }, 40), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -172,7 +172,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 4: every stolen request of every member is answered with its own response", () => {
+  it("wire.md §10.4: every stolen request of every member is answered with its own response", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(a, b, c), fc.nat({ max: 2 })), { minLength: 1, maxLength: 12 }),
@@ -197,7 +197,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 5: each member's messages keep their order", () => {
+  it("wire.md §10.5: each member's messages keep their order", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], traffic: true, stateful: true }, 40), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -213,7 +213,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 6: losing and regaining others never ends the session, warns once per loss, and closes what was open", () => {
+  it("wire.md §10.6: losing and regaining others never ends the session, warns once per loss, and closes what was open", () => {
     fc.assert(
       fc.property(
         deeds(
@@ -240,7 +240,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 6: a member that returns has the client's subscriptions and none that were given up", () => {
+  it("wire.md §10.6: a member that returns has the client's subscriptions and none that were given up", () => {
     const world = subscribed()
     world.lose(b)
     world.ask({ _tag: "Unsubscribe", port: 81 }).settle()
@@ -250,7 +250,7 @@ describe("design §4, the contract of the router", () => {
     nobodyHurt(world)
   })
 
-  it("line 6: losing the default closes the socket without Close; the client reconnects and starts clean", () => {
+  it("wire.md §10.6: losing the default closes the socket without Close; the client reconnects and starts clean", () => {
     fc.assert(
       fc.property(
         deeds({ members: [a, b, c], unsteady: [a, b, c], traffic: true, subscriptions: true, stateful: true }, 40),
@@ -270,7 +270,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 7: bytes of any content neither throw nor hang, nor reach anybody who cannot read them", () => {
+  it("wire.md §10.7: bytes of any content neither throw nor hang, nor reach anybody who cannot read them", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 12 }),
       // Almost a message: a known tag with anything after it.
@@ -298,27 +298,31 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 7: an unknown tag is never broadcast: it goes to a newer default, else nowhere, counted and logged once", () => {
-    const unknown = Uint8Array.of(40, 1, 2, 3)
-    const old = subscribed()
-    old.perform({ _tag: "Bytes", bytes: unknown })
-    old.perform({ _tag: "Bytes", bytes: unknown })
-    old.settle()
-    expect(old.dropped.filter((what) => what === "unknownClientTag")).toHaveLength(2)
-    expect(old.warnings.filter((text) => text.includes("newer"))).toHaveLength(1)
-    const newer = new World({
-      ...three,
-      client: { version: "1.31.0" },
-      versions: { [a]: "1.31.0", [b]: "1.31.0" }
-    }).settle()
-    newer.perform({ _tag: "Bytes", bytes: unknown })
-    const last = newer.possible().find(({ name }) => name === "client raw")
-    last?.run()
-    expect(newer.toMember.get(a)).toEqual([unknown])
-    expect([newer.toMember.get(b), newer.toMember.get(c)]).toEqual([[], []])
-  })
+  it(
+    "wire.md §10.7: an unknown tag is never broadcast: it goes to a newer default, else nowhere, counted and " +
+      "logged once",
+    () => {
+      const unknown = Uint8Array.of(40, 1, 2, 3)
+      const old = subscribed()
+      old.perform({ _tag: "Bytes", bytes: unknown })
+      old.perform({ _tag: "Bytes", bytes: unknown })
+      old.settle()
+      expect(old.dropped.filter((what) => what === "unknownClientTag")).toHaveLength(2)
+      expect(old.warnings.filter((text) => text.includes("newer"))).toHaveLength(1)
+      const newer = new World({
+        ...three,
+        client: { version: "1.31.0" },
+        versions: { [a]: "1.31.0", [b]: "1.31.0" }
+      }).settle()
+      newer.perform({ _tag: "Bytes", bytes: unknown })
+      const last = newer.possible().find(({ name }) => name === "client raw")
+      last?.run()
+      expect(newer.toMember.get(a)).toEqual([unknown])
+      expect([newer.toMember.get(b), newer.toMember.get(c)]).toEqual([[], []])
+    }
+  )
 
-  it("line 8: ids are never reused, mappings end with their connection, their client's interest or their member", () => {
+  it("wire.md §10.8: ids are never reused, mappings end with their connection, their client's interest or their member", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], unsteady: [b, c], traffic: true }, 60), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -332,7 +336,7 @@ describe("design §4, the contract of the router", () => {
     )
   })
 
-  it("line 8: stray ids of the client are dropped silently", () => {
+  it("wire.md §10.8: stray ids of the client are dropped silently", () => {
     const world = subscribed()
     for (const connectionId of [0n, 7n, 1n << 40n]) {
       world.perform({

@@ -7,7 +7,7 @@ import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, connect, mirror, steal, unsubscribe } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** wire-protocol §8.3, rules 1 to 4, through the strict client. */
+/** wire.md §8.1 to §8.4, through the strict client. */
 
 const three: WorldOptions = { members: [a, b, c] }
 const subscribed = (options: WorldOptions = three): World =>
@@ -40,7 +40,7 @@ const fromClient = (world: World): void => {
   }
 }
 
-describe("§8.3 rule 1: one SwitchProtocolVersionResponse per switch", () => {
+describe("wire.md §8.1: one SwitchProtocolVersionResponse per switch", () => {
   it.each(["cli", "intproxy", "portForward", "reversePortForward", "dump"] as const)(
     "%s, whatever the interleaving",
     (kind) => {
@@ -66,7 +66,7 @@ describe("§8.3 rule 1: one SwitchProtocolVersionResponse per switch", () => {
   })
 })
 
-describe("§8.3 rule 2: one Pong per Ping", () => {
+describe("wire.md §8.2: one Pong per Ping", () => {
   it("also when several are under way, in any order of the members, with members lost and late", () => {
     const script = fc.array(
       fc.oneof(
@@ -87,7 +87,7 @@ describe("§8.3 rule 2: one Pong per Ping", () => {
         world.deeds = [...all]
         world.play(order).settle()
         nobodyHurt(world)
-        // A reconnect starts a new count (§6.6); without one every Ping has its Pong.
+        // A reconnect starts a new count (wire.md §6.14); without one every Ping has its Pong.
         if (world.eventsOf("Lost").length > 0) return
         expect(count(world, "Pong")).toBe(world.sent.filter((message) => message._tag === "Ping").length)
         everythingAnswered(world)
@@ -121,7 +121,7 @@ describe("§8.3 rule 2: one Pong per Ping", () => {
   })
 })
 
-describe("§8.3 rule 3: seqpacket belongs to the default", () => {
+describe("wire.md §8.3: seqpacket belongs to the default", () => {
   it("one connect, one answer, one agent that was asked", () => {
     const world = subscribed().ask(connect("Seqpacket", 7n)).settle()
     expect(world.eventsOf("Connected")).toMatchObject([{ transport: "Seqpacket", uid: 7n }])
@@ -143,7 +143,7 @@ describe("§8.3 rule 3: seqpacket belongs to the default", () => {
   })
 })
 
-describe("§8.3 rule 4: subscription results are one", () => {
+describe("wire.md §8.4: subscription results are one", () => {
   const dump = (): World => new World({ ...three, client: { kind: "dump", reconnect: false } }).deliver()
 
   it("dump survives three members' results", () => {

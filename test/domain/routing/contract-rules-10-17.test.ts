@@ -7,7 +7,7 @@ import { everythingAnswered, mappingsMatch, nobodyHurt } from "./support/checks.
 import { access, choices, connect, fetchEnv, mirror, resolve, steal, stealHeader } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** wire-protocol §8.3, rules 10 to 17, through the strict client. */
+/** wire.md §8.10 to §8.17, through the strict client. */
 
 const three: WorldOptions = { members: [a, b, c] }
 const subscribed = (options: WorldOptions = three): World =>
@@ -21,7 +21,7 @@ const closes = (world: World): number => world.received.flat().filter((message) 
 const logsAbout = (world: World, member: typeof a): number =>
   world.eventsOf("Log").filter(({ message }) => message.includes(member) && !message.startsWith("log of")).length
 
-describe("§8.3 rule 10: a lost member's connections are closed towards the client", () => {
+describe("wire.md §8.10: a lost member's connections are closed towards the client", () => {
   it("one Close per open id in its channel, none for the others'", () => {
     const world = subscribed()
     for (const member of [a, b]) {
@@ -43,7 +43,7 @@ describe("§8.3 rule 10: a lost member's connections are closed towards the clie
   })
 })
 
-describe("§8.3 rule 11: what a returning member is told, and that its answers are swallowed", () => {
+describe("wire.md §8.11: what a returning member is told, and that its answers are swallowed", () => {
   it("version, ReadyForLogs and subscriptions, each once; the client hears nothing of it", () => {
     fc.assert(
       fc.property(choices, (order) => {
@@ -93,10 +93,10 @@ describe("§8.3 rule 11: what a returning member is told, and that its answers a
   })
 })
 
-describe("§8.3 rules 12 and 13: loss of the default, and the next socket", () => {
+describe("wire.md §8.12 and §8.13: loss of the default, and the next socket", () => {
   const busy = [access, resolve, fetchEnv, connect("Tcp", 1n)] as const
 
-  it("rule 12: the socket ends without Close, pending requests fail locally, the client comes back by itself", () => {
+  it("wire.md §8.12: the socket ends without Close, pending requests fail locally, the client comes back by itself", () => {
     const world = subscribed().ask(...busy)
     world.play(Array.from({ length: 4 }, () => 0))
     world.lose(a)
@@ -114,7 +114,7 @@ describe("§8.3 rules 12 and 13: loss of the default, and the next socket", () =
   })
 
   it.each(["cli", "intproxy", "dump"] as const)(
-    "rule 12: what a %s says before the default is there is held and served in order",
+    "wire.md §8.12: what a %s says before the default is there is held and served in order",
     (kind) => {
       fc.assert(
         fc.property(fc.nat({ max: 10 }), choices, (steps, order) => {
@@ -133,7 +133,7 @@ describe("§8.3 rules 12 and 13: loss of the default, and the next socket", () =
     }
   )
 
-  it("rule 13: no answer to a request of an earlier socket, whatever was under way", () => {
+  it("wire.md §8.13: no answer to a request of an earlier socket, whatever was under way", () => {
     fc.assert(
       fc.property(fc.nat({ max: 20 }), choices, (steps, order) => {
         const world = subscribed().ask(...busy)
@@ -174,7 +174,7 @@ describe("§8.3 rules 12 and 13: loss of the default, and the next socket", () =
   })
 })
 
-describe("§8.3 rule 14: Close", () => {
+describe("wire.md §8.14: Close", () => {
   it("of another member is not forwarded: that member is lost, one warning says so", () => {
     const world = subscribed()
       .at(b, raw({ _tag: "Close", value: "out of ids" }))
@@ -191,7 +191,7 @@ describe("§8.3 rule 14: Close", () => {
     const world = subscribed()
       .at(a, raw({ _tag: "Close", value: "the target is gone" }))
       .settle()
-    expect(world.fatal).toBe("§6.1 E: the session was closed: the target is gone")
+    expect(world.fatal).toBe("wire.md §6.2 E: the session was closed: the target is gone")
     expect(world.ended).toBe("the target is gone")
   })
 
@@ -212,7 +212,7 @@ describe("§8.3 rule 14: Close", () => {
   })
 })
 
-describe("§8.3 rule 15: Vpn and PauseTargetRequest", () => {
+describe("wire.md §8.15: Vpn and PauseTargetRequest", () => {
   it("reach no member", () => {
     const world = subscribed()
     world.perform(say({ _tag: "PauseTargetRequest", value: true }))
@@ -239,7 +239,7 @@ describe("§8.3 rule 15: Vpn and PauseTargetRequest", () => {
   })
 })
 
-describe("§8.3 rule 16: nothing unsolicited during the handshake", () => {
+describe("wire.md §8.16: nothing unsolicited during the handshake", () => {
   const noise = fc.constantFrom<DaemonMessage>(
     { _tag: "LogMessage", value: { message: "early", level: { _tag: "Info" } } },
     { _tag: "LogMessage", value: { message: "early", level: { _tag: "Warn" } } },
@@ -292,7 +292,7 @@ describe("§8.3 rule 16: nothing unsolicited during the handshake", () => {
   })
 })
 
-describe("§8.3 rule 17: the version answer does not wait for the slowest", () => {
+describe("wire.md §8.17: the version answer does not wait for the slowest", () => {
   it.each(["cli", "intproxy"] as const)("%s gets it at once when the default has answered", (kind) => {
     const world = new World({ ...three, client: { kind, reconnect: false } })
     for (;;) {

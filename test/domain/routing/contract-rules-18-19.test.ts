@@ -7,7 +7,7 @@ import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, deeds, mirror, steal, stealHeader } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** wire-protocol §8.3, rules 18 and 19, through the strict client. */
+/** wire.md §8.18 and §8.19, through the strict client. */
 
 const three: WorldOptions = { members: [a, b, c] }
 const subscribed = (options: WorldOptions = three): World =>
@@ -15,7 +15,7 @@ const subscribed = (options: WorldOptions = three): World =>
 
 const request = (pieces: number): AgentCommand => ({ _tag: "Request", channel: "TcpSteal", port: 80, pieces })
 
-describe("§8.3 rule 18: members are told the client's true version", () => {
+describe("wire.md §8.18: members are told the client's true version", () => {
   it.each([a, b, c])("an old agent in %s does not stop unfiltered stealing of HTTP in the others", (old) => {
     const world = subscribed({ ...three, versions: { [old]: "1.19.0" } })
     for (const member of [a, b, c]) {
@@ -36,7 +36,7 @@ describe("§8.3 rule 18: members are told the client's true version", () => {
   })
 })
 
-describe("§8.3 rule 19: what is broadcast is gated by each member's version", () => {
+describe("wire.md §8.19: what is broadcast is gated by each member's version", () => {
   const filters: ReadonlyArray<readonly [string, HttpFilter]> = [
     ["1.11.0", { _tag: "Composite", all: true, filters: [{ _tag: "Path", value: "/" }] }],
     ["1.20.0", { _tag: "Method", value: { _tag: "Get" } }],

@@ -14,14 +14,14 @@ import { everythingAnswered, fifoOf, isStateful, isSubsequence, marker, nobodyHu
 import { choices, deeds, mirror, open, read, steal } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** wire-protocol §8.3, rules 20 to 25, through the strict client. */
+/** wire.md §8.20 to §8.25, through the strict client. */
 
 const three: WorldOptions = { members: [a, b, c] }
 const subscribed = (options: WorldOptions = three): World =>
   new World(options).deliver().ask(steal(80), mirror(90)).settle()
 const openSteal: AgentCommand = { _tag: "Open", channel: "TcpSteal", port: 80 }
 
-describe("§8.3 rule 20: order per member and FIFO per kind", () => {
+describe("wire.md §8.20: order per member and FIFO per kind", () => {
   it("the default's answers go through in arrival order among everybody's traffic", () => {
     fc.assert(
       fc.property(
@@ -67,7 +67,7 @@ describe("§8.3 rule 20: order per member and FIFO per kind", () => {
   })
 })
 
-describe("§8.3 rule 21: pinging members is the router's choice", () => {
+describe("wire.md §8.21: pinging members is the router's choice", () => {
   it("its own pings reach every member in its rhythm, their answers nobody", () => {
     const world = subscribed({ ...three, router: { pingMembersEvery: 20_000 }, client: { pingInterval: 1e9 } })
     const pings = (member: typeof a): number => world.heardBy(member).filter(({ _tag }) => _tag === "Ping").length
@@ -104,7 +104,7 @@ describe("§8.3 rule 21: pinging members is the router's choice", () => {
   })
 })
 
-describe("§8.3 rule 22: two client connections of one session", () => {
+describe("wire.md §8.22: two client connections of one session", () => {
   it("ports are arbitrated before an agent is asked, and each connection's answers are its own", () => {
     const [one, two] = [connectionName("one"), connectionName("two")]
     const worlds = { one: new World(three).settle(), two: new World(three).settle() }
@@ -153,7 +153,7 @@ describe("§8.3 rule 22: two client connections of one session", () => {
   })
 })
 
-describe("§8.3 rule 23: port-forward and dump are protocol clients too", () => {
+describe("wire.md §8.23: port-forward and dump are protocol clients too", () => {
   it.each(["portForward", "reversePortForward", "dump", "extproxy"] as const)(
     "%s survives whatever other members do",
     (kind) => {
@@ -208,7 +208,7 @@ describe("§8.3 rule 23: port-forward and dump are protocol clients too", () => 
   )
 })
 
-describe("§8.3 rule 24: affinity of HTTP", () => {
+describe("wire.md §8.24: affinity of HTTP", () => {
   it("start, body, response and the data after an upgrade all stay with one member, until its Close", () => {
     const world = subscribed()
     // Its ids start at 1 at the client, where the local program answers at once with 200; so upgrade by hand.
@@ -270,7 +270,7 @@ describe("§8.3 rule 24: affinity of HTTP", () => {
   })
 })
 
-describe("§8.3 rule 25: empty data is a half-close", () => {
+describe("wire.md §8.25: empty data is a half-close", () => {
   it("goes both ways", () => {
     const world = subscribed().at(b, openSteal).settle()
     const half: DaemonMessage = {

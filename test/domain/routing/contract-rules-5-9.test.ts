@@ -5,7 +5,7 @@ import { idsNeverReused, mappingsMatch, nobodyHurt } from "./support/checks.ts"
 import { choices, mirror, steal } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
-/** wire-protocol §8.3, rules 5 to 9, through the strict client. */
+/** wire.md §8.5 to §8.9, through the strict client. */
 
 const three: WorldOptions = { members: [a, b, c] }
 const subscribed = (options: WorldOptions = three): World =>
@@ -19,8 +19,8 @@ const request = (channel: "Tcp" | "TcpSteal", pieces = 0): AgentCommand => ({
 const open: AgentCommand = { _tag: "Open", channel: "TcpSteal", port: 80 }
 const say: AgentCommand = { _tag: "Say", channel: "TcpSteal", which: 0 }
 
-describe("§8.3 rules 5 to 9: ids", () => {
-  it("rule 5: the first request of every member, 0/0 each, is a request of its own", () => {
+describe("wire.md §8.5 to §8.9: ids", () => {
+  it("wire.md §8.5: the first request of every member, 0/0 each, is a request of its own", () => {
     fc.assert(
       fc.property(choices, (order) => {
         const world = subscribed()
@@ -36,7 +36,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
     )
   })
 
-  it("rule 6: data, responses and unsubscriptions reach their owner only", () => {
+  it("wire.md §8.6: data, responses and unsubscriptions reach their owner only", () => {
     const world = subscribed()
     for (const member of [a, b, c]) world.at(member, open)
     world.deliver()
@@ -56,7 +56,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
     nobodyHurt(world)
   })
 
-  it("rule 7: ids at the end of the message: bodies in pieces stay with their request, request ids 0", () => {
+  it("wire.md §8.7: ids at the end of the message: bodies in pieces stay with their request, request ids 0", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(a, b, c), { minLength: 2, maxLength: 8 }), choices, (members, order) => {
         const world = subscribed()
@@ -75,7 +75,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
     )
   })
 
-  it("rule 7: the ids of classes of every length are rewritten", () => {
+  it("wire.md §8.7: the ids of classes of every length are rewritten", () => {
     const world = subscribed()
     const total = 300
     for (let i = 0; i < total; i++) for (const member of [a, b]) world.at(member, request("TcpSteal", 1))
@@ -85,7 +85,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
     expect(world.agents.get(a)?.open.TcpSteal.size).toBe(0)
   })
 
-  it("rule 8: stray ids are no violation: ConnectionUnsubscribe before Data, Close twice", () => {
+  it("wire.md §8.8: stray ids are no violation: ConnectionUnsubscribe before Data, Close twice", () => {
     fc.assert(
       fc.property(choices, (order) => {
         const world = subscribed()
@@ -127,7 +127,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
         return world
       }
     ]
-  ])("rule 9: a mapping ends with %s", (_, end) => {
+  ])("wire.md §8.9: a mapping ends with %s", (_, end) => {
     const world = subscribed().at(b, open).settle()
     expect(world.router.ids.next).toBe(1n)
     end(world).settle()
@@ -136,7 +136,7 @@ describe("§8.3 rules 5 to 9: ids", () => {
     nobodyHurt(world)
   })
 
-  it("rule 9: a mapping ends with the client's ChunkedResponse::Error", () => {
+  it("wire.md §8.9: a mapping ends with the client's ChunkedResponse::Error", () => {
     // Opened by a GET, which the local program answers in pieces that break off.
     const world = subscribed()
     world.at(b, request("TcpSteal"))

@@ -89,7 +89,7 @@ const picture = (state: unknown): string =>
           : value
   )
 
-describe("design §4 line 7: no input of any content", () => {
+describe("wire.md §10.7: no input of any content", () => {
   it("makes a step throw, schedule in the past, or send anything but whole messages", () => {
     fc.assert(
       fc.property(story, (events) => {

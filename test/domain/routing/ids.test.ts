@@ -23,7 +23,7 @@ const act = fc.oneof(
 )
 
 describe("client-facing ids", () => {
-  it("§8.3 rule 5 ids of colliding members never collide, and none is given twice", () => {
+  it("wire.md §8.5: ids of colliding members never collide, and none is given twice", () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
         let ids: Ids = noIds
@@ -60,7 +60,7 @@ describe("client-facing ids", () => {
     )
   })
 
-  it("§8.3 rule 9 nothing is left of a freed id or a lost member", () => {
+  it("wire.md §8.9: nothing is left of a freed id or a lost member", () => {
     let ids: Ids = noIds
     for (const name of members)
       for (const inChannel of ["Tcp", "TcpSteal"] as const) [ids] = openId(ids, name, inChannel, 0n)

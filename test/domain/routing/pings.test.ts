@@ -4,7 +4,7 @@ import { limits } from "../../../src/domain/routing/limits.ts"
 import { a, b, c, ping, pong, Scenario } from "./scenario.ts"
 
 describe("pings", () => {
-  it("§8.3 rule 2 one Pong per Ping, when every live member has answered", () => {
+  it("wire.md §8.2: one Pong per Ping, when every live member has answered", () => {
     const s = Scenario.connected().client(ping).client(ping)
     expect([s.toMember(a).length, s.toMember(b).length]).toEqual([2, 2])
     s.member(b, pong).member(b, pong)
@@ -43,7 +43,7 @@ describe("pings", () => {
     expect(s.toClient()).toEqual([pong])
   })
 
-  it("§8.3 rule 2 never a surplus Pong, never one before the default's, whatever the order", () => {
+  it("wire.md §8.2: never a surplus Pong, never one before the default's, whatever the order", () => {
     const act = fc.constantFrom("ping", "a", "b", "c", "lose b", "return b", "wait")
     fc.assert(
       fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
@@ -72,7 +72,7 @@ describe("pings", () => {
     )
   })
 
-  it("§8.3 rule 21 the router's own pings reach every member and their answers nobody", () => {
+  it("wire.md §8.21: the router's own pings reach every member and their answers nobody", () => {
     const s = Scenario.connected({}, { pingMembersEvery: 20_000 })
     s.later(20_000)
     expect([s.toMember(a), s.toMember(b)]).toEqual([[ping], [ping]])

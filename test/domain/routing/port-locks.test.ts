@@ -21,7 +21,7 @@ const two = connectionName("two")
 const after = (...claims: ReadonlyArray<readonly [typeof one, Claim]>): PortLocks =>
   claims.reduce((locks, [connection, claim]) => claimPort(locks, connection, 80, claim)[0], noLocks)
 
-describe("§8.3 rule 22 ports of two connections of one session", () => {
+describe("wire.md §8.22: ports of two connections of one session", () => {
   it.each([
     ["whole", "whole", "Refused"],
     ["whole", "filtered", "Refused"],

@@ -41,7 +41,7 @@ const dataToMember = (connectionId: bigint, text: string) =>
   ({ _tag: "TcpSteal", value: data(connectionId, text) }) as const
 
 describe("incoming traffic", () => {
-  it("§8.3 rule 5 colliding ids of two members and two channels become four", () => {
+  it("wire.md §8.5: colliding ids of two members and two channels become four", () => {
     const s = stealing()
     s.steal(a, request(0n))
       .steal(b, request(0n))
@@ -55,20 +55,20 @@ describe("incoming traffic", () => {
     ])
   })
 
-  it("§8.3 rule 5 an id that a returned member counts again is a new one for the client", () => {
+  it("wire.md §8.5: an id that a returned member counts again is a new one for the client", () => {
     const s = stealing().steal(b, connection(0n)).lose(b).put({ _tag: "MemberConnected", member: b })
     s.toClient()
     expect(s.steal(b, connection(0n)).toClient()).toEqual([toSteal(connection(1n))])
   })
 
-  it("§8.3 rule 6 what carries an id goes to the member that allocated it, and only there", () => {
+  it("wire.md §8.6: what carries an id goes to the member that allocated it, and only there", () => {
     const s = stealing().steal(a, connection(0n)).steal(b, connection(0n))
     s.client(dataToMember(1n, "for b")).client(respond(0n, "for a")).client(unsubscribeId(1n))
     expect(s.toMember(a)).toEqual([respond(0n, "for a")])
     expect(s.toMember(b)).toEqual([dataToMember(0n, "for b"), unsubscribeId(0n)])
   })
 
-  it("§8.3 rule 7 ids at the end of the message are rewritten too, the request id is kept", () => {
+  it("wire.md §8.7: ids at the end of the message are rewritten too, the request id is kept", () => {
     const s = stealing()
       .steal(a, request(0n))
       .steal(b, request(0n, 3))
@@ -80,12 +80,12 @@ describe("incoming traffic", () => {
     expect(s.toMember(a)).toEqual([])
   })
 
-  it("§8.3 rule 7 several requests of one connection share its client-facing id", () => {
+  it("wire.md §8.7: several requests of one connection share its client-facing id", () => {
     const s = stealing().steal(a, connection(9n)).steal(b, request(0n, 0)).steal(b, request(0n, 1))
     expect(s.toClient().slice(1)).toEqual([toSteal(request(1n, 0)), toSteal(request(1n, 1))])
   })
 
-  it("§8.3 rule 8 stray ids are dropped silently: late data, a second Close, an id of the other channel", () => {
+  it("wire.md §8.8: stray ids are dropped silently: late data, a second Close, an id of the other channel", () => {
     const s = stealing().steal(b, connection(5n))
     s.toClient()
     s.client(unsubscribeId(0n)).client(dataToMember(0n, "late")).client(unsubscribeId(0n)).client(unsubscribeId(77n))
@@ -105,7 +105,7 @@ describe("incoming traffic", () => {
     ["the client's ConnectionUnsubscribe", (s) => s.client(unsubscribeId(0n))],
     ["the client's ChunkedResponse.Error", (s) => s.client(responseError(0n))],
     ["the member's loss", (s) => s.lose(b)]
-  ])("§8.3 rule 9 %s frees the mapping in both directions", (_, ending) => {
+  ])("wire.md §8.9: %s frees the mapping in both directions", (_, ending) => {
     const s = ending(stealing().steal(b, request(0n)))
     s.take()
     s.client(dataToMember(0n, "x"))
@@ -114,7 +114,7 @@ describe("incoming traffic", () => {
   })
 
   it(
-    "§8.3 rule 10 a lost member's connections are closed towards the client, each once in its channel, and one " +
+    "wire.md §8.10: a lost member's connections are closed towards the client, each once in its channel, and one " +
       "warning names it",
     () => {
       const s = stealing()
@@ -133,14 +133,14 @@ describe("incoming traffic", () => {
     }
   )
 
-  it("§8.3 rule 24 the mapping outlives the response, until Close: data after an upgrade", () => {
+  it("wire.md §8.24: the mapping outlives the response, until Close: data after an upgrade", () => {
     const s = stealing().steal(b, request(0n)).client(respond(0n, ""))
     s.steal(b, data(0n, "up")).client(dataToMember(0n, "down"))
     expect(s.toClient().at(-1)).toEqual(toSteal(data(0n, "up")))
     expect(s.toMember(b).at(-1)).toEqual(dataToMember(0n, "down"))
   })
 
-  it("§8.3 rule 25 empty data is a half-close and goes on, both ways", () => {
+  it("wire.md §8.25: empty data is a half-close and goes on, both ways", () => {
     const s = stealing().steal(a, connection(9n)).steal(b, connection(0n)).steal(b, data(0n, ""))
     expect(s.toClient().at(-1)).toEqual(toSteal(data(1n, "")))
     s.client(dataToMember(1n, ""))
@@ -172,7 +172,7 @@ describe("incoming traffic", () => {
   })
 })
 
-describe("responses for a member that is older than the client believes (§8.3 rule 19)", () => {
+describe("responses for a member that is older than the client believes (wire.md §8.19)", () => {
   const part = (text: string): Uint8Array => new TextEncoder().encode(text)
   const framed = (connectionId: bigint, ...texts: ReadonlyArray<string>) => ({
     _tag: "TcpSteal",
@@ -246,7 +246,7 @@ describe("responses for a member that is older than the client believes (§8.3 r
 })
 
 describe("the default", () => {
-  it("§8.3 rule 3 seqpacket, like everything stateful, goes to the default only", () => {
+  it("wire.md §8.3: seqpacket, like everything stateful, goes to the default only", () => {
     const s = stealing().client({
       _tag: "SeqpacketOutgoing",
       value: {
@@ -257,7 +257,7 @@ describe("the default", () => {
     expect([s.toMember(a).length, s.toMember(b).length]).toEqual([1, 0])
   })
 
-  it("§8.3 rule 12 its loss closes the client's socket without Close, and ends this connection's machine", () => {
+  it("wire.md §8.12: its loss closes the client's socket without Close, and ends this connection's machine", () => {
     const s = stealing().steal(b, connection(0n))
     s.take()
     s.lose(a)
@@ -267,12 +267,12 @@ describe("the default", () => {
     ).toEqual([])
   })
 
-  it("§8.3 rule 13 a new connection is a new machine: answers of the old one's members are nobody's", () => {
+  it("wire.md §8.13: a new connection is a new machine: answers of the old one's members are nobody's", () => {
     const s = new Scenario().member(a, { _tag: "Pong" })
     expect(s.take()).toEqual([{ _tag: "Dropped", what: "notLive" }])
   })
 
-  it("§8.3 rule 15 Vpn is refused once for good, PauseTargetRequest dropped; no member sees either", () => {
+  it("wire.md §8.15: Vpn is refused once for good, PauseTargetRequest dropped; no member sees either", () => {
     const s = stealing()
       .client({ _tag: "PauseTargetRequest", value: true })
       .client({ _tag: "Vpn", value: { _tag: "OpenSocket" } })
@@ -281,7 +281,7 @@ describe("the default", () => {
     expect(s.has("EndSession")).toHaveLength(1)
   })
 
-  it("§8.3 rule 20 its answers keep their order among the others' messages", () => {
+  it("wire.md §8.20: its answers keep their order among the others' messages", () => {
     const s = stealing()
     const env: DaemonMessage = { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } }
     const file: DaemonMessage = { _tag: "File", value: { _tag: "Open", value: { _tag: "Ok", value: { fd: 1n } } } }
@@ -289,7 +289,7 @@ describe("the default", () => {
     expect(s.toClient()).toEqual([file, toSteal(connection(0n)), env, toSteal(closed(0n)), file])
   })
 
-  it("§8.3 rule 23 a client that only forwards ports sees nothing unasked but log lines", () => {
+  it("wire.md §8.23: a client that only forwards ports sees nothing unasked but log lines", () => {
     const s = Scenario.connected().client(announce("1.29.0")).member(a, version("1.29.0")).client(ready)
     s.toClient()
     s.steal(b, connection(0n))
@@ -362,7 +362,7 @@ describe("what cannot be read", () => {
     expect(s.has("DropClient")).toHaveLength(1)
   })
 
-  it("an unknown tag of the default goes to a client that is newer than the router, else it is dropped (§8.2)", () => {
+  it("an unknown tag of the default goes to a client that is newer than the router, else it is dropped (wire.md §9.2)", () => {
     const s = stealing().put({ _tag: "FromMember", member: a, bytes: unknown })
     expect(s.has("Dropped")).toEqual([{ _tag: "Dropped", what: "unknownDaemonTag" }])
     expect(s.has("DropClient")).toEqual([])

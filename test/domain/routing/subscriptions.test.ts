@@ -43,7 +43,7 @@ const readyClient = (...args: Parameters<typeof Scenario.connected>): Scenario =
   return s
 }
 
-describe("§8.3 rule 4 subscription results", () => {
+describe("wire.md §8.4: subscription results", () => {
   it("one result, when every live member has answered, in the channel of the request", () => {
     const s = readyClient().client(stealPort(80)).client(mirrorPort(80))
     s.steal(b, ok(80)).steal(a, ok(80))
@@ -254,7 +254,7 @@ describe("§8.3 rule 4 subscription results", () => {
   })
 })
 
-describe("§8.3 rule 11 replay", () => {
+describe("wire.md §8.11: replay", () => {
   it(
     "a returning member gets the version, ReadyForLogs and the active subscriptions, and all its answers are " +
       "swallowed",
@@ -274,7 +274,7 @@ describe("§8.3 rule 11 replay", () => {
   )
 })
 
-describe("§8.3 rule 14 Close", () => {
+describe("wire.md §8.14: Close", () => {
   it.each([a, b])("of %s in place of the result of a filtered subscription rejects that subscription", (member) => {
     const s = readyClient().client(stealHeader(80, "(")).client(stealPort(81))
     s.take()
@@ -310,7 +310,7 @@ describe("§8.3 rule 14 Close", () => {
   })
 })
 
-describe("§8.3 rule 19 what a member is too old for", () => {
+describe("wire.md §8.19: what a member is too old for", () => {
   it("ReadyForLogs waits until the member's version is known, and never reaches one that would not understand it", () => {
     for (const [version, expected] of [
       ["1.3.0", []],

@@ -40,7 +40,7 @@ describe("the routing table", () => {
     for (const row of [...Object.values(clientTable), ...Object.values(daemonTable)]) {
       expect(row.reason).not.toBe("")
       expect(row.lost).not.toBe("")
-      expect(row.source).toMatch(/^§8\.[12]$/)
+      expect(row.source).toMatch(/^wire\.md §9\.[12]$/)
     }
   })
 

@@ -3,7 +3,7 @@ import { readableError } from "../../../src/domain/routing/versions.ts"
 import { a, announce, b, c, logOf, ok, ready, Scenario, version } from "./scenario.ts"
 
 describe("version agreement", () => {
-  it("§8.3 rule 1 one answer per switch, however often it is repeated and however many members answer", () => {
+  it("wire.md §8.1: one answer per switch, however often it is repeated and however many members answer", () => {
     const s = Scenario.connected({}, { members: [a, b, c] })
     s.client(announce("1.29.0")).client(announce("1.29.0"))
     for (const member of [b, a, c, a, c, b]) s.member(member, version("1.29.0"))
@@ -25,7 +25,7 @@ describe("version agreement", () => {
     expect(s.toClient()).toEqual([version(agreed)])
   })
 
-  it("§8.3 rule 17 no member but the default is waited for", () => {
+  it("wire.md §8.17: no member but the default is waited for", () => {
     const s = Scenario.connected().client(announce("1.29.0"))
     s.member(a, version("1.29.0"))
     expect(s.toClient()).toEqual([version("1.29.0")])
@@ -33,7 +33,7 @@ describe("version agreement", () => {
     expect(s.toClient()).toEqual([])
   })
 
-  it("§8.3 rule 18 every member hears the client's true version, also one that comes later", () => {
+  it("wire.md §8.18: every member hears the client's true version, also one that comes later", () => {
     const s = Scenario.connected({}, { members: [a, b, c] }).lose(c)
     s.client(announce("1.18.0")).member(a, version("1.18.0"))
     expect([s.toMember(a), s.toMember(b)]).toEqual([[announce("1.18.0")], [announce("1.18.0")]])
@@ -47,7 +47,7 @@ describe("version agreement", () => {
     expect(s.member(a, version("1.29.0")).toClient()).toEqual([])
   })
 
-  it("errors are put in a form that the client can read (§5.6)", () => {
+  it("errors are put in a form that the client can read (wire.md §5.8)", () => {
     const blockedAction = { _tag: "Mirror", value: 80 } as const
     const withReason = { _tag: "ForbiddenWithReason", blockedAction, policyName: null, reason: "no" } as const
     expect(readableError(withReason, "1.17.0")).toBe(withReason)
@@ -65,7 +65,7 @@ describe("handshake", () => {
   const info = { _tag: "LogMessage", value: { message: "hello", level: { _tag: "Info" } } } as const
   const warn = { _tag: "LogMessage", value: { message: "careful", level: { _tag: "Warn" } } } as const
 
-  it("§8.3 rule 16 nothing unsolicited before ReadyForLogs: logs, pings, traffic", () => {
+  it("wire.md §8.16: nothing unsolicited before ReadyForLogs: logs, pings, traffic", () => {
     const s = Scenario.connected()
     s.client({ _tag: "Ping" }).client(announce("1.29.0"))
     s.member(b, warn).member(a, warn).member(b, { _tag: "OperatorPing", value: 7n }).steal(b, ok(80))

@@ -78,7 +78,7 @@ describe("session id", () => {
 })
 
 describe("names of children", () => {
-  it("are <parent>-<cluster> for a DNS label, as in the design document's example", () => {
+  it("are <parent>-<cluster> for a DNS label", () => {
     expect(childName("mc-4dbe55ab68bba16c", clusterName("remote-1"), sha256Hex)).toBe("mc-4dbe55ab68bba16c-remote-1")
   })
 

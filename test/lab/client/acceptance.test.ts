@@ -3,7 +3,7 @@ import type { ClientKind } from "../../../lab/client/client-input.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { access, accessed, address, Driver, env, fetchEnv, log, pong, resolve, resolved, version } from "./driver.ts"
 
-/** Columns of wire-protocol §6.1, each with a client in that phase for which one answer of every kind is under way. */
+/** Columns of wire.md §6.2, each with a client in that phase for which one answer of every kind is under way. */
 const afterSwitch = (kind: ClientKind) => (): Driver => new Driver({ kind }).start().hear(version("1.29.0"))
 const connecting = { _tag: "Connect", transport: "Tcp", uid: 1n, remoteAddress: address } as const
 
@@ -25,7 +25,7 @@ const columns: ReadonlyArray<readonly [name: string, client: () => Driver]> = [
   ["I: extproxy", () => new Driver({ kind: "extproxy" }).start().hear(pong)]
 ]
 
-/** `ok` handled, `X` fatal, `1` handled once and fatal if repeated, `d` note 1. */
+/** `ok` handled, `X` fatal, `1` handled once and fatal if repeated, `d` wire.md §6.3. */
 type Cell = "ok" | "X" | "1" | "d"
 const closing = { _tag: "Close", value: 7n } as const
 const newConnection = {
@@ -78,7 +78,7 @@ const cells = table.flatMap(([message, row]) =>
   })
 )
 
-describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
+describe("wire.md §6.2: which daemon message is acceptable when", () => {
   it("has a row for every message and a cell for every column", () => {
     expect(new Set(table.map(([message]) => message._tag)).size).toBe(16)
     expect(cells).toHaveLength(table.length * columns.length)
@@ -92,15 +92,15 @@ describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
     const once = client().hear(message)
     switch (cell) {
       case "X":
-        return expect(once.fatal).toMatch(/^§6\.[123]/)
+        return expect(once.fatal).toMatch(/^wire\.md §6\.\d/)
       case "ok":
         return expect(once.fatal).toBeUndefined()
       case "1":
         expect(once.fatal).toBeUndefined()
-        return expect(once.hear(message).fatal).toMatch(/^§6\.[12]/)
+        return expect(once.hear(message).fatal).toMatch(/^wire\.md §6\.[26]\b/)
       case "d":
         expect(once.fatal).toBeUndefined()
-        return expect(once.hear(env).fatal).toBe("§6.2 GetEnvVarsRequest")
+        return expect(once.hear(env).fatal).toBe("wire.md §6.6 GetEnvVarsRequest")
     }
   })
 
@@ -110,7 +110,7 @@ describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
       for (const [message] of table) {
         const { fatal } = new Driver({ kind }).start().hear(message)
         if (message._tag === "SwitchProtocolVersionResponse") expect(fatal).toBeUndefined()
-        else expect(fatal).toMatch(/^§6\.1 F, G, H/)
+        else expect(fatal).toMatch(/^wire\.md §6\.2 F, G, H/)
       }
     }
   )
@@ -118,7 +118,9 @@ describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
   it("F: a connect answer without uid is fatal although connect answers are not", () => {
     const answer = { _tag: "Err", error: { _tag: "NotImplemented" } } as const
     const forward = (): Driver => afterSwitch("portForward")().ask(connecting)
-    expect(forward().hear({ _tag: "TcpOutgoing", value: { _tag: "Connect", value: answer } }).fatal).toBe("§6.1 F")
+    expect(forward().hear({ _tag: "TcpOutgoing", value: { _tag: "Connect", value: answer } }).fatal).toBe(
+      "wire.md §6.2 F"
+    )
     const answered = forward().hear({
       _tag: "TcpOutgoing",
       value: { _tag: "ConnectV2", value: { uid: 1n, connect: answer } }
@@ -126,14 +128,14 @@ describe("wire-protocol §6.1: which daemon message is acceptable when", () => {
     expect(answered.fatal).toBeUndefined()
   })
 
-  it("H: an error, or one result too many, is fatal (note 2)", () => {
+  it("H: an error, or one result too many, is fatal (wire.md §6.4)", () => {
     const result = (value: Extract<DaemonMessage, { _tag: "Tcp" }>["value"]): DaemonMessage => ({ _tag: "Tcp", value })
     const ok = result({ _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } })
     const dump = (): Driver => afterSwitch("dump")().ask({ _tag: "Mirror", port: 80 })
     expect(dump().hear(ok).fatal).toBeUndefined()
-    expect(dump().hear(ok, ok).fatal).toBe("§6.1 note 2")
+    expect(dump().hear(ok, ok).fatal).toBe("wire.md §6.4")
     const error = { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } as const
-    expect(dump().hear(result({ _tag: "SubscribeResult", value: error })).fatal).toBe("§6.1 note 2")
+    expect(dump().hear(result({ _tag: "SubscribeResult", value: error })).fatal).toBe("wire.md §6.4")
   })
 
   it("a client that has failed says and does nothing more", () => {

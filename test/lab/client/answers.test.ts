@@ -46,7 +46,7 @@ const tcp = (uid: bigint, connectionId: bigint): DaemonMessage => ({
   value: { _tag: "ConnectV2", value: { uid, connect: ok(connectionId) } }
 })
 
-describe("§6.2 how answers are matched", () => {
+describe("wire.md §6.6: how answers are matched", () => {
   it("files: by position, each of its own kind", () => {
     const client = serving().ask(access, open).hear(accessed, opened(3n))
     expect(client.takeEvents()).toMatchObject([
@@ -57,8 +57,8 @@ describe("§6.2 how answers are matched", () => {
   })
 
   it("files: swapped answers end the process, surplus ones too", () => {
-    expect(serving().ask(access, open).hear(opened(3n)).fatal).toBe("§6.2 FileRequest")
-    expect(serving().ask(access).hear(accessed, accessed).fatal).toBe("§6.2 FileRequest")
+    expect(serving().ask(access, open).hear(opened(3n)).fatal).toBe("wire.md §6.6 FileRequest")
+    expect(serving().ask(access).hear(accessed, accessed).fatal).toBe("wire.md §6.6 FileRequest")
   })
 
   it("files: Close and CloseDir have no answer and are in nobody's way", () => {
@@ -90,7 +90,7 @@ describe("§6.2 how answers are matched", () => {
           serving()
             .ask(...requests)
             .hear(...wrong).fatal
-        ).toBe("§6.2 FileRequest")
+        ).toBe("wire.md §6.6 FileRequest")
       })
     )
   })
@@ -107,7 +107,7 @@ describe("§6.2 how answers are matched", () => {
     ["env", env],
     ["DNS", resolved]
   ] as const)("a surplus %s answer is fatal", (_, answer) => {
-    expect(serving().hear(answer).fatal).toMatch(/^§6\.2/)
+    expect(serving().hear(answer).fatal).toMatch(/^wire\.md §6\.6\b/)
   })
 
   it("a denied lookup is fatal by design, another error is not", () => {
@@ -116,14 +116,14 @@ describe("§6.2 how answers are matched", () => {
       value: { _tag: "Err", error: { _tag: "DnsLookup", value: { kind: { _tag: kind } } } }
     })
     expect(serving().ask(resolve).hear(denied("NotFound")).fatal).toBeUndefined()
-    expect(serving().ask(resolve).hear(denied("PermissionDenied")).fatal).toBe("§6.2 special answers")
+    expect(serving().ask(resolve).hear(denied("PermissionDenied")).fatal).toBe("wire.md §6.7")
   })
 
   it("connects: by uid and transport in any order; an unknown uid and a second answer are fatal", () => {
     const client = serving().ask(connect("Tcp", 1n), connect("Tcp", 2n)).hear(tcp(2n, 0n), tcp(1n, 1n))
     expect(client.fatal).toBeUndefined()
-    expect(client.hear(tcp(1n, 2n)).fatal).toBe("§6.2 ConnectV2")
-    expect(serving().ask(connect("Udp", 1n)).hear(tcp(1n, 0n)).fatal).toBe("§6.2 ConnectV2")
+    expect(client.hear(tcp(1n, 2n)).fatal).toBe("wire.md §6.6 ConnectV2")
+    expect(serving().ask(connect("Udp", 1n)).hear(tcp(1n, 0n)).fatal).toBe("wire.md §6.6 ConnectV2")
   })
 
   it("connects: the answer's address must fit the transport", () => {
@@ -132,11 +132,11 @@ describe("§6.2 how answers are matched", () => {
     const client = serving().ask(connect("Udp", 1n))
     expect(
       client.hear({ _tag: "UdpOutgoing", value: { _tag: "ConnectV2", value: { uid: 1n, connect: udp } } }).fatal
-    ).toBe("§6.2 special answers")
+    ).toBe("wire.md §6.7")
     const seq = serving().ask(connect("Seqpacket", 1n))
     expect(
       seq.hear({ _tag: "SeqpacketOutgoing", value: { _tag: "ConnectV2", value: { uid: 1n, connect: ok(0n) } } }).fatal
-    ).toBe("§6.2 special answers")
+    ).toBe("wire.md §6.7")
   })
 
   it("connects below 1.22.0: by position and transport", () => {
@@ -152,7 +152,7 @@ describe("§6.2 how answers are matched", () => {
     )
     expect(client.takeEvents()).toMatchObject([{ uid: 3n }, { uid: 1n }])
     client.hear({ _tag: "UdpOutgoing", value: { _tag: "Connect", value: ok(1n) } })
-    expect(client.fatal).toBe("§6.2 legacy Connect")
+    expect(client.fatal).toBe("wire.md §6.6 legacy Connect")
   })
 
   it("outgoing data: Read(Err) is fatal, stray ids are ignored, a closed connection is closed", () => {
@@ -172,9 +172,7 @@ describe("§6.2 how answers are matched", () => {
       "Ignored"
     ])
     const error = { _tag: "Err", error: { _tag: "NotImplemented" } } as const
-    expect(serving().hear({ _tag: "TcpOutgoing", value: { _tag: "Read", value: error } }).fatal).toBe(
-      "§6.2 special answers"
-    )
+    expect(serving().hear({ _tag: "TcpOutgoing", value: { _tag: "Read", value: error } }).fatal).toBe("wire.md §6.7")
   })
 
   it("a newer operation than the agreed version fails locally and sends nothing", () => {
@@ -226,6 +224,6 @@ describe("the CLI's environment", () => {
         .map((message) => message._tag)
     ).toEqual(["GetEnvVarsRequest"])
     expect(client.hear(env).fatal).toBeUndefined()
-    expect(new Driver({ kind: "cli" }).start().hear(version("1.29.0"), failure(false)).fatal).toBe("§6.1 B")
+    expect(new Driver({ kind: "cli" }).start().hear(version("1.29.0"), failure(false)).fatal).toBe("wire.md §6.2 B")
   })
 })

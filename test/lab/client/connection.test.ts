@@ -13,7 +13,7 @@ describe("pings", () => {
     expect(pings(client.later(1))).toBe(1)
     expect(client.hear(pong).fatal).toBeUndefined()
     expect(pings(client.later(interval))).toBe(1)
-    expect(client.hear(pong, pong).fatal).toBe("§6.2 Ping")
+    expect(client.hear(pong, pong).fatal).toBe("wire.md §6.6 Ping")
   })
 
   it("several may be under way while other traffic flows", () => {
@@ -25,12 +25,12 @@ describe("pings", () => {
         .later(1)
     expect(pings(client)).toBe(3)
     expect(client.hear(pong, pong, pong).fatal).toBeUndefined()
-    expect(client.hear(pong).fatal).toBe("§6.2 Ping")
+    expect(client.hear(pong).fatal).toBe("wire.md §6.6 Ping")
   })
 
   it("silence for a whole interval with a Ping under way is a lost connection", () => {
     const client = serving().later(interval).later(interval)
-    expect(client.fatal).toBe("§6.6")
+    expect(client.fatal).toBe("wire.md §6.14")
   })
 
   it("five such losses in a row are survived, the sixth is not; a Pong starts the count again", () => {
@@ -50,7 +50,7 @@ describe("pings", () => {
     }
     expect(client.fatal).toBeUndefined()
     silence()
-    expect(client.fatal).toBe("operator-api §5.4")
+    expect(client.fatal).toBe("operator-api.md §8.6")
   })
 
   it.each<[ClientKind, number]>([
@@ -65,7 +65,7 @@ describe("pings", () => {
 
 describe("the socket", () => {
   it.each(["text", "ping", "pong", "close"] as const)("a %s frame ends it", (kind) => {
-    expect(serving().put({ _tag: "Frame", kind, bytes: Uint8Array.of(7) }).fatal).toBe("§6.6")
+    expect(serving().put({ _tag: "Frame", kind, bytes: Uint8Array.of(7) }).fatal).toBe("wire.md §6.14")
     const client = serving({ reconnect: true }).put({ _tag: "Frame", kind, bytes: Uint8Array.of(7) })
     expect(client.fatal).toBeUndefined()
     expect(client.takeReconnects()).toEqual([0])
@@ -76,11 +76,11 @@ describe("the socket", () => {
     ["truncated", [5, 3, 65]],
     ["empty", []]
   ] as const)("bytes that do not decode end it: %s", (_, bytes) => {
-    expect(serving().bytes(Uint8Array.from(bytes)).fatal).toBe("§6.6")
+    expect(serving().bytes(Uint8Array.from(bytes)).fatal).toBe("wire.md §6.14")
     expect(serving({ reconnect: true }).bytes(Uint8Array.from(bytes)).takeReconnects()).toEqual([0])
   })
 
-  it("trailing bytes are not read (§2.1)", () => {
+  it("trailing bytes are not read (wire.md §1.1)", () => {
     const client = serving()
       .later(interval)
       .bytes(Uint8Array.from([...daemonMessage.encode(pong), ...daemonMessage.encode(pong)]))
@@ -91,21 +91,21 @@ describe("the socket", () => {
   it.each<ClientKind>(["cli", "extproxy", "portForward", "reversePortForward", "dump"])(
     "%s never reconnects",
     (kind) => {
-      expect(new Driver({ kind, reconnect: true }).start().put({ _tag: "Closed" }).fatal).toBe("§6.6")
+      expect(new Driver({ kind, reconnect: true }).start().put({ _tag: "Closed" }).fatal).toBe("wire.md §6.14")
     }
   )
 
   it("nor does the intproxy before its first version switch", () => {
-    expect(new Driver({ reconnect: true }).start().put({ _tag: "Closed" }).fatal).toBe("§6.6")
+    expect(new Driver({ reconnect: true }).start().put({ _tag: "Closed" }).fatal).toBe("wire.md §6.14")
   })
 
   it("a protocol Close is final even where reconnecting is allowed", () => {
-    expect(serving({ reconnect: true }).hear({ _tag: "Close", value: "bye" }).fatal).toBe("§6.1 E")
+    expect(serving({ reconnect: true }).hear({ _tag: "Close", value: "bye" }).fatal).toBe("wire.md §6.2 E")
   })
 
   it("without any version answer the intproxy gives up", () => {
     expect(new Driver().start().hear(pong).later(59_999).fatal).toBeUndefined()
-    expect(new Driver().start().hear(pong).later(60_000).fatal).toBe("§5.3")
+    expect(new Driver().start().hear(pong).later(60_000).fatal).toBe("wire.md §5.4")
   })
 })
 
@@ -116,7 +116,7 @@ describe("reconnecting", () => {
     const client = lost()
     for (let i = 0; i < 11; i++) client.put({ _tag: "Closed" })
     expect(client.takeReconnects()).toEqual([0, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000, 8000])
-    expect(client.fatal).toBe("operator-api §5.5 attempts")
+    expect(client.fatal).toBe("operator-api.md §8.7")
   })
 
   it.each([
@@ -124,7 +124,7 @@ describe("reconnecting", () => {
     [410, "Gone", false],
     [500, "ReconnectNotPossible", false]
   ] as const)("an attempt refused with %i %s is the end: %s", (code, reason, end) => {
-    expect(lost().put({ _tag: "Closed", code, reason }).fatal === "operator-api §5.5 stop early").toBe(end)
+    expect(lost().put({ _tag: "Closed", code, reason }).fatal === "operator-api.md §8.8").toBe(end)
   })
 
   it("announces the version negotiated before, and replays subscriptions only after the answer", () => {
@@ -170,11 +170,13 @@ describe("reconnecting", () => {
   it("fails what was pending locally; an old answer on the new socket is fatal, an old Pong too", () => {
     const pending = (): Driver => serving({ reconnect: true }).ask(access).later(interval).put({ _tag: "Closed" })
     expect(pending().takeEvents()).toMatchObject([{ _tag: "NotDone" }, { _tag: "Lost" }])
-    expect(pending().put({ _tag: "Reconnected" }).hear(version("1.29.0"), accessed).fatal).toBe("§6.2 FileRequest")
-    expect(pending().put({ _tag: "Reconnected" }).hear(pong).fatal).toBe("§6.2 Ping")
+    expect(pending().put({ _tag: "Reconnected" }).hear(version("1.29.0"), accessed).fatal).toBe(
+      "wire.md §6.6 FileRequest"
+    )
+    expect(pending().put({ _tag: "Reconnected" }).hear(pong).fatal).toBe("wire.md §6.6 Ping")
   })
 
-  it("re-bases file descriptors, and never closes a re-based one (§6.6)", () => {
+  it("re-bases file descriptors, and never closes a re-based one (wire.md §6.14)", () => {
     const open = {
       _tag: "File",
       request: {

@@ -33,7 +33,7 @@ const forms = (client: Driver): ReadonlyArray<string> =>
     return message.value._tag === "HttpResponseChunked" ? message.value.value._tag : message.value._tag
   })
 
-describe("§6.4 incoming connections and requests", () => {
+describe("wire.md §6.12: incoming connections and requests", () => {
   it("opens, carries data both ways, half-closes and closes", () => {
     const client = stealing().hear(stolen(connection(0n)), stolen(data(0n, "hi")), stolen(data(0n, "")))
     client.ask({ _tag: "SendData", connectionId: 0n, bytes: Uint8Array.of(1) }).hear(stolen(closed(0n)))
@@ -133,7 +133,7 @@ describe("§6.4 incoming connections and requests", () => {
     ["1.8.0", ["HttpResponseFramed"], ["HttpResponseFramed"], ["HttpResponse"]],
     ["1.2.2", ["HttpResponse"], ["HttpResponse"], ["HttpResponse"]]
   ])(
-    "§3.4 at %s responses are %j at once, %j in pieces, %j when they break off",
+    "wire.md §3.6: at %s responses are %j at once, %j in pieces, %j when they break off",
     (negotiated, whole, pieces, broken) => {
       const asked = (): Driver => stealing(negotiated).hear(stolen(request(0n)))
       expect(forms(asked().ask(respond(true)))).toEqual(whole)

@@ -34,7 +34,7 @@ const wrongAction: ResponseError = {
   policyName: null
 }
 
-/** wire-protocol §6.3, the table: outcome for a port in each state. */
+/** wire.md §6.9, the table: outcome for a port in each state. */
 const table: ReadonlyArray<readonly [string, DaemonMessage, Readonly<Record<keyof typeof states, string>>]> = [
   ["Ok", subscribed(80), { none: "ignored", pending: "Ok", confirmed: "ignored" }],
   ["PortAlreadyStolen", failed(taken), { none: "ignored", pending: "Err", confirmed: "ignored" }],
@@ -52,7 +52,7 @@ const outcome = (client: Driver): string => {
   return event._tag === "Subscribed" ? event.result._tag : event._tag === "Ignored" ? "ignored" : event._tag
 }
 
-describe("§6.3 subscription results", () => {
+describe("wire.md §6.9: subscription results", () => {
   for (const [name, message, expected] of table) {
     for (const state of ["none", "pending", "confirmed"] as const) {
       it(`${name} for a port that is ${state}: ${expected[state]}`, () => {

@@ -43,7 +43,7 @@ export interface AgentLockTable {
 const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
   const message = `another session has taken port ${port} (on_concurrent_steal=${policy})`
   // To be told is all that somebody can do about `continue`; `override` ends the session that is in the way
-  // (agent-and-targets §9.1).
+  // (agent.md §6.3).
   return policy === "override"
     ? { _tag: "Close", value: message }
     : {
@@ -160,7 +160,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
           channel.open({
             ...given,
             message: (bytes) => {
-              // TcpSteal, SubscribeResult, or Close (wire-protocol §9.2): an agent answers the requests of one client
+              // TcpSteal, SubscribeResult, or Close (wire.md §1.5): an agent answers the requests of one client
               // in their order, and refuses what it cannot do at all by Close.
               const isResult = bytes[0] === 2 && bytes[1] === 3
               const over = isResult ? owed.splice(0, 1) : bytes[0] === 0 ? owed.splice(0) : []

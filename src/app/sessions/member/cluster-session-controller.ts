@@ -49,7 +49,7 @@ export interface SessionAgent {
   readonly handle: AgentHandle
 }
 
-/** `hold` is an idle connection: an agent without any client exits (agent-and-targets §3.5). */
+/** `hold` is an idle connection: an agent without any client exits (agent.md §3.4). */
 interface RunningAgent extends SessionAgent {
   /** The container that it works on; nothing for a targetless one. */
   readonly containerId: string | undefined

@@ -48,7 +48,7 @@ import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import type { ClusterSessionController, SessionAgent } from "./cluster-session-controller.ts"
 import { makeLinkTerms } from "./link-terms.ts"
 
-/** Agents need no pings to live, but a dead one is noticed by them (issue "a session", §5), in ms. */
+/** Agents need no pings to live, but a dead one is noticed by them, in ms. */
 const pingAgentsEvery = 20_000
 
 export interface MemberSessionsOptions {
@@ -83,7 +83,7 @@ export interface MemberSessions {
 const isPrimary = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
   mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })
 
-/** The client's own default where it says nothing (operator-api §1.8.2). */
+/** The client's own default where it says nothing (operator-api.md §7.8). */
 const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
 
 const identityOf = ({ clientHostname, clientName }: ConnectRequest): ClientIdentity =>

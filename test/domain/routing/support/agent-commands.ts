@@ -90,8 +90,8 @@ const openConnection = (a: Mutable, channel: Channel, port: number): void => {
 }
 
 /**
- * A request in the form that the announced version gets (§4.2); a body of `pieces` parts, of which each names the
- * request.
+ * A request in the form that the announced version gets (wire.md §4.4); a body of `pieces` parts, of which each names
+ * the request.
  */
 const request = (a: Mutable, channel: Channel, port: number, pieces: number): void => {
   const announced = minVersion(a.announced ?? unannouncedVersion, a.version)

@@ -8,7 +8,8 @@ const failed: { readonly _tag: "Err"; readonly error: ResponseError } = {
 const nothing = { _tag: "Ok", value: null } as const
 
 /**
- * Which answer belongs to which request: written down a second time, so that the strict client is checked too (§3.6).
+ * Which answer belongs to which request: written down a second time, so that the strict client is checked too (wire.md
+ * §3.8).
  */
 const kinds: Readonly<Record<FileRequest["_tag"], FileResponse["_tag"] | undefined>> = {
   Open: "Open",

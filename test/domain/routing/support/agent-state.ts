@@ -4,13 +4,13 @@ import type { BodyFrame } from "../../../../src/domain/protocol/http-messages.ts
 import type { DaemonTcp } from "../../../../src/domain/protocol/incoming-messages.ts"
 
 /**
- * One connection of an agent as wire-protocol §7 describes it: six counters from 0, answers in the order rules of §7.5,
- * HTTP in the variant of the announced version (§4.2). Everything it says carries its name, so that a test sees where
- * things come from; what comes back must carry it again, else it is a `violation`.
+ * One connection of an agent as wire.md §7 describes it: six counters from 0, answers in the order rules of wire.md
+ * §7.5, HTTP in the variant of the announced version (wire.md §4.4). Everything it says carries its name, so that a
+ * test sees where things come from; what comes back must carry it again, else it is a `violation`.
  */
 
 export type Channel = "Tcp" | "TcpSteal"
-/** Order is kept inside a source and not between them (§7.5). */
+/** Order is kept inside a source and not between them (wire.md §7.5). */
 export type Source = "inline" | "mirror" | "steal" | "tcp" | "udp" | "seqpacket" | "dns"
 
 export interface AgentConnection {
@@ -35,7 +35,7 @@ export interface Agent {
   readonly violations: ReadonlyArray<string>
   /** It dropped the connection because it could not decode this. */
   readonly choked: ClientMessage | undefined
-  /** A filter with this text does not compile (§7.4). */
+  /** A filter with this text does not compile (wire.md §7.4). */
   readonly badFilter: string
 }
 
@@ -43,7 +43,7 @@ export type AgentCommand =
   | { readonly _tag: "Open"; readonly channel: Channel; readonly port: number }
   | { readonly _tag: "Request"; readonly channel: Channel; readonly port: number; readonly pieces: number }
   | { readonly _tag: "Say"; readonly channel: Channel; readonly which: number }
-  /** `twice`: a second Close of the same id follows (§7.3). */
+  /** `twice`: a second Close of the same id follows (wire.md §7.3). */
   | { readonly _tag: "End"; readonly channel: Channel; readonly which: number; readonly twice: boolean }
   | { readonly _tag: "Log"; readonly level: "Warn" | "Error" | "Info" }
   /** Whatever the test wants; on the source given. */

@@ -75,7 +75,7 @@ const statefulTags: ReadonlySet<ClientMessage["_tag"]> = new Set([
 ])
 export const isStateful = (message: ClientMessage): boolean => statefulTags.has(message._tag)
 
-/** The FIFO of the client that a stateful message travels in (§2.3). */
+/** The FIFO of the client that a stateful message travels in (wire.md §6.15). */
 export const fifoOf = (message: ClientMessage): "files" | "simple" | "outgoing" =>
   message._tag === "FileRequest" ? "files" : message._tag.endsWith("Outgoing") ? "outgoing" : "simple"
 

@@ -3,7 +3,7 @@ import type { FileRequest } from "../../../../src/domain/protocol/file-messages.
 import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
 import { atLeast } from "../../../../src/domain/protocol/version.ts"
 
-/** Taken from wire-protocol §5.2 and not from the router's table: the two must agree on their own. */
+/** Taken from wire.md §5.2 and not from the router's table: the two must agree on their own. */
 const filters: Readonly<Record<HttpFilter["_tag"], string | undefined>> = {
   Header: undefined,
   Path: undefined,
@@ -72,6 +72,8 @@ const needs = (message: ClientMessage): ReadonlyArray<string | undefined> => {
 const filterNeeds = (filter: HttpFilter): ReadonlyArray<string | undefined> =>
   filter._tag === "Composite" ? [filters.Composite, ...filter.filters.flatMap(filterNeeds)] : [filters[filter._tag]]
 
-/** Whether an agent of this version cannot decode the message, which ends its connection without a word (§5.5). */
+/**
+ * Whether an agent of this version cannot decode the message, which ends its connection without a word (wire.md §5.6).
+ */
 export const tooNew = (message: ClientMessage, version: string): boolean =>
   needs(message).some((least) => least !== undefined && !atLeast(version, least))

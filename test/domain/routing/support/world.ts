@@ -406,7 +406,7 @@ export class World {
     for (const member of this.routerOptions.members) this.#retire(member)
   }
 
-  /** A new socket is a new router with new connections to every member (§8.3 no. 13). */
+  /** A new socket is a new router with new connections to every member (wire.md §8.13). */
   #reconnect(): void {
     this.#reconnecting = false
     this.router = makeRouter(this.routerOptions)

@@ -5,7 +5,7 @@ import {
   stolenRequestForm
 } from "../../../../lab/agent/incoming/incoming-messages.ts"
 
-describe("the table of wire-protocol §4.2", () => {
+describe("the table of wire.md §4.4", () => {
   it.each([
     ["1.29.0", "ChunkedV2", "ChunkedV2", true, "NewConnectionV2"],
     ["1.19.4", "ChunkedV2", "ChunkedV2", true, "NewConnectionV2"],

@@ -18,7 +18,7 @@ const yes = () => true
 const no = () => false
 const owner = (all: typeof noSubscriptions) => ownerOfRequest(all, 80, request).client
 
-describe("stealing (wire-protocol §7.7)", () => {
+describe("stealing (wire.md §7.7)", () => {
   const [a, b] = [1, 2]
   it("unfiltered after unfiltered replaces", () => {
     expect(owner(steal(steal(noSubscriptions, 80, a, undefined), 80, b, undefined))).toBe(b)

@@ -133,7 +133,7 @@ describe("S7", () => {
     const ended = at(101_500, {
       _tag: "ClientEnded",
       client: "s1",
-      rule: "§6.1 E",
+      rule: "wire.md §6.2 E",
       message: "the session was closed: over"
     })
     expect(
@@ -281,7 +281,7 @@ describe("N3", () => {
     expect(client.sessionId).toBe(sessionId)
     // Somebody else who tries the same session id and is refused says nothing about its client.
     world.startClient({ name: "s1-as-bob", user: "bob", shape: "exec", target: "deployment.myapp", sessionId })
-    const bob = at(0, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api §1.8.6", message: "403" })
+    const bob = at(0, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api.md §7.5", message: "403" })
     expect(find(heartbeats, [bob, beat(30_000)], world)).toBeUndefined()
     world.client("s1-as-bob").leave()
     const ended = at(0, { _tag: "ClientEnded", client: "s1", rule: undefined, message: "left" })

@@ -186,7 +186,7 @@ describe("L5", () => {
   const lost = at(1, {
     _tag: "ClientEnded",
     client: "s1",
-    rule: "operator-api §5.5 attempts",
+    rule: "operator-api.md §8.7",
     message: "no attempt to reconnect succeeded"
   })
   it("finds an end that nothing explains", () => {
@@ -195,7 +195,7 @@ describe("L5", () => {
   })
   const asks = at(0, { _tag: "ClientAsks", client: "s1" })
   const refused = (code: number) => at(0, { _tag: "ClientRefused", client: "s1", code, reason: "", message: "" })
-  const ended = at(1, { _tag: "ClientEnded", client: "s1", rule: "operator-api §1.8.6", message: "refused" })
+  const ended = at(1, { _tag: "ClientEnded", client: "s1", rule: "operator-api.md §7.5", message: "refused" })
   const well = (): World => {
     const world = makeWorld()
     world.pass(1_000)
@@ -225,7 +225,7 @@ describe("L5", () => {
   it("takes the refusal of one who joins a session that had trouble", () => {
     const joins = [
       at(0, { _tag: "ClientAsks", client: "s1-as-bob" }),
-      at(1, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api §1.8.6", message: "refused" })
+      at(1, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api.md §7.5", message: "refused" })
     ] as const
     expect(find(clientsComeBack, [asks, ...joins], well())).toContain("s1-as-bob was refused")
     expect(

@@ -184,10 +184,10 @@ describe("N1", () => {
   const ended = (rule: string | undefined, message: string): TimedEvent =>
     at(0, { _tag: "ClientEnded", client: "s1", rule, message })
   it("finds a protocol error", () => {
-    expect(find(strictClient, [ended("§6.2 Ping", "received an unexpected pong")])).toContain("unexpected pong")
-    expect(find(strictClient, [ended("§6.6", "the connection was lost: a message that ends too early")])).toContain(
-      "ends too early"
-    )
+    expect(find(strictClient, [ended("wire.md §6.6 Ping", "received an unexpected pong")])).toContain("unexpected pong")
+    expect(
+      find(strictClient, [ended("wire.md §6.14", "the connection was lost: a message that ends too early")])
+    ).toContain("ends too early")
     expect(
       find(strictClient, [
         at(0, { _tag: "ClientEvent", client: "s1", event: { _tag: "Lost", reason: "a text frame" } })
@@ -206,10 +206,10 @@ describe("N1", () => {
   it("takes losses and an operator's word", () => {
     const fine = [
       ended(undefined, "left"),
-      ended("operator-api §5.5 attempts", "no attempt"),
-      ended("§6.1 E", "the session was closed: over"),
-      ended("§6.6", "the connection was lost: connection reset"),
-      ended("§6.1 F, G, H: next at start", "the version 1.2.2 is below 1.3.1")
+      ended("operator-api.md §8.7", "no attempt"),
+      ended("wire.md §6.2 E", "the session was closed: over"),
+      ended("wire.md §6.14", "the connection was lost: connection reset"),
+      ended("wire.md §6.2 F, G, H: next at start", "the version 1.2.2 is below 1.3.1")
     ]
     expect(find(strictClient, fine)).toBeUndefined()
   })
