@@ -77,8 +77,7 @@ const treeProblems = (version) => {
   const status = git(["status", "--porcelain"])
   if (status.status !== 0)
     return [
-      `git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; release from a clone ` +
-        "of the repository"
+      `git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; release from a clone of the repository`
     ]
   const dirty = status.stdout.split("\n").filter((line) => line !== "")
   const tags = git(["tag", "--list", `v${version}`]).stdout.trim()
@@ -94,8 +93,7 @@ const treeProblems = (version) => {
 const versionProblems = (version, current) => {
   if (!isVersion(version))
     return [
-      `the version is malformed (found ${JSON.stringify(version)}); write MAJOR.MINOR.PATCH, such as 1.2.3 or ` +
-        "1.2.3-rc.1"
+      `the version is malformed (found ${JSON.stringify(version)}); write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`
     ]
   if (isVersion(current) && compareVersions(version, current) < 0)
     return [
@@ -186,10 +184,12 @@ const writeAll = (texts, packaged, target) => {
   }
 }
 
-/** @param {string} version @param {string} target */
-const next = (version, target) => `Next:
-  CI=true npm test
-  git commit --all --message "Release ${version}"
+/**
+ * Without a change there is nothing to commit. @param {string} version @param {string} target @param {boolean}
+ * isChanged
+ */
+const next = (version, target, isChanged) => `Next:
+  CI=true npm test${isChanged ? `\n  git commit --all --message "Release ${version}"` : ""}
   git tag v${version}
   docker build --file Containerfile --tag ${image.name}:${version} .
   docker push ${image.name}:${version}
@@ -238,7 +238,7 @@ const main = () => {
   if (problems.length > 0) return fail(problems)
   const did = values["dry-run"] ? ["would change", "would make"] : ["changed", "made"]
   console.log(`${version}: ${did[0]} ${changed.length === 0 ? "no file" : changed.join(", ")}; ${did[1]} ${target}`)
-  console.log(values["dry-run"] ? "Nothing was changed." : next(version, target))
+  console.log(values["dry-run"] ? "Nothing was changed." : next(version, target, changed.length > 0))
 }
 
 main()
