@@ -21,8 +21,8 @@ import { image, staged } from "./image.mjs"
 
 const help = `npm run build [-- --out FOLDER]
 
-Stages exactly the tree that the image holds: ${image.files.join(", ")} and the packages of package-lock.json that are needed at run time.
-The Containerfile copies it.
+Stages exactly the tree that the image holds: ${image.files.join(", ")} and the packages of package-lock.json that are
+needed at run time. The Containerfile copies it.
 
   --out FOLDER  must not exist; default ${staged}, which is replaced
   --help        this text`

@@ -8,9 +8,10 @@ import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-
 if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
-Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and writes the tables of the chart's
-README from the comments in values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from
-the schemas by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
+Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and writes the tables of
+the chart's README from the comments in values.yaml and from files/values-without-effect.yaml, and values.schema.json
+from those comments and from the schemas by which the operator reads its files. --check only compares; exit code 1 names
+the files that differ.`)
   process.exit(0)
 }
 

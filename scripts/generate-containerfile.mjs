@@ -6,7 +6,8 @@ import { containerfile } from "./image.mjs"
 if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-containerfile.mjs
 
-Writes Containerfile as scripts/image.mjs describes the image, with the version of package.json. \`npm run check\` compares.`)
+Writes Containerfile as scripts/image.mjs describes the image, with the version of package.json. \`npm run check\`
+compares.`)
 } else {
   const root = new URL("..", import.meta.url)
   writeFileSync(

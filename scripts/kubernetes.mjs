@@ -18,8 +18,9 @@ const versions = readdirSync(modules)
 
 const help = `npm run kubernetes [-- --version V]
 
-Puts kube-apiserver, kube-controller-manager, etcd, kubectl and helm into a folder and prints that folder as the last line; does
-nothing if they are there. What KUBEBUILDER_ASSETS or PATH have in this version is linked, the rest is built with Go.
+Puts kube-apiserver, kube-controller-manager, etcd, kubectl and helm into a folder and prints that folder as the last
+line; does nothing if they are there. What KUBEBUILDER_ASSETS or PATH have in this version is linked, the rest is built
+with Go.
 
   --version V  ${versions.join(" or ")}; default ${defaultVersion}
   --help       this text
@@ -78,7 +79,8 @@ const makeProgress = (what, total) => {
   return {
     step: () => {
       done++
-      const text = `${what}: ${Math.min(done, total)} of ${total} packages, ${Math.round((Date.now() - began) / 1000)} s`
+      const seconds = Math.round((Date.now() - began) / 1000)
+      const text = `${what}: ${Math.min(done, total)} of ${total} packages, ${seconds} s`
       const tenth = Math.floor((10 * done) / total)
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
       else if (tenth > told) console.error(text)

@@ -75,19 +75,21 @@ const purePackages = new Set(["effect", "yaml", "ajv", "fast-json-patch"])
 
 /** The parts of Effect that only compute. What runs, waits or reads a clock belongs outside of the domain. */
 const pureEffect = new Set(
-  `Array BigDecimal BigInt Boolean Brand Chunk Combiner Data Encoding Equal Equivalence Function Graph HashMap HashRing HashSet
-  Hash Iterable JsonPatch JsonPointer Match MutableHashMap MutableHashSet MutableList NonEmptyIterable Number Option Order Ordering
-  Pipeable Predicate Record RecordUndefined Redacted Reducer RegExp Result Schema SchemaAST SchemaGetter SchemaIssue SchemaParser
-  SchemaTransformation String Struct Symbol Trie Tuple UndefinedOr Duration absurd flow hole identity pipe`.split(/\s+/)
+  `Array BigDecimal BigInt Boolean Brand Chunk Combiner Data Encoding Equal Equivalence Function Graph HashMap
+  HashRing HashSet Hash Iterable JsonPatch JsonPointer Match MutableHashMap MutableHashSet MutableList
+  NonEmptyIterable Number Option Order Ordering Pipeable Predicate Record RecordUndefined Redacted Reducer RegExp
+  Result Schema SchemaAST SchemaGetter SchemaIssue SchemaParser SchemaTransformation String Struct Symbol Trie Tuple
+  UndefinedOr Duration absurd flow hole identity pipe`.split(/\s+/)
 )
 
 /** Globals of the language itself. Everything else is the machine's, the clock's or chance. */
 const pureGlobals = new Set(
-  `AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Error EvalError Float32Array Float64Array
-  Infinity Int16Array Int32Array Int8Array Iterator JSON Map NaN Number Object Proxy RangeError ReferenceError Reflect RegExp Set
-  String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array
-  Uint8ClampedArray WeakMap WeakSet atob btoa decodeURI decodeURIComponent encodeURI encodeURIComponent isFinite isNaN parseFloat
-  parseInt structuredClone undefined arguments`.split(/\s+/)
+  `AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Error EvalError Float32Array
+  Float64Array Infinity Int16Array Int32Array Int8Array Iterator JSON Map NaN Number Object Proxy RangeError
+  ReferenceError Reflect RegExp Set String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL
+  URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet atob btoa decodeURI
+  decodeURIComponent encodeURI encodeURIComponent isFinite isNaN parseFloat parseInt structuredClone undefined
+  arguments`.split(/\s+/)
 )
 
 /** Members of these globals that always give the same for the same arguments; for `Math` all but `random`. */

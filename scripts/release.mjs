@@ -28,15 +28,16 @@ import { compareVersions, isVersion } from "./release/version.mjs"
 
 const help = `npm run release -- X.Y.Z [OPTION…]
 
-Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, turns what CHANGELOG.md has under "Unreleased"
-into a section of its own (one that is there already is left as it is), and packages the chart into dist/. Commits and pushes
-nothing; it prints what to do next.
+Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, turns what CHANGELOG.md has
+under "Unreleased" into a section of its own (one that is there already is left as it is), and packages the chart into
+dist/. Commits and pushes nothing; it prints what to do next.
 
   --dry-run          look at everything, package the chart, change nothing
   --date YYYY-MM-DD  day of the release in CHANGELOG.md; default: today in UTC
   --help             this text
 
-helm is taken from KUBEBUILDER_ASSETS or PATH. The working tree must be clean. When something fails, nothing is changed.`
+helm is taken from KUBEBUILDER_ASSETS or PATH. The working tree must be clean. When something fails, nothing is
+changed.`
 
 const root = new URL("..", import.meta.url)
 const folder = fileURLToPath(root)
@@ -77,7 +78,8 @@ const treeProblems = (version) => {
   const status = git(["status", "--porcelain"])
   if (status.status !== 0)
     return [
-      `git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; release from a clone of the repository`
+      `git does not answer for ${folder}: ${status.error?.message ?? status.stderr.trim()}; ` +
+        "release from a clone of the repository"
     ]
   const dirty = status.stdout.split("\n").filter((line) => line !== "")
   const tags = git(["tag", "--list", `v${version}`]).stdout.trim()
@@ -93,7 +95,8 @@ const treeProblems = (version) => {
 const versionProblems = (version, current) => {
   if (!isVersion(version))
     return [
-      `the version is malformed (found ${JSON.stringify(version)}); write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`
+      `the version is malformed (found ${JSON.stringify(version)}); ` +
+        "write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1"
     ]
   if (isVersion(current) && compareVersions(version, current) < 0)
     return [
@@ -203,7 +206,8 @@ const main = () => {
   const [version, ...more] = positionals
   if (version === undefined || more.length > 0)
     return fail([
-      `${version === undefined ? "no version is given" : `there is more than a version (found ${more.join(" ")})`}\n\n${help}`
+      (version === undefined ? "no version is given" : `there is more than a version (found ${more.join(" ")})`) +
+        `\n\n${help}`
     ])
 
   const current = readVersions(root)

@@ -11,23 +11,28 @@ import { fileURLToPath } from "node:url"
 
 const help = `npm test -- [OPTION…] [VITEST ARGUMENT…]
 
-Runs \`npm run check\`, then the tests in test/ except those in test/long. The last line is "N passed, N failed, N skipped"; the
-exit code is 0 only if nothing failed. With CI=true a skipped test is a failure too, the cases of properties follow from the commit,
-and a test of the suites that start real programs (vitest.config.ts) gets a second try, which is told by the test's name.
+Runs \`npm run check\`, then the tests in test/ except those in test/long. The last line is "N passed, N failed, N
+skipped"; the exit code is 0 only if nothing failed. With CI=true a skipped test is a failure too, the cases of
+properties follow from the commit, and a test of the suites that start real programs (vitest.config.ts) gets a second
+try, which is told by the test's name.
 
   --long      also test/long (as \`npm run test:long\`)
   --no-check  only the tests
   --help      this text
 
-All other arguments go to vitest, for example \`npm test -- test/domain\` or \`npm test -- -t "header maps"\`.
-The tests with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT_BIN are set. BRAID_TEST_SEED=7 makes properties
+All other arguments go to vitest, for example \`npm test -- test/domain\` or \`npm test -- -t "header maps"\`. The tests
+with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT_BIN are set. BRAID_TEST_SEED=7 makes properties
 draw the cases of that seed; fast-check says the seed of one that fails.`
 
 /**
  * What vitest's JSON reporter writes, as far as it is used here. A test that passed has failure messages if it failed
  * before, on its first try.
  *
- * @typedef {{ readonly status: string; readonly fullName: string; readonly failureMessages: ReadonlyArray<string> }} Test
+ * @typedef {{
+ *   readonly status: string
+ *   readonly fullName: string
+ *   readonly failureMessages: ReadonlyArray<string>
+ * }} Test
  *
  * @typedef {{
  *   readonly name: string

@@ -43,7 +43,7 @@ export const operatorPing = (turn: Turn, id: bigint): void => {
 }
 
 /** Every answer counts, the last one wins, and each is thanked for (wire.md §5.4). */
-export const versioned = (turn: Turn, version: string): void => {
+const versioned = (turn: Turn, version: string): void => {
   const first = turn.state.version === undefined
   update(turn, { version, announces: version })
   event(turn, { _tag: "Versioned", version })

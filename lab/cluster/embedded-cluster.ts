@@ -19,7 +19,6 @@ import { ObjectStore } from "./store/object-store.ts"
 import { apiServerIp } from "./store/service-allocation.ts"
 
 export type { Caller } from "./http/api-server.ts"
-export type { PodLogOptions, PodLogs } from "./http/server-context.ts"
 
 export interface EmbeddedClusterOptions {
   /** Name of cluster and context in the kubeconfig. */

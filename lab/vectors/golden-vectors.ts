@@ -96,7 +96,7 @@ const expectation = (line: Line, bytes: Uint8Array): Vector["expect"] => {
 }
 
 /** Reads one line of a vector file. The message says what is wrong with it and what would be right. */
-export const readVector = (text: string): Read => {
+const readVector = (text: string): Read => {
   let json: Json
   try {
     json = JSON.parse(text)
@@ -187,7 +187,8 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
       : `decoding: expected ${expect.used} bytes to be used, found ${decoded.used}`,
     walked._tag === "End" && walked.offset === expect.used
       ? undefined
-      : `skipping: expected the end at byte ${expect.used}, found ${walked._tag === "End" ? `byte ${walked.offset}` : walked._tag}`
+      : `skipping: expected the end at byte ${expect.used}, ` +
+        `found ${walked._tag === "End" ? `byte ${walked.offset}` : walked._tag}`
   ]
   const encoded = tryEncode(codec, decoded.value)
   if (typeof encoded === "string") return [...problems.filter((problem) => problem !== undefined), encoded]
@@ -206,7 +207,7 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
 }
 
 /** What the codec does differently from the vector; empty if nothing. */
-export const checkVector = (vector: Vector): ReadonlyArray<string> =>
+const checkVector = (vector: Vector): ReadonlyArray<string> =>
   vector.dir === "client"
     ? checkAs(vector, clientMessage, ClientMessage)
     : checkAs(vector, daemonMessage, DaemonMessage)

@@ -8,9 +8,9 @@ Checks the codec of the mirrord protocol against golden vectors: one JSON object
   {"id": …, "dir": "client"|"daemon", "hex": …, "value": …, "unordered": true, "canonical": hex, "used": bytes}
 ("unordered", "canonical" and "used" are optional) or bytes that are none
   {"dir": …, "hex": …, "why": "incomplete"|"invalid", "note": …}
-Decoding must give the value, encoding it the bytes ("canonical" if given; by value if unordered), and skipping must end at the
-same byte ("used" if given, else the last). Prints a line per failure, then "N passed, N failed". Exit code 1 on any failure, a file
-that cannot be read and a line that is no vector included; 2 for a wrong command line.
+Decoding must give the value, encoding it the bytes ("canonical" if given; by value if unordered), and skipping must end
+at the same byte ("used" if given, else the last). Prints a line per failure, then "N passed, N failed". Exit code 1 on
+any failure, a file that cannot be read and a line that is no vector included; 2 for a wrong command line.
 
   --help  this text`
 

@@ -42,7 +42,8 @@ export const readVersions = (root) => {
     .filter((place) => place.found === undefined || place.found !== version)
     .map(
       (place) =>
-        `${place.file}, ${place.field}: ${place.found === undefined ? "there is none" : `found ${place.found}`}; write ${version}, the version in package.json`
+        `${place.file}, ${place.field}: ${place.found === undefined ? "there is none" : `found ${place.found}`}; ` +
+        `write ${version}, the version in package.json`
     )
   if (!isVersion(version))
     problems.push(`package.json, version: found ${version}; write MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1`)

@@ -41,7 +41,8 @@ const main = async (): Promise<number> => {
   const unknown = positionals.find((wanted) => !benchmarks.some(([name]) => name === wanted))
   if (unknown !== undefined || positionals.length === 0) {
     console.error(
-      `bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}\n\n${help}`
+      `bench: ${unknown === undefined ? "no NAME given" : `no benchmark is called ${JSON.stringify(unknown)}`}` +
+        `\n\n${help}`
     )
     return 2
   }

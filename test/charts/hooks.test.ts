@@ -6,7 +6,7 @@ import { asText, at } from "./json.ts"
 describeHelm("hooks of the chart", (helm) => {
   const chart = new Chart(helm)
 
-  it("make what a Job runs with before the Job: helm takes them by weight, then by name, and waits for each", async () => {
+  it("make what a Job runs with before the Job: helm goes by weight, then by name, and waits for each", async () => {
     const { objects } = await chart.render({})
     const annotation = (object: unknown, name: string): string =>
       asText(at(object, "metadata", "annotations", `helm.sh/${name}`) ?? "")

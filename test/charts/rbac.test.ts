@@ -22,7 +22,10 @@ const rights = (rendered: Rendered): string => {
         .map(
           (subject) =>
             "  to " +
-            `${[at(subject, "kind"), at(subject, "namespace"), at(subject, "name")].filter((part) => part !== undefined).join(" ")}`
+            ["kind", "namespace", "name"]
+              .map((field) => at(subject, field))
+              .filter((part) => part !== undefined)
+              .join(" ")
         )
       const rules = asList(role["rules"]).map((rule) => {
         const list = (field: string): string =>

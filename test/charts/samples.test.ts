@@ -246,7 +246,8 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     ])
     expect(Object.keys(credentials(rendered)).toSorted()).toEqual([
       "mirrord/mirrord-cluster-12345",
-      `mirrord/mirrord-cluster-arn-aws-eks-eu-west-1-123456789012-cluster-prod-${sha256Hex("arn:aws:eks:eu-west-1:123456789012:cluster/Prod").slice(0, 6)}`,
+      "mirrord/mirrord-cluster-arn-aws-eks-eu-west-1-123456789012-cluster-prod-" +
+        sha256Hex("arn:aws:eks:eu-west-1:123456789012:cluster/Prod").slice(0, 6),
       `mirrord/mirrord-cluster-prod-eu-${sha256Hex("Prod_EU").slice(0, 6)}`,
       `mirrord/mirrord-cluster-z-rich-${sha256Hex("Zürich ☃").slice(0, 6)}`
     ])

@@ -59,7 +59,9 @@ metadata: { name: aggregation-node }
 apiVersion: v1
 kind: Pod
 metadata: { name: api-0, namespace: tools, labels: { app: api } }
-spec: { nodeName: aggregation-node, containers: [{ name: api, image: api, ports: [{ name: https, containerPort: ${port} }] }] }
+spec:
+  nodeName: aggregation-node
+  containers: [{ name: api, image: api, ports: [{ name: https, containerPort: ${port} }] }]
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -69,7 +71,10 @@ spec:
   scope: Cluster
   names: { plural: sessions, kind: Session }
   versions:
-  - { name: v1alpha, served: true, storage: true, schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } } }
+  - name: v1alpha
+    served: true
+    storage: true
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

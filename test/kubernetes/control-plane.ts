@@ -61,7 +61,8 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
     const signed = [{ alg: "RS256", typ: "JWT" }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
       .join(".")
-    return `${signed}.${sign("sha256", Buffer.from(signed), await readFile(file(files.accountKey))).toString("base64url")}`
+    const signature = sign("sha256", Buffer.from(signed), await readFile(file(files.accountKey)))
+    return `${signed}.${signature.toString("base64url")}`
   }
   const secondsNow = (): number => Math.floor(Date.now() / 1000)
   return {

@@ -119,7 +119,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       rmSync(folder, { recursive: true, force: true })
     })
 
-    it("is upgraded to another version: its operator takes the place of the old one, and the session goes on", async () => {
+    it("is upgraded to another version: the new operator takes over, and the session goes on", async () => {
       const extra = [testPod("passes", ["--version"]), testPod("fails", ["no-such-command"])]
       await helm(
         primary(),

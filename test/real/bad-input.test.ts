@@ -17,7 +17,8 @@ import { parentNames, parents, readySession } from "./sessions.ts"
 import { userCertificate } from "./user-certificate.ts"
 
 const connectPath = (target = "deployment.myapp"): string =>
-  `/apis/operator.metalbear.co/v1/proxy/namespaces/default/targets/${target}?connect=true&on_concurrent_steal=abort&key=test`
+  `/apis/operator.metalbear.co/v1/proxy/namespaces/default/targets/${target}` +
+  "?connect=true&on_concurrent_steal=abort&key=test"
 
 const newSessionId = (): string => randomBytes(8).readBigUInt64BE().toString()
 const parentOf = (id: string): string => `mc-${BigInt(id).toString(16).padStart(16, "0")}`

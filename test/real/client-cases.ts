@@ -134,7 +134,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(status.stdout()).toContain("Multi-Cluster Sessions:")
       })
 
-      it("exec runs a command with the variables of the default cluster; the certificate is asked for once", async () => {
+      it("exec runs a command with the default cluster's variables; it asks for the certificate once", async () => {
         const home = real.home("env")
         const known = parentNames(real.playground())
         const postsBefore = credentialPosts()
@@ -213,7 +213,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         }
       })
 
-      it("an application steals port 80 in both clusters and reads, resolves and connects in the default cluster", async () => {
+      it("an application steals port 80 in both clusters, and reads, resolves, connects in the default", async () => {
         const known = parentNames(real.playground())
         const app = run([
           "exec",
@@ -258,7 +258,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(app.events().filter(({ event }) => event === "closed" || event === "connection-error")).toEqual([])
       })
 
-      it("an application steals by header; what does not match is answered by the workload of that cluster", async () => {
+      it("an application steals by header; other requests are answered by the workload of their cluster", async () => {
         const known = parentNames(real.playground())
         const app = run(["exec", ...target, "--", layerApp, "--steal", "80:^x-user: ann$", "--respond", "for ann"])
         await readySession(real, known)

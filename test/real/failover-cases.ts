@@ -170,7 +170,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
         expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
       })
 
-      it("the leader is killed, and its pod is gone as with its node: the other one takes over every session as it is", async () => {
+      it("the leader is killed and its pod is gone as with its node: the other takes over every session", async () => {
         const killed = await leaderToFail()
         const before = { there: whatIsThere(), reconnects: reconnects() }
         process.kill(processOf(killed), "SIGKILL")

@@ -103,7 +103,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await works()
   })
 
-  it("the default cluster's operator is not running: refused at once; it works again when that has started", async () => {
+  it("the default cluster's operator is not running: refused at once; it works after a start", async () => {
     await changeOperator(
       "cluster-a",
       (spec) => {
@@ -124,7 +124,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await works()
   })
 
-  it("another cluster is down: the session starts without it and says so, and takes it in when it is back", async () => {
+  it("another cluster is down: the session starts without it, says so, and takes it in later", async () => {
     const { cluster } = real.cluster("cluster-b")
     await Effect.runPromise(cluster.stop())
     const known = parentNames(real.playground())
@@ -147,7 +147,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
   })
 
   // Last: for 150 s after its start a primary ends no session that is older than itself.
-  it("the primary's operator has just started: the client that waited for it gets its session or a clear answer", async () => {
+  it("the primary's operator has just started: the waiting client gets its session or a clear answer", async () => {
     await changeOperator(
       "primary",
       (spec) => {

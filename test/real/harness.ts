@@ -24,7 +24,7 @@ import { developers, developersBindings, developersRoles } from "./developers.ts
 
 /** The user of every client here; the members' API servers must never see it. */
 export const clientUser = "ann"
-export const sessionTtlSecs = 5
+const sessionTtlSecs = 5
 
 const variables = { mirrord: "MIRRORD_BIN", agent: "MIRRORD_AGENT_BIN", layerApp: "LAYER_APP_BIN" } as const
 export type Binary = keyof typeof variables
@@ -245,7 +245,7 @@ export const processesWith = (name: string, value: string): ReadonlyArray<number
  * Ends all processes of a home at once, as if the user's machine had lost power: the internal proxy detaches itself and
  * may outlive the command that started it.
  */
-export const killProcessesOf = (home: string): void => {
+const killProcessesOf = (home: string): void => {
   for (const pid of processesWith("HOME", home)) {
     try {
       process.kill(pid, "SIGKILL")

@@ -79,7 +79,7 @@ export const agents = ({ cluster: { store } }: AnyRunningCluster): ReadonlyArray
  * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five
  * minutes, so that `kubectl` can show why.
  */
-export const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
+const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
   ...parents(playground)
     .filter(({ status }) => status?.phase !== "Failed")
     .map(({ metadata }) => `parent ${metadata.name}`),

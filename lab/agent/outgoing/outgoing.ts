@@ -13,7 +13,7 @@ export interface OutgoingLimits {
   readonly bufferedBytes: number
 }
 
-export const outgoingLimits: OutgoingLimits = {
+const outgoingLimits: OutgoingLimits = {
   connectTimeoutMs: 5000,
   writeTimeoutMs: 30_000,
   bufferedBytes: 512 * 1024

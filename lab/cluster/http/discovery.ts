@@ -19,7 +19,7 @@ const subresource = (info: ResourceInfo, name: string): JsonObject => {
 }
 
 /** `APIResourceList` of one group and version that this server keeps itself. */
-export const resourceList = (store: ObjectStore, group: string, version: string): JsonObject => ({
+const resourceList = (store: ObjectStore, group: string, version: string): JsonObject => ({
   kind: "APIResourceList",
   apiVersion: "v1",
   groupVersion: apiVersionOf({ group, version }),

@@ -80,7 +80,8 @@ const podStatus = (object: KubeObject): string => {
 const podColumns = [
   column("Ready", (object) => {
     const statuses = asObjects(at(object, "status", "containerStatuses"))
-    return `${statuses.filter((status) => status["ready"] === true).length}/${asArray(at(object, "spec", "containers")).length}`
+    const ready = statuses.filter((status) => status["ready"] === true)
+    return `${ready.length}/${asArray(at(object, "spec", "containers")).length}`
   }),
   column("Status", podStatus),
   column("Restarts", (object) =>
@@ -125,8 +126,8 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
       (object) =>
         asObjects(at(object, "spec", "ports"))
           .map(
-            (port) =>
-              `${String(port["port"])}${port["nodePort"] === undefined ? "" : `:${String(port["nodePort"])}`}/${String(port["protocol"])}`
+            ({ port, nodePort, protocol }) =>
+              `${String(port)}${nodePort === undefined ? "" : `:${String(nodePort)}`}/${String(protocol)}`
           )
           .join(",") || "<none>"
     ),

@@ -24,8 +24,8 @@ const portOf = (
  */
 export const demoApp: ContainerProgram = signalsReady((container) =>
   Effect.gen(function* () {
-    const greeting = `${container.env.get("GREETING") ?? "hello"} from ${container.env.get("CLUSTER") ?? "unknown cluster"}`
     const cluster = container.env.get("CLUSTER") ?? "unknown cluster"
+    const greeting = `${container.env.get("GREETING") ?? "hello"} from ${cluster}`
     const port = portOf(container.env, "PORT", 80)
     const tcpPort = portOf(container.env, "TCP_PORT", undefined)
     for (const value of [port, tcpPort]) {

@@ -38,7 +38,9 @@ const formatName = (value: unknown): string =>
 const wrongInteger = (field: string, format: string | undefined): FieldError => ({
   reason: "FieldValueInvalid",
   field: "<nil>",
-  message: `Invalid value: "": Checked value must be of type integer ${format === undefined ? "(default format)" : `with format ${format}`} in ${field}`
+  message:
+    'Invalid value: "": Checked value must be of type integer ' +
+    `${format === undefined ? "(default format)" : `with format ${format}`} in ${field}`
 })
 
 /** As {@link toFieldError}; a number that is no integer is refused twice. */
@@ -85,7 +87,9 @@ const toFieldError = (error: ErrorObject, passing: number): FieldError => {
       return {
         reason: "FieldValueTypeInvalid",
         field: field === "" ? "<nil>" : field,
-        message: `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ${format ?? String(wanted)}: ${found}`
+        message:
+          `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ` +
+          `${format ?? String(wanted)}: ${found}`
       }
     }
     case "enum": {

@@ -21,7 +21,7 @@ import { ResourceCatalog } from "./resource-catalog.ts"
 import { objectPredicate } from "./selectors.ts"
 import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
 
-export type { KubeObject, ObjectMeta, OwnerReference, ResourceRef, StoreEvent } from "../schema/kube-object.ts"
+export type { KubeObject, ResourceRef, StoreEvent } from "../schema/kube-object.ts"
 
 export interface ObjectStoreOptions {
   /** Epoch milliseconds. */

@@ -107,7 +107,7 @@ const notSelectable = (field: string, key: string): string => {
 }
 
 /** Parses a field selector of a collection (`group/resource`); 400 for a field that it cannot be selected by. */
-export const parseFieldSelector = (text: string | undefined, key: string): ObjectPredicate => {
+const parseFieldSelector = (text: string | undefined, key: string): ObjectPredicate => {
   if (text === undefined || text.trim() === "") return () => true
   const terms = text.split(",").map((term) => {
     const match = /^\s*([^\s=!]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(term)

@@ -7,7 +7,7 @@ import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaTyp
 import { parseYaml } from "./yaml-text.ts"
 
 /** etcd's limit, and so a real server's for bodies. */
-export const bodyLimit = 3 * 1024 * 1024
+const bodyLimit = 3 * 1024 * 1024
 
 /** Reads a body of at most 3 MiB. Fails with 413 beyond that. */
 export const readBody = async (req: IncomingMessage): Promise<Buffer> => {

@@ -79,7 +79,7 @@ export const noSuchResource = (): ApiError =>
 export const alreadyExists = (of: Named, name: string): ApiError =>
   new ApiError(409, "AlreadyExists", `${qualified(of)} "${name}" already exists`, detailsOf(of, name))
 
-export const conflict = (of: Named, name: string, why: string): ApiError =>
+const conflict = (of: Named, name: string, why: string): ApiError =>
   new ApiError(
     409,
     "Conflict",
@@ -141,8 +141,6 @@ export const notAcceptable = (supported: ReadonlyArray<string>): ApiError =>
 
 export const tooLarge = (limit: number): ApiError =>
   new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`)
-
-export const unavailable = (message: string): ApiError => new ApiError(503, "ServiceUnavailable", message)
 
 export const internalError = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, {

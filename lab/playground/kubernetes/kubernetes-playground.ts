@@ -43,7 +43,7 @@ interface Started {
 const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 /** The images of a node. */
-export const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
+const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
   new Map([
     [operatorImage, braidImage(subnet)],
     [images.agent, agent],

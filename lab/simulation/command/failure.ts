@@ -4,7 +4,7 @@ import { scenarioText } from "./scenario-file.ts"
 import type { Outcome } from "./work.ts"
 
 /** Where stories that failed are written, below the folder in which the command runs. */
-export const failuresFolder = "simulation-failures"
+const failuresFolder = "simulation-failures"
 
 /** A story that failed, written down. */
 export interface Failure {

@@ -45,7 +45,8 @@ const find = (nameOrFile: string): Result.Result<string, string> => {
   if (existsSync(nameOrFile)) return Result.succeed(nameOrFile)
   const like = nearest(nameOrFile, names)
   return Result.fail(
-    `there is no scenario and no file ${JSON.stringify(nameOrFile)}${like === undefined ? "" : `; the nearest scenario is ${like}`}`
+    `there is no scenario and no file ${JSON.stringify(nameOrFile)}` +
+      (like === undefined ? "" : `; the nearest scenario is ${like}`)
   )
 }
 

@@ -92,7 +92,10 @@ export const oneOwnerPerId: Invariant = {
               return undefined
             }
             if (closed.has(key))
-              return `${event.client} is told of a new connection ${incoming.id}, an id that was used and closed before.`
+              return (
+                `${event.client} is told of a new connection ${incoming.id}, ` +
+                "an id that was used and closed before."
+              )
             const same = opened.get(incoming.content) ?? []
             const known = owners.get(key)
             const possible =
@@ -103,7 +106,8 @@ export const oneOwnerPerId: Invariant = {
             if (first === undefined) {
               return known === undefined
                 ? `${event.client} is told of connection ${incoming.id}, which no agent opened.`
-                : `${event.client} is told of a request on connection ${incoming.id}, but not by its owner ${known.map(({ agent, cluster }) => `${agent} in ${cluster}`).join(" or ")}.`
+                : `${event.client} is told of a request on connection ${incoming.id}, but not by its owner ` +
+                    `${known.map(({ agent, cluster }) => `${agent} in ${cluster}`).join(" or ")}.`
             }
             owners.set(key, possible)
             if (possible.length > 1) return undefined

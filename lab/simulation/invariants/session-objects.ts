@@ -51,11 +51,3 @@ export const isLeftOut = ({ primary }: World, child: string): boolean =>
         ([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"
       )
     )
-
-/** An object without what changes with each write and each heartbeat. */
-export const withoutHeartbeat = (object: KubeObject): string => {
-  const { metadata, status, ...rest } = object
-  const { resourceVersion: _version, ...meta } = metadata
-  const { connectedTimestamp: _heartbeat, ...other } = (status ?? {}) as { readonly connectedTimestamp?: unknown }
-  return JSON.stringify([rest, meta, other])
-}

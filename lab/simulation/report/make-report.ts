@@ -216,7 +216,9 @@ class ReportBuilder {
       by,
       answeredAt: at,
       client: client !== undefined && this.#lanes.has(client) ? client : undefined,
-      text: `request ${id} at ${cluster}: answered by ${client ?? by}${status === 0 ? "" : ` with ${status}`} after ${(at - (request?.at ?? at)).toFixed(3)} s`
+      text:
+        `request ${id} at ${cluster}: answered by ${client ?? by}${status === 0 ? "" : ` with ${status}`} ` +
+        `after ${(at - (request?.at ?? at)).toFixed(3)} s`
     })
   }
 

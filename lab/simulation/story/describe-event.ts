@@ -74,7 +74,10 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       return answer === undefined ? undefined : `${event.client} gets ${answer}`
     }
     case "RequestAnswered":
-      return `request ${event.id} at ${event.cluster}: ${event.by}${event.body === "" ? "" : ` says ${JSON.stringify(event.body)}`}`
+      return (
+        `request ${event.id} at ${event.cluster}: ${event.by}` +
+        (event.body === "" ? "" : ` says ${JSON.stringify(event.body)}`)
+      )
     case "Fault":
       return `fault: ${event.text}`
     default:

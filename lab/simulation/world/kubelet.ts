@@ -9,7 +9,7 @@ import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
 import type { ApiServer } from "./sim-api-server.ts"
 import type { WorldEvent } from "./world-event.ts"
 
-export const workloadNamespace = "default"
+const workloadNamespace = "default"
 /** ms from a Job to a running agent, least and most. */
 const agentStart: readonly [number, number] = [300, 1_500]
 /** An agent without a first client ends, ms (agent.md §3.3). */

@@ -30,7 +30,7 @@ const replacedAfter = 60_000
 /** ms between two WebSocket pings on a member link (docs/member-link.md). */
 const linkPulse = 30_000
 
-export const agentSettings = {
+const agentSettings = {
   image: "agent:1",
   imagePullPolicy: "IfNotPresent",
   namespace: operatorNamespace,

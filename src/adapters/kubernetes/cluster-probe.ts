@@ -87,8 +87,8 @@ const messageOf = (body: unknown, text: string): string => {
 }
 
 /**
- * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them: they fail
- * where an operator's would. `patience`: how long connecting, and how long an answer, may take, ms.
+ * {@link ClusterProbe} with the credentials of a configuration. Requests fail where an operator's would, since they are
+ * made as `makeKubeApi` makes them. `patience`: how long connecting, and how long an answer, may take, ms.
  */
 export const makeClusterProbe = (
   config: KubeConfig,

@@ -77,7 +77,9 @@ export const openMemberLink = (
     const tls: RequestOptions = {}
     yield* Effect.tryPromise({ try: () => config.applyToHTTPSOptions(tls), catch: (cause) => refuse(String(cause)) })
     const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
-    const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${encodeURIComponent(request.namespace)}/targets/${encodeURIComponent(request.target)}`
+    const target = encodeURIComponent(request.target)
+    const namespace = encodeURIComponent(request.namespace)
+    const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${namespace}/targets/${target}`
     const query = request.parametersInHeader ? "connect=true" : request.query
     const headers: Record<string, string> = {
       ...(tls.headers as Record<string, string> | undefined),

@@ -92,7 +92,7 @@ const decodePart = (text: string): string | undefined => {
 }
 
 /** Reads an upgrade request, or says what is wrong with it. */
-export const readConnectRequest = (request: IncomingMessage, caller: Caller): ConnectRequest | ApiError => {
+const readConnectRequest = (request: IncomingMessage, caller: Caller): ConnectRequest | ApiError => {
   const [path = "", ...query] = (request.url ?? "").split("?")
   const match = connectPath.exec(path)
   if (match === null) return notFound(`The operator does not serve upgrades on ${path.slice(0, 200)}.`)

@@ -61,7 +61,7 @@ const mayPass = ({ code, reason }: KubeError): boolean => {
 const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
 
 /**
- * An API for what a client waits for: calls are repeated as {@link patiently} does, watches are not. A call whose answer
+ * An API for what a client waits for: calls are repeated as {@link patiently} does, but no watch. A call whose answer
  * was lost may have been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete
  * `NotFound`.
  */

@@ -18,7 +18,7 @@ import { channelWhileLeading } from "./channel-while-leading.ts"
  */
 
 /** Whether somebody waits for what is being done. */
-export const IsAwaited = Context.Reference<boolean>("braid/app/leadership/IsAwaited", { defaultValue: () => false })
+const IsAwaited = Context.Reference<boolean>("braid/app/leadership/IsAwaited", { defaultValue: () => false })
 
 const awaited = Effect.provideService(IsAwaited, true)
 const why = "this operator is not the leader any more, or could not renew its lease in time"

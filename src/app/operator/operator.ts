@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Result, type Scope } from "effect"
 import { issueUserCertificate, verifyUserCertificate } from "../../adapters/x509/user-certificates.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -20,7 +20,7 @@ import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
-import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
+import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
 import { makeFleet } from "../fleet/fleet.ts"
 import { auditedChild, auditedParent } from "../kernel/audit.ts"
@@ -379,5 +379,3 @@ const make = (
         })
     }
   })
-
-export const operatorLayer = (options: OperatorOptions) => Layer.effect(OperatorFacade, makeOperator(options))

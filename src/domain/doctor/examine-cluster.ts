@@ -165,7 +165,9 @@ const kindText = ({ group, plural }: KindFact): string => `${plural}.${group}`
 const resources = (facts: ClusterFacts): ReadonlyArray<Finding> => {
   const asked = facts.kinds.filter(({ served }) => served._tag !== "NotAsked")
   if (asked.length === 0) return [skipped("resources", "The API server could not be asked for its custom resources.")]
-  const fix = `Upgrade the release of the chart ${facts.part === "own" ? "here" : `on ${facts.name}`}; it installs the custom resources. By hand: kubectl apply --server-side -f crds/.`
+  const fix =
+    `Upgrade the release of the chart ${facts.part === "own" ? "here" : `on ${facts.name}`}; ` +
+    "it installs the custom resources. By hand: kubectl apply --server-side -f crds/."
   const problems = asked.flatMap((kind): ReadonlyArray<Finding> => {
     const { need, served, version } = kind
     if (served._tag !== "Answered") {
@@ -220,7 +222,9 @@ const operator = (facts: ClusterFacts): Finding => {
         return failed(
           "operator",
           `The API server does not reach the operator (${refusalText(answer)}).`,
-          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of kubectl get apiservice v1.operator.metalbear.co -o yaml, then at kubectl -n ${namespace} get pods,endpointslices,leases.`
+          `${part === "own" ? "Look" : `On ${name}, look`} at the condition Available of ` +
+            "kubectl get apiservice v1.operator.metalbear.co -o yaml, " +
+            `then at kubectl -n ${namespace} get pods,endpointslices,leases.`
         )
       }
       return failed(

@@ -1,19 +1,13 @@
 import type { ConfigurationMistake } from "./configuration.ts"
 
 /** A value as a person would write it, short enough for one line. */
-export const shown = (value: unknown): string => {
+const shown = (value: unknown): string => {
   if (value === undefined) return "nothing"
   const text = JSON.stringify(value) ?? typeof value
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`
 }
 
-export const mistake = (
-  file: string,
-  field: string,
-  value: unknown,
-  problem: string,
-  cure: string
-): ConfigurationMistake => {
+const mistake = (file: string, field: string, value: unknown, problem: string, cure: string): ConfigurationMistake => {
   const found = shown(value)
   const place = field === "" ? file : `${file}, ${field}`
   return { file, field, value: found, cure, message: `${place}: ${problem} (found ${found}); ${cure}.` }

@@ -27,8 +27,8 @@ export type ConfigurationDocument =
   | { readonly _tag: "NotYaml"; readonly reason: string }
   | { readonly _tag: "Parsed"; readonly value: unknown }
 
-export const multiClusterFile = "multicluster-config.yaml"
-export const clustersFile = "clusters-config.yaml"
+const multiClusterFile = "multicluster-config.yaml"
+const clustersFile = "clusters-config.yaml"
 
 const isText = Schema.is(primaryFields.clusterName)
 const isSeconds = Schema.is(primaryFields.sessionTtlSecs)

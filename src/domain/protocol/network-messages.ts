@@ -5,7 +5,7 @@ export const SocketAddr = struct({ ip, port: u16 })
 export type SocketAddr = TypeOf<typeof SocketAddr>
 
 /** An abstract name is without its leading NUL. */
-export const UnixAddr = enumeration("UnixAddr", {
+const UnixAddr = enumeration("UnixAddr", {
   Pathname: newtype(path),
   Abstract: newtype(bytes),
   Unnamed: unitVariant

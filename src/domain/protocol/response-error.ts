@@ -74,7 +74,7 @@ export const ResolveErrorKind = enumeration("ResolveErrorKindInternal", {
 })
 export type ResolveErrorKind = TypeOf<typeof ResolveErrorKind>
 
-export const RemoteError = enumeration("RemoteError", {
+const RemoteError = enumeration("RemoteError", {
   NameserverNotFound: unitVariant,
   AddressParsing: newtype(text),
   InvalidAddress: newtype(SocketAddress),

@@ -89,7 +89,7 @@ const blocks = Object.keys(optionBlocks)
  * `spec` of a branch of any engine (published-chart.md §1.8). The published schema lacks `profile`, which clients send
  * (§1.15).
  */
-export const BranchDatabaseSpec = Schema.Struct({
+const BranchDatabaseSpec = Schema.Struct({
   ...branchFields,
   target: KubeResourceTarget,
   version: nullable(text("Tag of the engine's image; not together with `image`.")),

@@ -7,7 +7,7 @@ import { SessionOwner } from "./session-shapes.ts"
 /** What branch databases of all kinds share (published-chart.md §1.8). */
 
 /** Where the source's address comes from. Each value is one source or a list (published-chart.md §1.9). */
-export const ConnectionSource = Schema.Struct({
+const ConnectionSource = Schema.Struct({
   url: Schema.optionalKey(anything("Where the whole URL comes from.")),
   params: Schema.optionalKey(
     Schema.Struct({

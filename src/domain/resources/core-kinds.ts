@@ -75,10 +75,10 @@ export const Service = Schema.Struct({
 })
 export type Service = typeof Service.Type
 
-export const Secret = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
+const Secret = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
 export type Secret = typeof Secret.Type
 
-export const ConfigMap = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
+const ConfigMap = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
 export type ConfigMap = typeof ConfigMap.Type
 
 export const Lease = Schema.Struct({
@@ -102,7 +102,7 @@ export const SubjectAccessReview = Schema.Struct({
 export type SubjectAccessReview = typeof SubjectAccessReview.Type
 
 /** The answer to a TokenRequest. The token is a secret: wrap it before it goes anywhere. */
-export const TokenRequest = Schema.Struct({
+const TokenRequest = Schema.Struct({
   status: Schema.Struct({ token: Schema.String, expirationTimestamp: Schema.String })
 })
 export type TokenRequest = typeof TokenRequest.Type

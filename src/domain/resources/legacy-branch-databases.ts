@@ -21,7 +21,7 @@ const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_
  * text `targetless` of this object, so that it refuses every one (published-chart.md §1.11); ours does not, and it
  * knows `labels`.
  */
-export const LegacyTarget = Schema.Struct({
+const LegacyTarget = Schema.Struct({
   ...eachNamed(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
   labels: Schema.optionalKey(textMap("Labels of the pods.")),
   container: nullable(text("Name of the container; nothing: chosen by the operator."))

@@ -11,7 +11,7 @@ const name = text("Name at the broker.")
 const kind = <const K extends ReadonlyArray<string>>(kinds: K) => literals(kinds, "What it is.")
 
 /** Published fields (published-chart.md §1.7): one of them names the resource. */
-export const MirrordClusterExternalResourceSpec = Schema.Struct({
+const MirrordClusterExternalResourceSpec = Schema.Struct({
   sqsQueue: nullable(Schema.Struct({ nameOrUrl: text("Name or URL of the queue.") })),
   kafkaTopic: nullable(
     Schema.Struct({

@@ -33,7 +33,7 @@ export type MirrordClusterSessionSpec = typeof MirrordClusterSessionSpec.Type
  * `status` of one session in one cluster. `conditions` and `observedGeneration` are our additions: the published kind
  * has no readiness field, and a primary needs one.
  */
-export const MirrordClusterSessionStatus = Schema.Struct({
+const MirrordClusterSessionStatus = Schema.Struct({
   connectedTimestamp: nullable(time("When a client's connection was last seen.")),
   closed: nullable(
     Schema.Struct({

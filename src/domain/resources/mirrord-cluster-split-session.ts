@@ -7,7 +7,7 @@ import { QueueKind } from "./queue-shapes.ts"
 import { SessionOwner, objectReference } from "./session-shapes.ts"
 
 /** Published fields (published-chart.md §1.13). */
-export const MirrordClusterSplitSessionSpec = Schema.Struct({
+const MirrordClusterSplitSessionSpec = Schema.Struct({
   namespace: text("Namespace of the target."),
   owner: SessionOwner,
   target: Schema.Struct({
@@ -51,7 +51,7 @@ const SplitError = Schema.Struct({
 })
 
 /** Exactly one phase; nothing may be added, as with {@link import("./queue-sessions.ts").mirrordSqsSessions}. */
-export const MirrordClusterSplitSessionStatus = Schema.Struct({
+const MirrordClusterSplitSessionStatus = Schema.Struct({
   starting: Schema.optionalKey(Schema.Struct({ start_time_utc: text("When it began.") })),
   resourcesReady: Schema.optionalKey(Resources),
   ready: Schema.optionalKey(Resources),

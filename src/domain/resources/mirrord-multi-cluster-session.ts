@@ -53,7 +53,7 @@ export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
  * `status` of a multi-cluster session (published-chart.md §1.5); `conditions` and `observedGeneration` are our
  * additions. Nothing in it may be null.
  */
-export const MirrordMultiClusterSessionStatus = Schema.Struct({
+const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),
   clusterSessions: Schema.optionalKey(Schema.Record(Schema.String, ClusterSessionStatus)),
   connectedTimestamp: Schema.optionalKey(time("Heartbeat: when a client's connection was last seen.")),

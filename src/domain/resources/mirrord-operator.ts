@@ -48,7 +48,7 @@ export type Feature =
 /**
  * snake_case (operator-api.md §3.3). The fingerprint must be there: clients cache their certificate under it (§5.6).
  */
-export const License = Schema.Struct({
+const License = Schema.Struct({
   name: Schema.String,
   organization: Schema.String,
   /** `YYYY-MM-DD`. */
@@ -59,7 +59,7 @@ export const License = Schema.Struct({
 export type License = typeof License.Type
 
 /** snake_case (operator-api.md §3.2). */
-export const MirrordOperatorSpec = Schema.Struct({
+const MirrordOperatorSpec = Schema.Struct({
   operator_version: Schema.String,
   default_namespace: Schema.String,
   /** Deprecated, `ProxyApi` is the only legal element; anything else breaks every command of the client. */
@@ -99,7 +99,7 @@ export const MultiClusterSessionInfo = Schema.Struct({
 })
 export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
 
-export const MirrordOperatorStatus = Schema.Struct({
+const MirrordOperatorStatus = Schema.Struct({
   sessions: Schema.Array(SessionInfo),
   statistics: optional(Schema.Struct({ dau: Count, mau: Count })),
   /** Only on a primary, as is the next. */

@@ -24,7 +24,7 @@ const outgoingRules = (description: string) =>
 /**
  * Both kinds have the same (published-chart.md §1.14). Objects are stored with every default filled in, as published.
  */
-export const PolicySpec = Schema.Struct({
+const PolicySpec = Schema.Struct({
   block: Schema.Array(
     literals(["steal", "steal-without-filter", "mirror", "copy-target-scale-down"], "Something that sessions can do.")
   ).annotate({ description: "What sessions may not do. May be empty." }),

@@ -17,7 +17,7 @@ const changes = [
  * Both kinds have the same (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
  * profile that has one (§1.15), and objects that work today must go on working.
  */
-export const ProfileSpec = Schema.Struct({
+const ProfileSpec = Schema.Struct({
   featureAdjustments: Schema.Array(Schema.Struct({ change: literals(changes, "The change.") })).annotate({
     description: "Changes to the session's configuration, one after the other."
   })

@@ -15,7 +15,7 @@ const ref = (description: string) =>
   Schema.optionalKey(Schema.Struct({ name: text("Name of the object."), optional }).annotate({ description }))
 
 /** Published fields (published-chart.md §1.13). */
-export const MirrordPropertyListSpec = Schema.Struct({
+const MirrordPropertyListSpec = Schema.Struct({
   properties: Schema.optionalKey(
     Schema.Array(
       Schema.Struct({

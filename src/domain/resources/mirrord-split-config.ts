@@ -32,7 +32,7 @@ const VariableReference = Schema.Struct({
 })
 
 /** Published fields (published-chart.md §1.13). */
-export const MirrordSplitConfigSpec = Schema.Struct({
+const MirrordSplitConfigSpec = Schema.Struct({
   targetRef: Schema.Struct(objectReference).annotate({ description: "The workload that reads the queues." }),
   queues: Schema.Array(
     Schema.Struct({

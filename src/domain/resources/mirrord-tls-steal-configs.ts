@@ -12,7 +12,7 @@ const acceptAnyCert = Schema.optionalKey(truth("Whether certificates go unchecke
 const trustRoots = Schema.optionalKey(texts("Paths of root certificates in the target's container."))
 
 /** Both kinds have the same (published-chart.md §1.14). */
-export const TlsStealConfigSpec = Schema.Struct({
+const TlsStealConfigSpec = Schema.Struct({
   ports: Schema.Array(
     Schema.Struct({
       port: uint16("Port that serves TLS."),

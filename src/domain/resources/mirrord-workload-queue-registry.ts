@@ -6,7 +6,7 @@ import { ObjectMeta } from "./object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
 /** Published fields (published-chart.md §1.13). What a queue needs beyond its type is open there. */
-export const MirrordWorkloadQueueRegistrySpec = Schema.Struct({
+const MirrordWorkloadQueueRegistrySpec = Schema.Struct({
   queues: Schema.Record(
     Schema.String,
     open({ queueType: literals(["SQS", "RMQ"], "The broker.") }).annotate({

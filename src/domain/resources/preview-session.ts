@@ -34,7 +34,7 @@ const queueFilters = Schema.optionalKey(
 )
 
 /** Published fields (published-chart.md §1.12). Generic branches have none in previews (§1.15). */
-export const PreviewSessionSpec = Schema.Struct({
+const PreviewSessionSpec = Schema.Struct({
   image: text("Image that runs in place of the target's."),
   key: text("Requests with this key reach the preview."),
   target: KubeResourceTarget,
@@ -116,7 +116,7 @@ export type PreviewSessionSpec = typeof PreviewSessionSpec.Type
  * `failureMessage` must be there with `Failed`, or clients break (published-chart.md §1.12). `conditions` and
  * `observedGeneration` are our additions.
  */
-export const PreviewSessionStatus = Schema.Struct({
+const PreviewSessionStatus = Schema.Struct({
   phase: literals(
     ["Initializing", "Waiting", "Ready", "Failed", "Idle", "Unknown"],
     "Where the preview is in its life."

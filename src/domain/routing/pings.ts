@@ -20,7 +20,7 @@ import {
  */
 
 /** Stands for the router's own pings among the numbers of the client's, which start at 1. */
-export const ownPing = 0
+const ownPing = 0
 
 /**
  * The client's Ping, to every live member. `owe` notes the expected answer, and says `false` if the member cannot be

@@ -83,7 +83,7 @@ export const parseConnectQuery = (query: string): Result.Result<ConnectParams, R
   fromEntries([...new URLSearchParams(query).entries()])
 
 /** Header that carries the whole query string in standard base64 (operator-api.md §7.6). */
-export const connectParamsHeader = "x-mirrord-connect-params"
+const connectParamsHeader = "x-mirrord-connect-params"
 
 /** Reads a connect request's parameters: from the header if it is there, otherwise from the query string. */
 export const parseConnectParams = (request: {

@@ -15,7 +15,7 @@ export interface KubeStatus {
  * Any failure as a full Status object; the client trusts `code` and `reason` in it, not the HTTP line (operator-api.md
  * §2.5).
  */
-export const kubeStatus = (code: number, reason: string, message: string): KubeStatus => ({
+const kubeStatus = (code: number, reason: string, message: string): KubeStatus => ({
   apiVersion: "v1",
   kind: "Status",
   metadata: {},

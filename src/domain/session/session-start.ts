@@ -14,14 +14,14 @@ import type { SessionAction } from "./session-action.ts"
 import { explainFailure, type SessionFailure } from "./session-failure.ts"
 
 /** Milliseconds that other members get after the default cluster is ready, before the session starts without them. */
-export const memberGrace = 15_000
+const memberGrace = 15_000
 
 /**
  * Milliseconds for which a session is not refused for a look at a cluster that is older than the session: the cluster
  * may have come back since, and who asks then is not to hear of it. A younger look takes its place, usually within a
  * second.
  */
-export const oldNewsGrace = 8_000
+const oldNewsGrace = 8_000
 /** Milliseconds until a session that waits for a younger look is planned again. */
 const lookForNews = 1_000
 
@@ -157,7 +157,8 @@ const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: b
     `The default cluster ${name} is ${defaultReady ? "" : "not "}ready${why}.`
   )
   const without = clusters.filter(({ verdict }) => verdict._tag !== "Ready").map(({ cluster }) => cluster)
-  const message = `${ready} of ${clusters.length} clusters ready${without.length === 0 ? "" : `, without ${without.join(", ")}`}.`
+  const exceptions = without.length === 0 ? "" : `, without ${without.join(", ")}`
+  const message = `${ready} of ${clusters.length} clusters ready${exceptions}.`
   const reason = phase === "Ready" && !defaultReady ? "DefaultNotReady" : phase
   return set(withDefault, parentConditions.ready, phase === "Ready" && defaultReady, reason, message)
 }

@@ -259,7 +259,7 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       expect(await run(Fiber.join(fiber))).toMatchObject({ _tag: "Failure", failure: { reason: "Gone", code: 410 } })
     })
 
-    it("and every request fail as Unreachable while the server is away, and work again on the same client", async () => {
+    it("and every request fail as Unreachable while the server is away, and later work again", async () => {
       const { admin, restart, stop } = server()
       const { resourceVersion } = await run(admin.list(configMaps, { namespace: "default" }))
       const first = follow(admin, resourceVersion, "restart")

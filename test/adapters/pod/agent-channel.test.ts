@@ -52,7 +52,7 @@ const pong = daemonMessage.encode({ _tag: "Pong" })
 const close = daemonMessage.encode({ _tag: "Close", value: "a longer reason ".repeat(20) })
 
 describe("a channel to an agent", () => {
-  it("cuts the stream into messages however it is chunked, and what came before it was opened is not lost", async () => {
+  it("cuts the stream into messages however it is chunked, and loses nothing from before it was opened", async () => {
     const { agent, channel } = await dialled()
     const all = Buffer.concat([pong, close, pong, close])
     agent.write(all.subarray(0, 1))

@@ -236,7 +236,7 @@ describe("who is let in", () => {
     expect((await call("GET", root, { client: stranger })).body["message"]).toContain('"somebody"')
   })
 
-  it("nobody while the front proxy is not known, not even whom a public authority vouches for; later the API server", async () => {
+  it("nobody while the front proxy is unknown, whoever vouches for the caller; later the API server", async () => {
     const frontProxy = proxySource(undefined)
     const { call } = await start({ frontProxy })
     expect((await call("GET", root)).status).toBe(401)
@@ -320,7 +320,7 @@ describe("who is let in", () => {
     ])
   })
 
-  it("nobody without a user's name; anybody's word where the installation does not ask for the certificate", async () => {
+  it("nobody without a user's name; anybody where the installation asks for no certificate", async () => {
     const strict = await start()
     expect((await strict.call("GET", root, { headers: { "X-Remote-User": "" } })).status).toBe(401)
     const open = await start({ requireFrontProxy: false })
@@ -715,7 +715,7 @@ describe("an upgrade", () => {
     expect([code, errors]).toEqual([1000, []])
   })
 
-  it("of a primary that used to ping and falls silent ends; of one that never pings, or of a user, it stays", async () => {
+  it("of a primary ends when its pings stop; without any pings, or of a user, it stays", async () => {
     const { connect, fake } = await start({ longestLinkSilence: 40 })
     const ended: Array<string> = []
     fake.connect = ({ clientName }) =>

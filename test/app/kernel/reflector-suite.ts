@@ -159,7 +159,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     await write("d", "1")
   }
 
-  it("a watch that the server ends is taken up where it stopped: each event is told once, in order, without a list", async () => {
+  it("a watch that the server ends is taken up where it stopped: each event once, in order, no list", async () => {
     const all = await follow()
     all.relay.breakOff("end")
     await change(all)
@@ -200,7 +200,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     expect(all.reports.filter((report) => report.startsWith("-"))).toEqual(["-a", "-c"])
   })
 
-  it("history that the server has compacted away: a watch from before is told 410, and a list finds the rest", async () => {
+  it("compacted history: a watch from before it is told 410, and a list finds the rest", async () => {
     const all = await follow()
     all.relay.freeze()
     await change(all)

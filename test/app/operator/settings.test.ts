@@ -127,7 +127,7 @@ describe("settings", () => {
     expect(message).toMatch(/managementOnly|management-only/)
   })
 
-  it("let PRIMARY_MANAGEMENT_ONLY take the place of the file's managementOnly, and check what comes of it", async () => {
+  it("let PRIMARY_MANAGEMENT_ONLY replace the file's managementOnly, and check the outcome", async () => {
     const managementOnly = async (env: Readonly<Record<string, string>>, text = multiCluster) => {
       const exit = await read({ MIRRORD_MULTICLUSTER_CONFIG: file("overridden.yaml", text), ...env })
       return Exit.isSuccess(exit) ? exit.value.fleet?.managementOnly : exit

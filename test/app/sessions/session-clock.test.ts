@@ -15,7 +15,7 @@ describe("the ages of sessions", () => {
     }
   })
 
-  it("count from when they were seen, whatever their objects say; what was there before is older than this process", () => {
+  it("count from when they were seen, whatever their objects say; earlier ones are older than this process", () => {
     const clock = new SessionClock(since)
     clock.saw(object("1"), false, now)
     clock.saw(object("1"), false, now + 500)

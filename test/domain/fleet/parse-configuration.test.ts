@@ -91,7 +91,7 @@ describe("parseFleetConfiguration", () => {
     expect(fleet.members[0]?.auth).toEqual({ _tag: "Aks", tenantId: "t", clientId: undefined })
   })
 
-  it("uses the published defaults where a value is missing, null or 0, and isDefault where defaultCluster is empty", () => {
+  it("uses published defaults for a missing, null or 0 value, and isDefault for an empty defaultCluster", () => {
     const fleet = Result.getOrThrow(
       read('clusterName: ""\ndefaultCluster: ""\nremoteSessionTimeoutSecs: 0\nsessionTtlSecs: null', clusters)
     )

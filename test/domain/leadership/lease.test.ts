@@ -41,7 +41,7 @@ describe("a Lease", () => {
     })
   })
 
-  it("is left to another holder for its duration since it was last seen to change, then acquired with a new epoch", () => {
+  it("is left to another holder for its duration since the last seen change, then acquired with a new epoch", () => {
     const seen = observeLease(undefined, lease({}), 1_000)
     expect(leaseStep(seen, standingBy(15_999), times)).toEqual({ _tag: "StandBy", holder: other, until: 16_000 })
     expect(leaseStep(seen, standingBy(16_000), times)).toMatchObject({
@@ -219,7 +219,7 @@ const perform = (election: Election, plan: ReadonlyArray<readonly [number, numbe
 }
 
 describe("replicas that follow these steps", () => {
-  it("never lead at the same time, whatever is paused and however wrong their clocks are; what is on its way has 5 s", () => {
+  it("never lead at the same time, however paused or wrong their clocks are; writes on the way have 5 s", () => {
     let changes = 0
     fc.assert(
       fc.property(clocks, acts, (skews, plan) => {

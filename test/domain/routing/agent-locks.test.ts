@@ -79,7 +79,7 @@ describe("ports of one agent over all sessions", () => {
     expect(holders(after)).toEqual({ 3: "whole" })
   })
 
-  it("are not taken back and forth by two sessions that both override; when the winner has gone, the loser may have it", () => {
+  it("are not taken back and forth by two sessions that both override; the loser may follow the winner", () => {
     const [first, second] = [client("1", "s1", "override"), client("2", "s2", "override")]
     const [taken] = claimOnAgent(holding([first, "whole"]), second, 80, "whole")
     const back = client("3", "s1", "override")

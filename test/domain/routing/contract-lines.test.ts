@@ -32,7 +32,7 @@ const asText = (value: unknown): string =>
   JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? `${v}n` : v))
 
 describe("wire.md §10: the contract of the router", () => {
-  it("wire.md §10.1: a stateful message reaches the default exactly once, in the order of its FIFO, and nobody else", () => {
+  it("wire.md §10.1: a stateful message reaches the default alone, exactly once, in the order of its FIFO", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], stateful: true, traffic: true }), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -85,7 +85,7 @@ describe("wire.md §10: the contract of the router", () => {
     )
   })
 
-  it("wire.md §10.3: one answer per request, whatever the interleaving: the strict client neither dies nor waits", () => {
+  it("wire.md §10.3: one answer per request in any interleaving: the strict client neither dies nor waits", () => {
     fc.assert(
       fc.property(
         deeds({ members: [a, b, c], stateful: true, subscriptions: true, traffic: true, pings: true }, 40),
@@ -159,7 +159,7 @@ describe("wire.md §10: the contract of the router", () => {
     nobodyHurt(world)
   })
 
-  it("wire.md §10.4: colliding ids never collide at the client, and what carries one back reaches its owner only", () => {
+  it("wire.md §10.4: colliding ids never collide at the client, and an id reaches only its owner", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], traffic: true }, 40), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()
@@ -213,7 +213,7 @@ describe("wire.md §10: the contract of the router", () => {
     )
   })
 
-  it("wire.md §10.6: losing and regaining others never ends the session, warns once per loss, and closes what was open", () => {
+  it("wire.md §10.6: losing and regaining others keeps the session, warns once per loss, closes what was open", () => {
     fc.assert(
       fc.property(
         deeds(
@@ -250,7 +250,7 @@ describe("wire.md §10: the contract of the router", () => {
     nobodyHurt(world)
   })
 
-  it("wire.md §10.6: losing the default closes the socket without Close; the client reconnects and starts clean", () => {
+  it("wire.md §10.6: losing the default ends the socket without Close; the client reconnects and starts clean", () => {
     fc.assert(
       fc.property(
         deeds({ members: [a, b, c], unsteady: [a, b, c], traffic: true, subscriptions: true, stateful: true }, 40),
@@ -322,7 +322,7 @@ describe("wire.md §10: the contract of the router", () => {
     }
   )
 
-  it("wire.md §10.8: ids are never reused, mappings end with their connection, their client's interest or their member", () => {
+  it("wire.md §10.8: no id is reused, mappings end with connection, client's interest or member", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], unsteady: [b, c], traffic: true }, 60), choices, (script, order) => {
         const world = withDeeds(subscribed(), script).play(order).settle()

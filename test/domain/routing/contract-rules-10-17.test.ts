@@ -96,7 +96,7 @@ describe("wire.md §8.11: what a returning member is told, and that its answers 
 describe("wire.md §8.12 and §8.13: loss of the default, and the next socket", () => {
   const busy = [access, resolve, fetchEnv, connect("Tcp", 1n)] as const
 
-  it("wire.md §8.12: the socket ends without Close, pending requests fail locally, the client comes back by itself", () => {
+  it("wire.md §8.12: the socket ends without Close, pending requests fail locally, the client comes back", () => {
     const world = subscribed().ask(...busy)
     world.play(Array.from({ length: 4 }, () => 0))
     world.lose(a)

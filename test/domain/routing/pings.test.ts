@@ -17,7 +17,7 @@ describe("pings", () => {
     expect(s.has("Dropped")).toEqual([{ _tag: "Dropped", what: "unansweredPong" }])
   })
 
-  it("a member is waited for no longer than the bound after the default has answered, and its late Pong is dropped", () => {
+  it("a member is waited for up to the bound after the default's answer, and its late Pong is dropped", () => {
     const s = Scenario.connected().client(ping)
     s.later(60_000)
     expect(s.toClient()).toEqual([])

@@ -362,7 +362,7 @@ describe("what cannot be read", () => {
     expect(s.has("DropClient")).toHaveLength(1)
   })
 
-  it("an unknown tag of the default goes to a client that is newer than the router, else it is dropped (wire.md §9.2)", () => {
+  it("an unknown tag of the default goes to a client newer than the router, else is dropped (wire.md §9.2)", () => {
     const s = stealing().put({ _tag: "FromMember", member: a, bytes: unknown })
     expect(s.has("Dropped")).toEqual([{ _tag: "Dropped", what: "unknownDaemonTag" }])
     expect(s.has("DropClient")).toEqual([])

@@ -311,7 +311,7 @@ describe("wire.md §8.14: Close", () => {
 })
 
 describe("wire.md §8.19: what a member is too old for", () => {
-  it("ReadyForLogs waits until the member's version is known, and never reaches one that would not understand it", () => {
+  it("ReadyForLogs waits for the member's version, and never reaches a member that would not understand it", () => {
     for (const [version, expected] of [
       ["1.3.0", []],
       ["1.3.1", [ready]]

@@ -69,7 +69,7 @@ describe("the pulse of a client", () => {
     }
   )
 
-  it("may be replaced as soon as a real client notices that nothing answers, whatever it said before its Ping was lost", () => {
+  it("may be replaced as soon as a real client notices that nothing answers its Ping", () => {
     const pulse = pinging(0, 30_000, 60_000)
     // The Ping of 90 s was lost, at 120 s the client reconnects, if nothing came since 90 s.
     expect(mayBeReplaced(pulse, 120_000)).toBe(true)

@@ -50,7 +50,8 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
     run: async ({ admin, namespace }) => {
       await admin.post(mapsOf(namespace), configMap("one", {}, { only: "this" }))
       const watch = await admin.watch(
-        `${mapsOf(namespace)}?watch=true&labelSelector=only&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`
+        `${mapsOf(namespace)}?watch=true&labelSelector=only&allowWatchBookmarks=true` +
+          "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
       )
       expect(await watch.nextShort()).toBe("ADDED one")
       const bookmark = await watch.next()

@@ -4,7 +4,7 @@ import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemo
 import { StreamDecoder } from "../../../src/domain/protocol/stream-decoder.ts"
 
 /** A message with bytes as latin-1 text and maps as objects, so that expectations are easy to write. */
-export const plain = (value: unknown): unknown => {
+const plain = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("latin1")
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one)]))
   if (Array.isArray(value)) return value.map(plain)

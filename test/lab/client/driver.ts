@@ -7,7 +7,7 @@ import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/
 
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
-export const options: ClientOptions = { kind: "intproxy", version: "1.29.0", pingInterval: 30_000, reconnect: false }
+const options: ClientOptions = { kind: "intproxy", version: "1.29.0", pingInterval: 30_000, reconnect: false }
 
 /** One strict client with everything that came out of it; the `take…` methods empty what they return. */
 export class Driver {

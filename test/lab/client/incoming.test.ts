@@ -90,7 +90,7 @@ describe("wire.md §6.12: incoming connections and requests", () => {
     ])
   })
 
-  it("traffic of a port that is not subscribed is refused: connections by ConnectionUnsubscribe, requests by 502", () => {
+  it("a port that is not subscribed is refused: connections by ConnectionUnsubscribe, requests by 502", () => {
     const client = serving().hear(stolen(connection(3n)), stolen(request(4n)), { _tag: "Tcp", value: request(5n) })
     expect(client.takeMessages()).toMatchObject([
       { _tag: "TcpSteal", value: { _tag: "ConnectionUnsubscribe", value: 3n } },

@@ -61,7 +61,10 @@ spec:
   scope: Cluster
   names: { plural: things, kind: Thing }
   versions:
-  - { name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } } }
+  - name: v1
+    served: true
+    storage: true
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 `)
     const custom = config.makeApiClient(CustomObjectsApi)
     const things = { group: "example.com", version: "v1", plural: "things" }

@@ -21,7 +21,7 @@ export interface RunningCluster {
 }
 
 /** Certificate and key of a kubeconfig's only user. */
-export const readCredentials = async (path: string): Promise<Credentials> => {
+const readCredentials = async (path: string): Promise<Credentials> => {
   const user = at(asObjects(at(parse(await readFile(path, "utf8")), "users"))[0], "user")
   const pem = (field: string) => Buffer.from(asString(at(user, field)) ?? "", "base64").toString("utf8")
   return { cert: pem("client-certificate-data"), key: pem("client-key-data") }

@@ -53,7 +53,8 @@ export const leader: Verb = {
       const cluster = random.pick(elected)
       if (cluster === undefined) return undefined
       const what = random.pick(["dies", "stops", "stops", "is-cut"])
-      return `leader ${cluster} ${what}${what === "dies" ? "" : ` for ${random.pick(["4s", "11s", "14s", "18s", "25s", "70s"])}`}`
+      const duration = what === "dies" ? "" : ` for ${random.pick(["4s", "11s", "14s", "18s", "25s", "70s"])}`
+      return `leader ${cluster} ${what}${duration}`
     }
   }
 }

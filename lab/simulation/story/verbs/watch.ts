@@ -54,7 +54,8 @@ export const watch: Verb = {
     weight: 3,
     line: ({ places, random }) => {
       const deed = random.pick(deeds)
-      return `watch ${random.pick(places)} ${deed}${deed === "delay" || deed === "reorder" ? ` ${random.pick(delays)}ms` : ""}`
+      const place = random.pick(places)
+      return `watch ${place} ${deed}${deed === "delay" || deed === "reorder" ? ` ${random.pick(delays)}ms` : ""}`
     }
   }
 }

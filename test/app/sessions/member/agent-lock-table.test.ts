@@ -85,7 +85,7 @@ const start = () => {
 }
 
 describe("the ports of an agent that sessions share", () => {
-  it("are refused to a second session without asking the agent; other ports, other agents and mirroring are free", () => {
+  it("are refused to a second session without asking the agent; other ports and agents and mirroring are free", () => {
     const { connect } = start()
     const [one, two, elsewhere] = [connect("s1"), connect("s2"), connect("s2", "abort", "agent-2")]
     one.say(steal(80))

@@ -6,7 +6,7 @@ import type { Deed } from "./world.ts"
 
 /** What fast-check lets happen. */
 
-export const peer = { _tag: "Ip", value: { ip: "10.9.9.9", port: 5432 } } as const
+const peer = { _tag: "Ip", value: { ip: "10.9.9.9", port: 5432 } } as const
 export const access: ClientRequest = { _tag: "File", request: { _tag: "Access", value: { pathname: "/a", mode: 0 } } }
 export const open: ClientRequest = {
   _tag: "File",
@@ -19,7 +19,7 @@ export const open: ClientRequest = {
   }
 }
 export const read: ClientRequest = { _tag: "File", request: { _tag: "Read", value: { remoteFd: 0n, bufferSize: 10n } } }
-export const closeFile: ClientRequest = { _tag: "File", request: { _tag: "Close", value: { fd: 0n } } }
+const closeFile: ClientRequest = { _tag: "File", request: { _tag: "Close", value: { fd: 0n } } }
 export const resolve: ClientRequest = { _tag: "Resolve", node: "db" }
 export const fetchEnv: ClientRequest = { _tag: "FetchEnv", selection: { filter: new Set(), select: new Set(["*"]) } }
 export const connect = (transport: "Tcp" | "Udp" | "Seqpacket", uid: bigint): ClientRequest => ({
@@ -36,8 +36,8 @@ export const stealHeader = (port: number, filter: string): ClientRequest => ({
 export const mirror = (port: number): ClientRequest => ({ _tag: "Mirror", port })
 export const unsubscribe = (port: number): ClientRequest => ({ _tag: "Unsubscribe", port })
 
-export const stolenPorts = [80, 81] as const
-export const mirroredPorts = [90, 91] as const
+const stolenPorts = [80, 81] as const
+const mirroredPorts = [90, 91] as const
 
 const statefulRequest = fc.constantFrom(access, open, read, closeFile, resolve, fetchEnv)
 const subscription = fc.oneof(
@@ -54,7 +54,7 @@ const channelAndPort = fc.oneof(
 const which = fc.nat({ max: 5 })
 const channel = fc.constantFrom("Tcp" as const, "TcpSteal" as const)
 
-export const traffic: fc.Arbitrary<AgentCommand> = fc.oneof(
+const traffic: fc.Arbitrary<AgentCommand> = fc.oneof(
   { weight: 3, arbitrary: channelAndPort.map((where) => ({ _tag: "Open", ...where }) as const) },
   {
     weight: 4,

@@ -25,7 +25,7 @@ const lineOf = async (address: string, ...args: ReadonlyArray<string>): Promise<
   return JSON.parse(line)
 }
 
-it("pods listen on the same port of all addresses, each on its own, and are dialled by what the API tells", async () => {
+it("pods listen on the same port, each on its own address, and are dialled by what the API tells", async () => {
   const hosts = ["::", "", "options", "10.218.1.4"]
   for (const [index, host] of hosts.entries()) {
     const own = `127.218.1.${index + 1}`

@@ -20,7 +20,7 @@ export interface TestCluster {
   readonly directory: string
 }
 
-export const newStore = (): ObjectStore => {
+const newStore = (): ObjectStore => {
   const store = new ObjectStore({ now: () => Date.now(), random: () => Math.random() })
   if (store.get(namespaces, undefined, "default") === undefined) {
     store.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } })

@@ -10,7 +10,7 @@ import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 
 export const sessionId = 0xabcn
 export const parent = parentName(sessionId as SessionId)
-export const parents = mirrordMultiClusterSessions.plural
+const parents = mirrordMultiClusterSessions.plural
 export const children = mirrordClusterSessions.plural
 
 /** Clusters a (default) and b, and a primary of its own; time stands still unless a test lets it pass. */
@@ -57,7 +57,7 @@ let index = 0
 export const called = (ms: number, call: Partial<PortCall>, process = "operator-primary-1"): TimedEvent =>
   at(ms, { _tag: "Called", process, call: portCall(call) })
 
-export const portCall = (call: Partial<PortCall>): PortCall => ({
+const portCall = (call: Partial<PortCall>): PortCall => ({
   operator: "primary",
   index: index++,
   to: "primary",

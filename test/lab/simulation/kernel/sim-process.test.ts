@@ -79,7 +79,7 @@ describe("time", () => {
 })
 
 describe("a paused process", () => {
-  it("does nothing, and everything that came due at once when it is resumed, but for what was cancelled meanwhile", () => {
+  it("does nothing, and when resumed all that came due at once, except for what was cancelled", () => {
     const { kernel, process } = make()
     const seen: Array<string> = []
     process.after(10, () => seen.push("first"))

@@ -44,7 +44,7 @@ describe("the page of the story member-cut-40s", () => {
     await page.close()
   })
 
-  it("tells the story: its name, seed and verdict, the cut of b, the session that goes on without it, the requests", async () => {
+  it("tells the story: name, seed, verdict, the cut of b, the session that goes on, the requests", async () => {
     const { page } = await open()
     expect(await page.title()).toBe("scenario member-cut-40s – passed")
     expect(await page.locator("h1").textContent()).toBe("scenario member-cut-40s")
