@@ -1,34 +1,58 @@
 // @ts-check
+/** What `npm run check` runs: programs that read the code and run none of it. scripts/test.mjs runs the tests. */
 import { spawnSync } from "node:child_process"
 import { parseArgs } from "node:util"
 
 const help = `npm run check
 
-Types (tsc), lint and the walls between the rooms (oxlint with scripts/lint-walls.mjs), the format (oxfmt; \`npx oxfmt\`
-puts it right), the checks for code that uses Effect (effect-tsgo), whether chart, image and operator have one version,
-and whether crds/ and what the chart has from elsewhere are what their generators would write. All of them run, whatever
-the first ones find. Exit code 1 if any finds something.
+Types (tsc), lint with the walls between the rooms, the bounds of functions and lines, and comments (oxlint with
+scripts/lint-walls.mjs and scripts/lint-house.mjs), exports and files that nothing uses (knip), the format (oxfmt), the
+checks for code that uses Effect (effect-tsgo), whether chart, image and operator have one version, and whether crds/
+and what the chart has from elsewhere are what their generators would write. All of them run, whatever the first ones
+find. The last lines say which of them found something, and how to put that right. Exit code 1 if any did.
 
   --help  this text`
 
 const root = new URL("..", import.meta.url)
 const code = ["src", "lab", "test", "scripts", "vitest.config.ts"]
 
-/** Name and command. @type {Readonly<Record<string, ReadonlyArray<string>>>} */
+/** @typedef {{ readonly command: ReadonlyArray<string>; readonly cure: string }} Part */
+
+/** By name; the cure ends the sentence "To put it right, …". @type {Readonly<Record<string, Part>>} */
 const parts = {
-  tsc: ["tsc"],
-  oxlint: ["oxlint", "--quiet", ...code],
-  // `npx oxfmt` puts it right.
-  oxfmt: ["oxfmt", "--check", ...code],
+  tsc: { command: ["tsc"], cure: "mend the types" },
+  oxlint: {
+    command: ["oxlint", "--quiet", ...code],
+    cure:
+      "do what each finding says: move the code to a room that may import it, cut a long function into named ones, " +
+      "give many parameters as an object, split a long line, begin a comment's sentence with its subject"
+  },
+  knip: {
+    command: ["knip", "--no-progress", "--no-config-hints"],
+    cure: "remove what nothing uses, or the word `export` where its own file alone uses it"
+  },
+  oxfmt: { command: ["oxfmt", "--check", ...code], cure: "run `npx oxfmt` with the files that it names" },
   // Messages are advice; errors alone make it fail.
-  "effect-tsgo": ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
-  versions: [process.execPath, "scripts/check-versions.mjs"],
-  crds: [process.execPath, "scripts/generate-crds.mjs", "--check"],
-  chart: [process.execPath, "scripts/generate-chart.mjs", "--check"]
+  "effect-tsgo": {
+    command: ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
+    cure: "mend what it names"
+  },
+  versions: {
+    command: [process.execPath, "scripts/check-versions.mjs"],
+    cure: "write the version of package.json where it says"
+  },
+  crds: {
+    command: [process.execPath, "scripts/generate-crds.mjs", "--check"],
+    cure: "run `node scripts/generate-crds.mjs`, which writes crds/"
+  },
+  chart: {
+    command: [process.execPath, "scripts/generate-chart.mjs", "--check"],
+    cure: "run `node scripts/generate-chart.mjs`, which writes the generated files of the chart"
+  }
 }
 
-/** @param {ReadonlyArray<string>} part */
-const run = ([command = "", ...args]) => {
+/** @param {Part} part */
+const run = ({ command: [command = "", ...args] }) => {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit" })
   if (error !== undefined) console.error(`${command} could not be started: ${error.message} (is \`npm ci\` done?)`)
   return status === 0
@@ -37,9 +61,9 @@ const run = ([command = "", ...args]) => {
 const { values } = parseArgs({ options: { help: { type: "boolean" } } })
 if (values.help) console.log(help)
 else {
-  const failed = Object.entries(parts)
-    .filter(([, part]) => !run(part))
-    .map(([name]) => name)
-  console.log(failed.length === 0 ? "check: passed" : `check: ${failed.join(", ")} failed`)
+  const failed = Object.entries(parts).filter(([, part]) => !run(part))
+  for (const [name, { cure }] of failed) console.log(`${name} found something. To put it right, ${cure}.`)
+  const names = failed.map(([name]) => name).join(", ")
+  console.log(failed.length === 0 ? "check: passed" : `check: ${names} failed`)
   process.exitCode = failed.length === 0 ? 0 : 1
 }

@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs"
+import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -23,13 +23,30 @@ const files = [
   "scripts/generate-chart.mjs",
   "scripts/generate-crds.mjs",
   "scripts/image.mjs",
+  "scripts/lint-house.mjs",
   "scripts/lint-walls.mjs",
   "scripts/release",
   "src/domain/credentials/cluster-auth.ts",
   "src/domain/fleet/configuration-fields.ts",
-  "src/domain/resources"
+  "src/domain/resources",
+  "test/support/property-seed.ts",
+  "test/support/seed-properties.ts",
+  "test/support/tested-commit.ts",
+  "test/support/vitest-context.d.ts"
 ]
+
+/**
+ * A part of the tree lacks most importers. There every file counts as a program, whose exports need no importer, except
+ * those in a folder `parts`.
+ */
+const knip = {
+  entry: ["**/*.{ts,mjs}", "!**/parts/**"],
+  project: ["**/*.{ts,mjs}"],
+  include: ["files", "exports", "types"],
+  ignoreExportsUsedInFile: { interface: true, type: true }
+}
 
 export const copyCheckFiles = (target: string, more: ReadonlyArray<string> = []): void => {
   for (const file of [...files, ...more]) cpSync(join(root, file), join(target, file), { recursive: true })
+  writeFileSync(join(target, "knip.json"), JSON.stringify(knip))
 }

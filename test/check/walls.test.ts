@@ -1,3 +1,7 @@
+/**
+ * Plants one violation of each kind that `npm run check` knows in a copy of the tree, and sees it found: imports
+ * through the walls, functions and lines out of bounds, comments, dead exports. test/docs has the checks of the pages.
+ */
 import { execFileSync, spawnSync } from "node:child_process"
 import {
   appendFileSync,
@@ -41,9 +45,14 @@ interface Finding {
   readonly filename: string
 }
 
-/** What the linter finds about the walls and circles, by file. */
+/** The rules of the house, as the linter names them. */
+const isOurs = (code: string): boolean =>
+  /^(?:walls|house)\(/.test(code) ||
+  /^(?:import\(no-cycle|eslint\((?:max-lines-per-function|max-params|complexity))\)/.test(code)
+
+/** The linter's findings about the rules of the house, by file. */
 const lint = (copy: string): ReadonlyMap<string, string> => {
-  const { stdout } = spawnSync("oxlint", ["--format=json", "src", "lab"], {
+  const { stdout } = spawnSync("oxlint", ["--format=json", "src", "lab", "scripts"], {
     cwd: copy,
     env,
     encoding: "utf8",
@@ -52,8 +61,7 @@ const lint = (copy: string): ReadonlyMap<string, string> => {
   const { diagnostics }: { readonly diagnostics: ReadonlyArray<Finding> } = JSON.parse(stdout)
   const found = new Map<string, string>()
   for (const { code, message, filename } of diagnostics) {
-    if (code?.startsWith("walls(") === true || code === "import(no-cycle)" || code === undefined)
-      found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
+    if (code === undefined || isOurs(code)) found.set(filename, `${found.get(filename) ?? ""}${message}\n`)
   }
   return found
 }
@@ -131,6 +139,36 @@ const violations: ReadonlyArray<readonly [file: string, text: string, names: str
   ["lab/simulation/imports-test.ts", 'export * from "../../test/x.ts"', "outside of lab"]
 ]
 
+const lines = (count: number, text: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => text(index)).join("\n")
+
+/** Beyond the bounds of functions and lines, and comments that begin without a subject. */
+const outOfBounds: ReadonlyArray<readonly [file: string, text: string, names: string]> = [
+  ["src/app/kernel/long.ts", `export const f = () => {\n${lines(70, (n) => `  void ${n}`)}\n}`, "too many lines (72)"],
+  [
+    "src/app/kernel/wide.ts",
+    "export const f = (a: 1, b: 2, c: 3, d: 4, e: 5) => [a, b, c, d, e]",
+    "Maximum allowed is 4"
+  ],
+  [
+    "src/app/kernel/complex.ts",
+    `export const f = (n: number) => {\n${lines(15, (n) => `  if (n === ${n}) return ${n + 1}`)}\n  return 0\n}`,
+    "complexity of 16"
+  ],
+  ["src/domain/a/long-line.ts", `export const text = "${"x".repeat(100)}"`, "122 columns"],
+  ["lab/client/long-line.ts", `// ${"x".repeat(118)}`, "121 columns"],
+  ["lab/client/begins-with-what.ts", "/** What a client sends. */\nexport const x = 1", "begins with What"],
+  ["lab/client/goes-on-with-who.ts", "// A client connects. Who it is, the log says.", "begins with Who"],
+  [
+    "lab/client/new-line.ts",
+    "/**\n * A client connects.\n * Whose it is, is known.\n */\nexport const x = 1",
+    "with Whose"
+  ],
+  ["lab/client/bullet.ts", "// Some are told:\n// - Whoever asks", "begins with Whoever"],
+  ["lab/client/tag.ts", "/** @returns Whatever came */\nexport const x = 1", "begins with Whatever"],
+  ["scripts/begins-with-who.mjs", "// Who runs this, needs git.\nexport const x = 1", "begins with Who"]
+]
+
 const circle: ReadonlyArray<readonly [file: string, text: string]> = [
   ["src/domain/circle/a.ts", 'import type { B } from "./b.ts"\nexport type A = B'],
   ["src/domain/circle/b.ts", 'import type { A } from "./a.ts"\nexport type B = A']
@@ -172,6 +210,16 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["src/adapters/a/own.ts", "export const y = 1"],
   ["src/app/kernel/imports-inwards.ts", 'export { y } from "../../adapters/a/own.ts"'],
   ["src/app/sessions/primary/imports-shared.ts", 'export { y } from "../../kernel/imports-inwards.ts"'],
+  [
+    "src/app/kernel/within-bounds.ts",
+    "export const f = (a: 1, b: 2, c: 3, d: 4) => {\n" +
+      `${lines(67, (n) => `  // Spoken.\n\n  void ${n}`)}\n  return [a, b, c, d]\n}`
+  ],
+  [
+    "lab/client/speaks-well.ts",
+    "// A client asks who it is.\n// Is it known? Who knows?\n// The list says\n// What is no beginning here."
+  ],
+  ["lab/client/long-pattern.ts", `export const x =\n  /${"x".repeat(130)}/u`],
   ["lab/playground/imports-all.ts", 'export { y } from "../../src/app/sessions/primary/imports-shared.ts"']
 ]
 
@@ -179,13 +227,16 @@ describe("the walls", () => {
   let copy = ""
   let found: ReadonlyMap<string, string> = new Map()
   beforeAll(() => {
-    copy = copyOf(["src", "lab"])
-    for (const [file, text] of [...violations, ...circle, ...allowed]) plant(copy, file, text)
+    copy = copyOf(["src", "lab", "scripts"])
+    for (const [file, text] of [...violations, ...outOfBounds, ...circle, ...allowed]) plant(copy, file, text)
     found = lint(copy)
   })
   afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
   it.each(violations)("%s is found and named", (file, _, names) => {
+    expect(found.get(file)).toContain(names)
+  })
+  it.each(outOfBounds)("%s is found and named", (file, _, names) => {
     expect(found.get(file)).toContain(names)
   })
   it.each(allowed)("%s is not", (file) => {
@@ -195,7 +246,7 @@ describe("the walls", () => {
     expect(found.get("src/domain/circle/a.ts")).toContain("cycle")
   })
   it("stand in the tree as it is", () => {
-    const planted = new Set([...violations, ...circle].map(([file]) => file))
+    const planted = new Set([...violations, ...outOfBounds, ...circle].map(([file]) => file))
     expect([...found].filter(([file]) => !planted.has(file))).toEqual([])
   })
 })
@@ -243,6 +294,24 @@ describe("npm run check", () => {
     rmSync(join(copy, file))
     expect(output).toContain(named)
     expect(output).toMatch(new RegExp(`check: .*${failed}.*failed`))
+    expect(status).not.toBe(0)
+  })
+
+  it("fails on exports and files that nothing uses", () => {
+    const planted = {
+      "src/app/program.ts": 'import { used, type Used } from "./parts/some.ts"\nexport const program: Used = used',
+      "src/app/parts/some.ts":
+        "export interface Used {\n  readonly inner: OfUsed\n}\nexport interface OfUsed {}\n" +
+        "export interface DeadType {}\nexport const used: Used = { inner: {} }\n" +
+        "export const ownUse = 1\nexport const deadValue = ownUse",
+      "src/app/parts/dead-file.ts": "export const x = 1"
+    }
+    for (const [file, text] of Object.entries(planted)) plant(copy, file, text)
+    const { status, output } = check()
+    for (const file of Object.keys(planted)) rmSync(join(copy, file))
+    for (const dead of ["DeadType", "ownUse", "deadValue", "dead-file.ts"]) expect(output).toContain(dead)
+    expect(output).not.toContain("OfUsed")
+    expect(output).toMatch(/knip found something\. To put it right, remove .*\ncheck: .*knip.* failed/u)
     expect(status).not.toBe(0)
   })
 

@@ -1,0 +1,92 @@
+// @ts-check
+/**
+ * What every file of the house keeps to, as a lint plugin: lines of at most 120 columns, and comments whose sentences
+ * begin with their subject. The formatter cuts neither texts nor comments. scripts/lint-walls.mjs has the imports.
+ */
+
+/**
+ * @import {RuleTester} from "oxlint/plugins-dev"
+ * @typedef {Extract<Parameters<RuleTester["run"]>[1], { create: unknown }>} Rule
+ *
+ * @typedef {Parameters<NonNullable<Rule["create"]>>[0]} Context
+ *
+ * @typedef {ReturnType<NonNullable<Rule["create"]>>} Visitor
+ *
+ * @typedef {{ readonly line: number; readonly text: string }} Line
+ */
+
+const longest = 120
+
+/** A regular expression cannot be cut, so it may be longer where it stands alone. */
+const onlyRegularExpression = /^\s*\/[^/*].*\/[a-z]*,?$/u
+
+/**
+ * @param {Context} context
+ * @returns {Visitor}
+ */
+const columns = (context) => ({
+  Program: () => {
+    for (const [index, text] of context.sourceCode.lines.entries()) {
+      if (text.length <= longest || onlyRegularExpression.test(text)) continue
+      context.report({
+        loc: { start: { line: index + 1, column: longest }, end: { line: index + 1, column: text.length } },
+        message: `${text.length} columns, ${longest} are allowed: cut the line, or give its parts names`
+      })
+    }
+  }
+})
+
+/**
+ * A file's comments, as blocks of lines without their marks. Line comments that follow each other are one block.
+ *
+ * @param {Context} context
+ * @returns {ReadonlyArray<ReadonlyArray<Line>>}
+ */
+const blocksOf = (context) => {
+  /** @type {Line[][]} */
+  const blocks = []
+  for (const comment of context.sourceCode.getAllComments()) {
+    const { line } = comment.loc.start
+    const lines = comment.value.split("\n").map((text, index) => ({
+      line: line + index,
+      text: text.replace(/^\s*\*+\s?/u, "").trim()
+    }))
+    const last = blocks.at(-1)
+    const goesOn = comment.type === "Line" && last?.at(-1)?.line === line - 1
+    if (goesOn) last?.push(...lines)
+    else blocks.push(lines)
+  }
+  return blocks
+}
+
+/** A place where a sentence begins: after another, or after a tag of JSDoc, a bullet, a name and a colon. */
+const beginning = /(?:^|[.:;?!…–][)"'`*]* |^(?:[-*•]|\d+\.|@\w+(?: \{[^}]*\})?(?: [\w.[\]]+ -)?) )["'(*]*$/u
+const interrogative = /\b(?:Who|What|Whoever|Whatever|Whose)\b(?=([^.?!]*[.?!]?))/gu
+
+/**
+ * @param {Context} context
+ * @returns {Visitor}
+ */
+const sentences = (context) => ({
+  Program: () => {
+    for (const block of blocksOf(context)) {
+      for (const [index, { line, text }] of block.entries()) {
+        const before = block[index - 1]?.text ?? ""
+        const isContinued = before !== "" && !/[.:;?!]$/u.test(before) && !/^(?:[-*•@]|\d+\.)/u.test(text)
+        for (const match of text.matchAll(interrogative)) {
+          const start = text.slice(0, match.index)
+          if ((start === "" && isContinued) || !beginning.test(start) || match[1]?.endsWith("?")) continue
+          context.report({
+            loc: { start: { line, column: 0 }, end: { line, column: text.length } },
+            message: `a sentence begins with ${match[0]}: begin it with its subject, the name of the thing`
+          })
+        }
+      }
+    }
+  }
+})
+
+export default {
+  meta: { name: "house" },
+  rules: { columns: { create: columns }, sentences: { create: sentences } }
+}
