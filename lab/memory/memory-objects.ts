@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import { jsonEqual } from "../../src/domain/json.ts"
 import { type OwnerReference, timestamp } from "../../src/domain/resources/object-meta.ts"
 import {
   type KubeErrorReason,
@@ -46,12 +47,9 @@ const historyLength = 1_000
 
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-const isSame = (a: unknown, b: unknown): boolean =>
-  a === b || (typeof a === "object" && typeof b === "object" && JSON.stringify(a) === JSON.stringify(b))
-
 /** RFC 7396. Gives `target` itself where nothing changes. */
 const merged = (target: unknown, patch: unknown): unknown => {
-  if (!isJson(patch)) return isSame(target, patch) ? target : patch
+  if (!isJson(patch)) return jsonEqual(target, patch) ? target : patch
   const base = isJson(target) ? target : {}
   const result: Record<string, unknown> = { ...base }
   let changed = base !== target
@@ -348,7 +346,7 @@ export class MemoryObjects {
 
   #replace(ref: ResourceRef, before: KubeObject, after: KubeObject): KubeObject {
     if (before === after) return before
-    const generation = (before.metadata.generation ?? 1) + (isSame(before["spec"], after["spec"]) ? 0 : 1)
+    const generation = (before.metadata.generation ?? 1) + (jsonEqual(before["spec"], after["spec"]) ? 0 : 1)
     const object: KubeObject = { ...after, metadata: { ...after.metadata, generation } }
     if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0) {
       this.#remove(ref, object)

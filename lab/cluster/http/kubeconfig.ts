@@ -1,7 +1,6 @@
 import { stringify } from "yaml"
+import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import type { KeyPair } from "./pki.ts"
-
-const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 /** A kubeconfig with everything in it: one cluster, one user with a client certificate, one context. */
 export const kubeconfigYaml = (options: {
@@ -18,15 +17,15 @@ export const kubeconfigYaml = (options: {
       clusters: [
         {
           name: options.cluster,
-          cluster: { server: options.server, "certificate-authority-data": base64(options.caPem) }
+          cluster: { server: options.server, "certificate-authority-data": encodeBase64Text(options.caPem) }
         }
       ],
       users: [
         {
           name: options.user,
           user: {
-            "client-certificate-data": base64(options.credentials.certPem),
-            "client-key-data": base64(options.credentials.keyPem)
+            "client-certificate-data": encodeBase64Text(options.credentials.certPem),
+            "client-key-data": encodeBase64Text(options.credentials.keyPem)
           }
         }
       ],

@@ -1,4 +1,5 @@
 import { Clock, Effect, Redacted, type Scope } from "effect"
+import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
@@ -39,8 +40,6 @@ interface Started {
   readonly description: PlaygroundCluster
   readonly cluster: RealCluster
 }
-
-const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 /** The images of a node. */
 const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
@@ -87,7 +86,7 @@ const tlsValues = Effect.gen(function* () {
       const { certPem, keyPem } = await authority.issue({ commonName: host, sans: [{ type: "dns", value: host }] })
       return {
         data: { "tls.crt": certPem, "tls.key": keyPem },
-        apiService: { insecureSkipTLSVerify: false, caBundle: base64(authority.caPem) }
+        apiService: { insecureSkipTLSVerify: false, caBundle: encodeBase64Text(authority.caPem) }
       }
     },
     catch: (cause) => new PlaygroundError({ detail: `the operator's certificate cannot be made: ${String(cause)}` })
@@ -104,7 +103,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
         (credentials) =>
           [
             member.description.name,
-            { ...credentials, server: member.cluster.server, caData: base64(member.cluster.caPem) }
+            { ...credentials, server: member.cluster.server, caData: encodeBase64Text(member.cluster.caPem) }
           ] as const
       )
     ).pipe(

@@ -1,5 +1,6 @@
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
+import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -16,8 +17,6 @@ import type { FaultPlan } from "./port-calls.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
-
-const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
 /** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md §1.8). */
 export const canary = "canary-7f3a"
@@ -347,13 +346,13 @@ export class World {
   #writeCredentials(): void {
     const { certificatePem, keyPem } = userAuthority()
     for (const { server } of this.clusters.values()) {
-      const data = { "tls.crt": base64(certificatePem), "tls.key": base64(keyPem) }
+      const data = { "tls.crt": encodeBase64Text(certificatePem), "tls.key": encodeBase64Text(keyPem) }
       server.objects.write(secrets, userAuthoritySecret, { data }, operatorNamespace, this.now)
     }
     for (const { name } of this.plan.clusters) {
       if (name === this.plan.primary) continue
       const labels = { [credentialsLabel]: "true" }
-      const data = { bearerToken: base64(`${canary}-token-of-${name}`) }
+      const data = { bearerToken: encodeBase64Text(`${canary}-token-of-${name}`) }
       this.primary.server.objects.write(
         secrets,
         credentialsSecretName(clusterName(name), sha256Hex),

@@ -3,6 +3,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { asObject, at } from "../../domain/json.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
@@ -38,9 +39,6 @@ const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =
 /** The router has decoded them already. */
 const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => all[name] ?? "")
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null
-
 const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => badRequest("The body is not JSON.") })
 
@@ -51,13 +49,12 @@ const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
 const createCredentials = Effect.gen(function* () {
   yield* authenticated
   const object = yield* bodyText.pipe(Effect.flatMap(parseJson))
-  const spec = isRecord(object) && isRecord(object["spec"]) ? object["spec"] : {}
-  const csr = spec["csr"]
+  const csr = at(object, "spec", "csr")
   if (typeof csr !== "string") {
     return yield* badRequest("spec.csr: found nothing readable; it must be the PEM text of a certificate request.")
   }
   const certificate = yield* (yield* OperatorFacade).issueCertificate(csr)
-  return yield* json({ ...(isRecord(object) ? object : {}), status: { certificate } }, 201)
+  return yield* json({ ...asObject(object), status: { certificate } }, 201)
 })
 
 /** POST of the legacy flow: raw PEM or a JSON string in, a JSON string out (operator-api.md §5.3). */

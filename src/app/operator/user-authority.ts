@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import { encodeBase64Text } from "../../domain/credentials/base64.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
@@ -8,8 +9,6 @@ import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.t
 export const userAuthoritySecret = "mirrord-operator-user-authority"
 
 const Data = Schema.Struct({ "tls.crt": Schema.String, "tls.key": Schema.String })
-
-const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 
 const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority, KubeError> =>
   Effect.try({
@@ -45,7 +44,10 @@ export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Eff
               kind: "Secret",
               type: "kubernetes.io/tls",
               metadata: { name: userAuthoritySecret, namespace, labels: ownerLabel },
-              data: { "tls.crt": base64(made.certificatePem), "tls.key": base64(made.keyPem) }
+              data: {
+                "tls.crt": encodeBase64Text(made.certificatePem),
+                "tls.key": encodeBase64Text(made.keyPem)
+              }
             }
             return yield* api
               .create(secrets, secret, namespace)

@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import { decodeBase64Text } from "../credentials/base64.ts"
+import { isObject } from "../json.ts"
 import type { Validity } from "./validity.ts"
 
 /** What a token says about itself. Nobody has checked its signature, and nothing of it is secret. */
@@ -8,9 +9,6 @@ export interface TokenClaims {
   readonly subject: string | undefined
   readonly validity: Validity
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
@@ -23,7 +21,7 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
   if (Result.isFailure(decoded)) return undefined
   try {
     const claims: unknown = JSON.parse(decoded.success)
-    if (!isRecord(claims)) return undefined
+    if (!isObject(claims)) return undefined
     const subject = claims["sub"]
     const from = milliseconds(claims["nbf"]) ?? milliseconds(claims["iat"])
     return {

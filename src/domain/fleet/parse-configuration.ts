@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { isObject } from "../json.ts"
 import {
   clusterName,
   clusterNameProblem,
@@ -35,9 +36,6 @@ const isSeconds = Schema.is(primaryFields.sessionTtlSecs)
 const isTruth = Schema.is(primaryFields.managementOnly)
 const isSessionStart = Schema.is(primaryFields.sessionStart)
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** The value of a document, with "no YAML" recorded as a mistake. */
 const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknown => {
   switch (document._tag) {
@@ -66,7 +64,7 @@ interface PrimarySettings extends Omit<FleetConfiguration, "members" | "defaultC
 }
 
 const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: MistakeList): PrimarySettings => {
-  if (value !== undefined && value !== null && !isRecord(value)) {
+  if (value !== undefined && value !== null && !isObject(value)) {
     mistakes.add(
       "",
       value,
@@ -74,7 +72,7 @@ const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: M
       "write the keys clusterName, defaultCluster, managementOnly, … at its top level"
     )
   }
-  const fields = isRecord(value) ? value : {}
+  const fields = isObject(value) ? value : {}
 
   const text = (field: string): string => {
     const found = fields[field]

@@ -2,6 +2,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
 import { readPem } from "../credentials/pem.ts"
+import { isObject } from "../json.ts"
 import { clusterName, clusterNameProblem } from "./cluster-name.ts"
 import { clusterFields } from "./configuration-fields.ts"
 import type { MemberConfiguration } from "./configuration.ts"
@@ -18,9 +19,6 @@ export interface MemberEntry {
 const isAuthType = Schema.is(clusterFields.authType)
 const isServer = Schema.is(clusterFields.server)
 const isFlag = Schema.is(clusterFields.isDefault)
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** An optional text field; another type is this cluster's own problem, not a reason to refuse the file. */
 const optionalText = (value: unknown, field: string, problems: Array<string>): string | undefined => {
@@ -69,7 +67,7 @@ const checkUrl = (server: string, problems: Array<string>): void => {
 
 const parseEntry = (value: unknown, index: number, mistakes: MistakeList): MemberEntry | undefined => {
   const at = `clusters[${index}]`
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     mistakes.add(at, value, "an entry must be a map", "write at least name, server and authType")
     return undefined
   }
@@ -131,11 +129,11 @@ export const parseMembers = (
   mistakes: MistakeList
 ): { readonly entries: ReadonlyArray<MemberEntry>; readonly complete: boolean } => {
   if (value === undefined || value === null) return { entries: [], complete: true }
-  const list = isRecord(value) ? value["clusters"] : value
-  if (isRecord(value) && (list === undefined || list === null)) return { entries: [], complete: true }
-  if (!isRecord(value) || !Array.isArray(list)) {
+  const list = isObject(value) ? value["clusters"] : value
+  if (isObject(value) && (list === undefined || list === null)) return { entries: [], complete: true }
+  if (!isObject(value) || !Array.isArray(list)) {
     mistakes.add(
-      isRecord(value) ? "clusters" : "",
+      isObject(value) ? "clusters" : "",
       list,
       "the file must hold a list named clusters",
       "write clusters: and one entry per cluster"

@@ -1,3 +1,4 @@
+import { isObject } from "../json.ts"
 import { branchDatabases } from "./branch-database.ts"
 import type { CustomResource } from "./custom-resource.ts"
 import {
@@ -49,9 +50,6 @@ export const customResources: ReadonlyArray<CustomResource<unknown>> = [
   mirrordKafkaEphemeralTopics,
   mirrordKafkaTopicsConsumers
 ]
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const specSchema = ({ creationRules = [], keepsUnknownFields }: CustomResource<unknown>, schema: Json): Json => {
   const spec = keepsUnknownFields === true ? keepingUnknownFields(schema) : schema

@@ -1,13 +1,11 @@
 import * as Schema from "effect/Schema"
+import { isObject } from "../json.ts"
 
 /** A plain JSON value. */
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Bounds that `Schema.Int` prints for every integer and that say nothing. */
 const isSafeIntegerBound = (key: string, value: unknown): boolean =>

@@ -1,17 +1,8 @@
+import { isObject, jsonEqual } from "../json.ts"
+
 /** A JSON merge patch (RFC 7396): `null` removes a key, objects are merged, everything else replaces. */
 export interface MergePatch {
   readonly [key: string]: unknown
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const equal = (a: unknown, b: unknown): boolean => {
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, index) => equal(item, b[index]))
-  if (!isObject(a) || !isObject(b)) return a === b
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
-  return [...keys].every((key) => equal(a[key], b[key]))
 }
 
 /**
@@ -24,7 +15,7 @@ export const mergePatch = (from: object, to: object): MergePatch | undefined => 
   const entries = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap(
     (key): ReadonlyArray<readonly [string, unknown]> => {
       const [old, next] = [before[key], after[key]]
-      if (equal(old, next)) return []
+      if (jsonEqual(old, next)) return []
       if (next === undefined) return [[key, null]]
       if (isObject(old) && isObject(next)) return [[key, mergePatch(old, next)]]
       return [[key, next]]

@@ -12,6 +12,7 @@ import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { unchanging } from "../../../src/app/api/served-certificate.ts"
 import { forbidden, notFound } from "../../../src/app/api/status.ts"
 import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
+import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
@@ -115,12 +116,13 @@ export const frontProxySuite = (
     stranger = await createAuthority("stranger", Date.now)
     const apiWith = (credentials: Credentials): Promise<KubeApi> => {
       const config = new KubeConfig()
-      const base64 = (text: string): string => Buffer.from(text).toString("base64")
       const { cert = "", key = "", token } = credentials
       config.loadFromOptions({
-        clusters: [{ name: "c", server: cluster.server, caData: base64(cluster.caPem) }],
+        clusters: [{ name: "c", server: cluster.server, caData: encodeBase64Text(cluster.caPem) }],
         users: [
-          token === undefined ? { name: "u", certData: base64(cert), keyData: base64(key) } : { name: "u", token }
+          token === undefined
+            ? { name: "u", certData: encodeBase64Text(cert), keyData: encodeBase64Text(key) }
+            : { name: "u", token }
         ],
         contexts: [{ name: "c", cluster: "c", user: "u" }],
         currentContext: "c"

@@ -1,6 +1,8 @@
 import * as Result from "effect/Result"
+import { applyMergePatch } from "../../../lab/cluster/http/patches.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, type ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { isObject } from "../../../src/domain/json.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
@@ -20,17 +22,6 @@ export const b = clusterName("cluster-b")
 export const c = clusterName("cluster-c")
 
 type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
-const applyMerge = (target: unknown, patch: unknown): unknown => {
-  if (!isObject(patch)) return patch
-  const result: Json = isObject(target) ? { ...target } : {}
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key]
-    else result[key] = applyMerge(result[key], value)
-  }
-  return result
-}
 
 interface Child {
   readonly name: string
@@ -199,7 +190,7 @@ export class SessionWorld {
 
   patchStatus(patch: object): void {
     if (this.parent === undefined) throw new Error("no parent")
-    this.parent["status"] = applyMerge(this.parent["status"], patch)
+    this.parent["status"] = applyMergePatch(this.parent["status"], patch)
     this.#touch()
   }
 

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
+import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
 import { listenLocally } from "../../../support/listen-locally.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 
 const patience = 300_000
-const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 describe("braid doctor, where no cluster can be looked at", () => {
   let directory: string
@@ -123,7 +123,9 @@ describe("braid doctor, where no cluster can be looked at", () => {
     ],
     [
       "a key that is none",
-      { user: { "client-certificate-data": base64("no"), "client-key-data": base64("no") } },
+      {
+        user: { "client-certificate-data": encodeBase64Text("no"), "client-key-data": encodeBase64Text("no") }
+      },
       "Credentials of user u of the kubeconfig cannot be had: error:"
     ]
   ] as const)(

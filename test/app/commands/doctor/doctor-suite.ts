@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
+import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
 import { memberRights, type NeededRight, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
 import { at, asObjects } from "../../../../src/domain/json.ts"
 import { ApiClient, type Credentials, eventually } from "../../../lab/cluster/api-client.ts"
@@ -25,8 +26,6 @@ export interface DoctorCluster {
 
 const namespace = "mirrord"
 const day = 86_400_000
-const base64 = (text: string): string => Buffer.from(text).toString("base64")
-
 const account = (name: string): object => ({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } })
 const secret = (cluster: string, data: Readonly<Record<string, string>>, labelled = true): object => ({
   apiVersion: "v1",
@@ -119,21 +118,21 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
     const member = (name: string, more: object = {}): object => ({
       name,
       server,
-      caData: base64(caPem),
+      caData: encodeBase64Text(caPem),
       authType: "bearerToken",
       ...more
     })
     const members = [
-      member("ahead", { server: ahead.server, caData: base64(ahead.caPem) }),
+      member("ahead", { server: ahead.server, caData: encodeBase64Text(ahead.caPem) }),
       member("aws", { authType: "eks", region: "eu-central-1" }),
-      member("ending", { server: ending.server, caData: base64(ending.caPem) }),
+      member("ending", { server: ending.server, caData: encodeBase64Text(ending.caPem) }),
       member("expired"),
       member("foreign-certificate", { authType: "mtls" }),
       member("nobody"),
       member("unlabelled"),
       member("unreachable", { server: "https://127.0.0.1:1" }),
       member("well", { isDefault: true }),
-      member("wrong-ca", { caData: base64(other.caPem) })
+      member("wrong-ca", { caData: encodeBase64Text(other.caPem) })
     ]
     const bearer = (name: string, token: string | undefined): object => secret(name, { bearerToken: token ?? "" })
     await apply(
@@ -169,7 +168,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         stringify({
           apiVersion: "v1",
           kind: "Config",
-          clusters: [{ name: "c", cluster: { server, "certificate-authority-data": base64(caPem) } }],
+          clusters: [{ name: "c", cluster: { server, "certificate-authority-data": encodeBase64Text(caPem) } }],
           users: [{ name: "operator", user: { token: operator } }],
           contexts: [{ name: "c", context: { cluster: "c", user: "operator" } }],
           "current-context": "c"
