@@ -1,9 +1,13 @@
+/**
+ * Writes kubeconfigs that need no other file: one cluster, one user with a client certificate, one context. Reading a
+ * kubeconfig is the operator's part (`src`).
+ */
+
 import { stringify } from "yaml"
 import type { KeyPair } from "./pki.ts"
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
-/** A kubeconfig with everything in it: one cluster, one user with a client certificate, one context. */
 export const kubeconfigYaml = (options: {
   readonly cluster: string
   readonly server: string
