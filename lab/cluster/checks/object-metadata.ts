@@ -1,30 +1,12 @@
 /**
- * Names, labels, annotations, finalizers and owners: a real server's rules for the metadata of any kind, and the names
- * and uids that it generates (k8s.io/apimachinery `api/validation`, `util/rand`).
+ * Names, labels, annotations, finalizers and owners: a real server's rules for the metadata of any kind
+ * (k8s.io/apimachinery `api/validation`, `util/validation`).
  */
 
 import { asObject } from "../../../src/domain/json.ts"
 import type { ObjectMeta } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
 import { type FieldError, invalid, invalidValue, required, tooLong } from "../wire/status-error.ts"
-
-// No vowels and no look-alikes, as in k8s.io/apimachinery `util/rand`.
-const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
-const maxGeneratedBase = 58
-
-const pick = (alphabet: string, random: () => number): string => alphabet.charAt(Math.floor(random() * alphabet.length))
-
-export const generatedName = (base: string, random: () => number): string =>
-  base.slice(0, maxGeneratedBase) + Array.from({ length: 5 }, () => pick(suffixAlphabet, random)).join("")
-
-/** A version 4 UUID from a source of uniform numbers. */
-export const randomUid = (random: () => number): string => {
-  const hex = Array.from({ length: 32 }, () => pick("0123456789abcdef", random))
-  hex[12] = "4"
-  hex[16] = pick("89ab", random)
-  const text = hex.join("")
-  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-")
-}
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const labelRule = new RegExp(`^${label}$`)

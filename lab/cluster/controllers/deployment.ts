@@ -6,7 +6,7 @@
 import { asNumber, asObject, at } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { deployments, replicaSets } from "../store/resources.ts"
+import { deployments, replicaSets } from "../store/resource-refs.ts"
 import {
   controllerOf,
   find,

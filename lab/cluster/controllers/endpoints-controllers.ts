@@ -8,7 +8,7 @@ import { Effect, type Scope } from "effect"
 import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject, ObjectMeta } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { endpoints, endpointSlices, namespaces, pods, services } from "../store/resources.ts"
+import { endpoints, endpointSlices, namespaces, pods, services } from "../store/resource-refs.ts"
 import { find, ifPresent, keyOf, nameOf, namespaceOf, ownedBy } from "../store/store-access.ts"
 import { endpointSubsets, mirroredContents, type SliceContent, sliceContents } from "./endpoint-slices.ts"
 

@@ -6,7 +6,7 @@
 import { asNumber, asObject, asObjects, asString } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { jobs, pods } from "../store/resources.ts"
+import { jobs, pods } from "../store/resource-refs.ts"
 import { type Condition, ifPresent, nameOf, podPhase, setStatus, uidOf, withConditions } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import { asObject, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods } from "../store/resources.ts"
+import { pods } from "../store/resource-refs.ts"
 import {
   controllerOf,
   ifPresent,

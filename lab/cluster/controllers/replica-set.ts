@@ -5,7 +5,7 @@
 import { asNumber, asObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods, replicaSets } from "../store/resources.ts"
+import { pods, replicaSets } from "../store/resource-refs.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 

@@ -6,7 +6,7 @@
 import { asNumber, asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods, statefulSets } from "../store/resources.ts"
+import { pods, statefulSets } from "../store/resource-refs.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
 

@@ -6,7 +6,7 @@
 import { Clock, Duration, Effect, FiberMap, Queue, type Scope } from "effect"
 import type { KubeObject, ResourceRef } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resources.ts"
+import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resource-refs.ts"
 import { controllerOf, find, nameOf, namespaceOf } from "../store/store-access.ts"
 import { reconcileDeployment } from "./deployment.ts"
 import { reconcileJob } from "./job.ts"

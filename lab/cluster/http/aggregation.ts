@@ -6,8 +6,8 @@
 import { asNumber, asObject, asObjects, asString, at, isObject } from "../../../src/domain/json.ts"
 import { readyEndpoints, slicesOf } from "../network/service-endpoints.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 
 /** An `APIService` that sends its group and version to a Service. */
 export interface AggregatedService {

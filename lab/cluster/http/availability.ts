@@ -5,8 +5,8 @@
 
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import type { AggregationProxy } from "./aggregation-proxy.ts"
 import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
 

@@ -5,8 +5,8 @@
 
 import { asObject, asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import { ApiError } from "../wire/status-error.ts"
 import { type Identity, mastersGroup } from "./identity.ts"
 

@@ -5,9 +5,9 @@
 
 import { createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import { type JsonObject, asNumber, asString, asStrings, at, isObject } from "../../../src/domain/json.ts"
-import { randomUid } from "../checks/object-metadata.ts"
-import { refs } from "../store/built-in-resources.ts"
+import { randomUid } from "../store/generated-names.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import { notFound } from "../wire/status-error.ts"
 import { type Identity, authenticatedGroup } from "./identity.ts"
 

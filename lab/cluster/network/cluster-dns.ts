@@ -4,7 +4,7 @@
  */
 
 import type { ObjectReader } from "../store/object-reader.ts"
-import { services } from "../store/resources.ts"
+import { services } from "../store/resource-refs.ts"
 import { find, namespaceOf } from "../store/store-access.ts"
 import { clusterIpOf, readyAddresses, slicesOf } from "./service-endpoints.ts"
 

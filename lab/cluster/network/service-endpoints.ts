@@ -5,11 +5,11 @@
 
 import { isIPv4 } from "node:net"
 import { asNumber, asObject, asObjects, asString, asStrings } from "../../../src/domain/json.ts"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { endpointSlices, services } from "../store/resources.ts"
+import { endpointSlices, services } from "../store/resource-refs.ts"
 import { nameOf, namespaceOf } from "../store/store-access.ts"
+import type { Endpoint } from "./endpoint.ts"
 
 /** A port of a Service at its cluster IP, with the ready endpoints behind it. */
 export interface ServedPort {

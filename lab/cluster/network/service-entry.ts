@@ -5,10 +5,10 @@
 
 import { Effect, Schema, type Scope } from "effect"
 import { asObject, asObjects } from "../../../src/domain/json.ts"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { services } from "../store/resources.ts"
+import { services } from "../store/resource-refs.ts"
 import { find } from "../store/store-access.ts"
+import type { Endpoint } from "./endpoint.ts"
 import { clusterIpOf } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 

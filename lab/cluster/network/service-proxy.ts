@@ -4,9 +4,9 @@
  */
 
 import { Effect, type Scope } from "effect"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { endpointSlices, services } from "../store/resources.ts"
+import { endpointSlices, services } from "../store/resource-refs.ts"
+import type { Endpoint } from "./endpoint.ts"
 import { servedPorts, type ServedPort, serviceRoutes } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 

@@ -4,7 +4,7 @@
  */
 
 import * as net from "node:net"
-import type { Endpoint } from "../network/endpoint.ts"
+import type { Endpoint } from "./endpoint.ts"
 
 /** Asks `next` for the target of each connection; without a target the connection is reset. The caller listens. */
 export class TcpForwarder {

@@ -8,7 +8,7 @@ import { Result } from "effect"
 import { isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { configMaps, secrets } from "../store/resources.ts"
+import { configMaps, secrets } from "../store/resource-refs.ts"
 import { find, nameOf } from "../store/store-access.ts"
 import type { ContainerSpec } from "./pod-spec.ts"
 

@@ -157,22 +157,3 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   }),
   cluster("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
 ]
-
-const ref = (resource: string, group = "", version = "v1") => ({ group, version, resource })
-
-/** The collections that the server itself reads. */
-export const refs = {
-  namespaces: ref("namespaces"),
-  pods: ref("pods"),
-  services: ref("services"),
-  endpoints: ref("endpoints"),
-  endpointSlices: ref("endpointslices", "discovery.k8s.io"),
-  configMaps: ref("configmaps"),
-  serviceAccounts: ref("serviceaccounts"),
-  clusterRoles: ref("clusterroles", "rbac.authorization.k8s.io"),
-  clusterRoleBindings: ref("clusterrolebindings", "rbac.authorization.k8s.io"),
-  roles: ref("roles", "rbac.authorization.k8s.io"),
-  roleBindings: ref("rolebindings", "rbac.authorization.k8s.io"),
-  customResourceDefinitions: ref("customresourcedefinitions", "apiextensions.k8s.io"),
-  apiServices: ref("apiservices", "apiregistration.k8s.io")
-} as const

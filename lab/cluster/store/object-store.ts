@@ -7,7 +7,7 @@
 import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
 import { checkBuiltIn } from "../checks/built-in-checks.ts"
 import { checkChange } from "../checks/immutable-fields.ts"
-import { checkMetadata, generatedName, randomUid } from "../checks/object-metadata.ts"
+import { checkMetadata } from "../checks/object-metadata.ts"
 import { applyBuiltInDefaults } from "../schema/built-in-defaults.ts"
 import {
   type KubeObject,
@@ -19,11 +19,12 @@ import {
 } from "../schema/kube-object.ts"
 import { type ResourceInfo, hasStatus, storageKey } from "../schema/resource-info.ts"
 import * as errors from "../wire/status-error.ts"
-import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
+import { generatedName, randomUid } from "./generated-names.ts"
 import type { Change } from "./object-history.ts"
 import { ResourceCatalog } from "./resource-catalog.ts"
+import * as refs from "./resource-refs.ts"
 import { objectPredicate } from "./selectors.ts"
 import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
 

@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect"
 import { startServiceProxy } from "../../../../lab/cluster/network/service-proxy.ts"
 import type { KubeObject, ResourceRef, StoreEvent } from "../../../../lab/cluster/schema/kube-object.ts"
 import type { ObjectReader } from "../../../../lab/cluster/store/object-reader.ts"
-import { endpointSlices, services } from "../../../../lab/cluster/store/resources.ts"
+import { endpointSlices, services } from "../../../../lab/cluster/store/resource-refs.ts"
 import { readAll } from "../node/test-cluster.ts"
 
 const clusterIp = "127.217.0.1"

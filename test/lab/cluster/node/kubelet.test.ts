@@ -8,7 +8,7 @@ import {
   signalsReady
 } from "../../../../lab/cluster/node/container-program.ts"
 import type { KubeObject } from "../../../../lab/cluster/schema/kube-object.ts"
-import { configMaps, nodes, pods, secrets } from "../../../../lab/cluster/store/resources.ts"
+import { configMaps, nodes, pods, secrets } from "../../../../lab/cluster/store/resource-refs.ts"
 import { isPodReady, podIpOf, podPhase } from "../../../../lab/cluster/store/store-access.ts"
 import { asObjects, at } from "../../../../src/domain/json.ts"
 import { untilTrue } from "../../../support/until-true.ts"

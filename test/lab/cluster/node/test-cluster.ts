@@ -8,10 +8,10 @@ import { startEndpointsControllers } from "../../../../lab/cluster/controllers/e
 import { startWorkloadControllers } from "../../../../lab/cluster/controllers/workload-controllers.ts"
 import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../lab/cluster/node/kubelet.ts"
+import { localNodeStore } from "../../../../lab/cluster/node/node-store.ts"
 import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kube-object.ts"
-import { localNodeStore } from "../../../../lab/cluster/store/node-store.ts"
 import { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
-import { namespaces, pods } from "../../../../lab/cluster/store/resources.ts"
+import { namespaces, pods } from "../../../../lab/cluster/store/resource-refs.ts"
 import { isPodReady } from "../../../../lab/cluster/store/store-access.ts"
 
 export interface TestCluster {

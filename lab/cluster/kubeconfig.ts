@@ -4,7 +4,7 @@
  */
 
 import { stringify } from "yaml"
-import type { KeyPair } from "./pki.ts"
+import type { KeyPair } from "./http/pki.ts"
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64")
 

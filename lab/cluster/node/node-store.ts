@@ -7,10 +7,10 @@
 import { Effect } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
 import type { KubeObject, ResourceRef } from "../schema/kube-object.ts"
-import type { ObjectReader } from "./object-reader.ts"
-import type { ObjectStore } from "./object-store.ts"
-import { nodes, pods } from "./resources.ts"
-import { find, ifPresent, nameOf, namespaceOf, setStatus } from "./store-access.ts"
+import type { ObjectReader } from "../store/object-reader.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+import { nodes, pods } from "../store/resource-refs.ts"
+import { find, ifPresent, nameOf, namespaceOf, setStatus } from "../store/store-access.ts"
 
 export interface NodeStore extends ObjectReader {
   /** Creates the Node unless it exists. */

@@ -6,7 +6,7 @@
 import * as http from "node:http"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
-import { type ContainerProgram, signalsReady } from "./container-program.ts"
+import { type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
 
 const portOf = (
   env: ReadonlyMap<string, string>,
