@@ -16,7 +16,7 @@ const child = (mode: string, readyWhen?: (line: string) => boolean) =>
     command: (container) => [process.execPath, script, mode, container.podIp],
     ...(readyWhen === undefined ? {} : { readyWhen })
   })
-/** Not so one that has ended and that nobody has asked for its exit code: an orphan's new parent may never do. */
+/** A zombie does not count as alive: the new parent of an orphan may never ask for its exit code. */
 const isAlive = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) [ZX] /su.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
