@@ -32,7 +32,9 @@ export interface EmbeddedClusterOptions {
   readonly name: string
   /** Folder for the kubeconfig; created if missing. */
   readonly directory: string
-  /** Default: a free port outside of the range for outgoing connections, so that it stays free between stop and restart. */
+  /**
+   * Default: a free port outside of the range for outgoing connections, so that it stays free between stop and restart.
+   */
   readonly port?: number
   /** A watch that is more changes behind gets 410. */
   readonly historyLimit?: number

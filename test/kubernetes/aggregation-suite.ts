@@ -107,7 +107,9 @@ export const aggregationSuite = (
     asObjects(
       at((await admin.get(`/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`)).body, "status", "conditions")
     )[0]
-  /** Waits for the condition, and then for its effect on requests: the server reads its own condition a moment later. */
+  /**
+   * Waits for the condition, and then for its effect on requests: the server reads its own condition a moment later.
+   */
   const available = async (status: "True" | "False") => {
     const condition = await eventually(availability, (found) => found?.["status"] === status)
     await eventually(

@@ -87,7 +87,9 @@ const membersOf = (service: KubeObject, pods: ReadonlyArray<KubeObject>): Readon
     ]
   })
 
-/** The slices of a Service: pods with the same ports share a slice. Like on a real server there is at least one slice. */
+/**
+ * The slices of a Service: pods with the same ports share a slice. Like on a real server there is at least one slice.
+ */
 export const sliceContents = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<SliceContent> => {
   const slices = groupBy(membersOf(service, pods), ({ ports }) => ports).map((members): SliceContent => ({
     addressType: "IPv4",

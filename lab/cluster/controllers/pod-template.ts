@@ -1,5 +1,6 @@
 /**
- * Pods from a workload's `spec.template`, and the pods that a workload owns: shared by all workload controllers.
+ * Pods from a workload's `spec.template`, and the pods that a workload owns: shared by all workload controllers. The
+ * number of pods is decided by each controller.
  */
 
 import { createHash } from "node:crypto"

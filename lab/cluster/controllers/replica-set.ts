@@ -1,5 +1,6 @@
 /**
  * ReplicaSets → pods: as many active pods as `spec.replicas`. Unlike a real controller it adopts no pods without owner.
+ * A changed template only counts for new pods: a roll-out is `deployment.ts`'s part.
  */
 
 import { asNumber, asObject } from "../../../src/domain/json.ts"

@@ -1,7 +1,7 @@
 /**
  * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its
- * Service, over TLS with the front-proxy certificate, as kube-aggregator does. Which endpoint is found in
- * `aggregation.ts`, which services count as available is decided in `availability.ts`.
+ * Service, over TLS with the front-proxy certificate, as kube-aggregator does. The endpoint is found in
+ * `aggregation.ts`; the availability of a service is decided in `availability.ts`.
  */
 
 import { randomUUID } from "node:crypto"

@@ -1,6 +1,6 @@
 /**
  * Finds the caller of a request: by its client certificate, else by the bearer token of a service account, else it is
- * anonymous. What a caller may do is decided in `rbac.ts`.
+ * anonymous. The rights of a caller are decided in `rbac.ts`.
  */
 
 import { createHash } from "node:crypto"

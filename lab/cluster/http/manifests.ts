@@ -34,7 +34,9 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
   else store.update(info, merged)
 }
 
-/** Creates or updates every object of the text, also those in a `v1 List`. A field missing in a later text is removed. */
+/**
+ * Creates or updates every object of the text, also those in a `v1 List`. A field missing in a later text is removed.
+ */
 export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
   for (const document of parseAllDocuments(text, yamlOfGo)) {
     const [problem] = document.errors

@@ -43,7 +43,9 @@ export const readBodyAs = (info: ResourceInfo): Reading => ({
     badRequest(`${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: ${problem}`)
 })
 
-/** For the result of a patch. `shown` is the value in the refusal: the whole result, or the patch if it is strategic. */
+/**
+ * For the result of a patch. `shown` is the value in the refusal: the whole result, or the patch if it is strategic.
+ */
 export const readPatched = (decoder: Decoder, shown: string): Reading => ({
   decoder,
   refuse: (problem) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", shown, problem)])

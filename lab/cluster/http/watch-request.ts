@@ -1,6 +1,6 @@
 /**
- * Answers watch requests: events as JSON lines, bookmarks, initial events, timeouts. Which events a watch sees is the
- * store's part.
+ * Answers watch requests: events as JSON lines, bookmarks, initial events, timeouts. Selecting events is the store's
+ * part.
  */
 
 import { type KubeObject, type StoreEvent, apiVersionOf } from "../schema/kube-object.ts"

@@ -1,6 +1,6 @@
 /**
  * The environment of a container: `env`, `envFrom`, the downward API, `$(NAME)`, and the entries of ConfigMaps and
- * Secrets, which volumes read too. Problems are a real kubelet's sentences. Writing files is `container-volumes.ts`'s
+ * Secrets, which volumes read too. Failures are a real kubelet's sentences. Writing files is `container-volumes.ts`'s
  * part.
  */
 

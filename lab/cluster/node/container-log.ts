@@ -47,7 +47,9 @@ export class ContainerLog {
     return { [Symbol.asyncIterator]: () => this.#iterate(options) }
   }
 
-  /** No generator: `return()` must end an iterator that waits for a line, and a generator's `return()` would wait too. */
+  /**
+   * No generator: `return()` must end an iterator that waits for a line, and a generator's `return()` would wait too.
+   */
   #iterate(options: LogReadOptions): AsyncIterator<string, undefined> {
     const end = this.#first + this.#lines.length
     let position = options.tailLines === undefined ? this.#first : Math.max(this.#first, end - options.tailLines)

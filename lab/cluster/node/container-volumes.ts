@@ -1,6 +1,6 @@
 /**
  * The content of a pod's volumes, from ConfigMaps, Secrets, tokens and the downward API, and the writing of files and
- * links under a container's root. Which volume is mounted where is `pod-files.ts`'s part.
+ * links under a container's root. Mount points are `pod-files.ts`'s part.
  */
 
 import * as fs from "node:fs/promises"

@@ -47,7 +47,9 @@ export interface KubeletOptions {
   readonly images: ImageRegistry
   /** `KUBERNETES_SERVICE_HOST` and `_PORT` of every container. */
   readonly apiServer?: Endpoint
-  /** Issues service account tokens. Without it no token volume is added, and pods that ask for a token wait for ever. */
+  /**
+   * Issues service account tokens. Without it no token volume is added, and pods that ask for a token wait for ever.
+   */
   readonly issueToken?: IssueToken
   /** Default `cluster.local`. */
   readonly clusterDomain?: string

@@ -1,6 +1,6 @@
 /**
  * The store as a kubelet uses it: of the embedded cluster ({@link localNodeStore}), or of a real API server (the
- * playground's mirror). No operation fails: one on an object that is gone does nothing, and an unreachable server is
+ * playground's mirror). No operation fails: an operation on a missing object does nothing, and an unreachable server is
  * asked again.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The life of one pod on this node: its folders, containers, probes, restarts and status, from the binding to the end
- * of its grace period. Which pods run is decided in `kubelet.ts`.
+ * of its grace period. The pods of the node are chosen in `kubelet.ts`.
  */
 
 import { randomBytes } from "node:crypto"

@@ -1,6 +1,6 @@
 /**
- * Readiness and liveness probes over HTTP and TCP, with a kubelet's thresholds and periods. What follows from a verdict
- * is decided in `pod-worker.ts`. No `exec` and no `grpc`.
+ * Readiness and liveness probes over HTTP and TCP, with a kubelet's thresholds and periods. The consequence of a
+ * verdict is decided in `pod-worker.ts`. No `exec` and no `grpc`.
  */
 
 import * as http from "node:http"
@@ -40,7 +40,9 @@ export const probeTarget = (
   }
 }
 
-/** Succeeds with a TCP connection, or with an HTTP status from 200 to 399. Like a kubelet it verifies no certificate. */
+/**
+ * Succeeds with a TCP connection, or with an HTTP status from 200 to 399. Like a kubelet it verifies no certificate.
+ */
 const probeOnce = (target: ProbeTarget, dial: Endpoint): Effect.Effect<boolean> =>
   Effect.callback<boolean>((resume) => {
     if (target.http === undefined) {

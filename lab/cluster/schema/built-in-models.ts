@@ -17,7 +17,8 @@ interface Model {
 
 const isModel = (value: unknown): value is Model => typeof value === "function" && "getAttributeTypeMap" in value
 
-// Each class is loaded alone, when it is needed: all 750 take half a second and 30 MB, a usual Pod's a few milliseconds.
+// Each class is loaded alone, when it is needed: all 750 take half a second and 30 MB, a usual Pod's a few
+// milliseconds.
 const load = createRequire(import.meta.url)
 
 const modelOf = (name: string): Model => {

@@ -1,7 +1,7 @@
 /**
- * Reads an object as a server does that keeps Go structs: unknown fields are dropped, null counts as absent, empty
- * lists and maps disappear, quantities take their canonical form; refusals are Go's, word for word. For built-in kinds
- * and metadata; the rest of a custom resource is checked by its schema.
+ * Reads an object as a server with Go structs does: unknown fields are dropped, null counts as absent, empty lists and
+ * maps disappear, quantities take their canonical form; refusals are Go's, word for word. For built-in kinds and
+ * metadata; the rest of a custom resource is checked by its schema.
  */
 
 import { type JsonObject, isObject, setField } from "../../../src/domain/json.ts"

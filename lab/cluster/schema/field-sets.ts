@@ -1,6 +1,6 @@
 /**
  * Sets of owned fields, as `metadata.managedFields[].fieldsV1` holds them (structured-merge-diff): reading, writing,
- * comparing, removing. Who owns which field is decided in `http/server-side-apply.ts`.
+ * comparing, removing. The owners of fields are decided in `http/server-side-apply.ts`.
  */
 
 import { type JsonObject, isObject, jsonEqual } from "../../../src/domain/json.ts"

@@ -44,7 +44,10 @@ export interface ObjectMeta {
   managedFields?: Array<ManagedFieldsEntry>
 }
 
-/** Any Kubernetes object. Objects from a store are deeply frozen: change a `structuredClone`, or `ObjectStore.modify`. */
+/**
+ * Any Kubernetes object. Objects from a store are deeply frozen: change a `structuredClone`, or use
+ * `ObjectStore.modify`.
+ */
 export interface KubeObject {
   apiVersion: string
   kind: string

@@ -1,6 +1,7 @@
 /**
- * How lists are merged: by a key, as a set, or replaced as a whole. Built-in kinds take it from the table below, custom
- * resources from their schema. The merges themselves are in `http/patches.ts` and `http/server-side-apply.ts`.
+ * The rule by which a list is merged: by a key, as a set, or replaced as a whole. Built-in kinds have it in the table
+ * below, custom resources in their schema. The merges themselves are in `http/patches.ts` and
+ * `http/server-side-apply.ts`.
  */
 
 import type { ResourceInfo } from "./resource-info.ts"

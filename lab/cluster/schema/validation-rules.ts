@@ -62,7 +62,7 @@ const compileRule = (rule: JsonObject): Rule => {
   }
 }
 
-/** Errors that leave the types uncertain on which rules rely (apiextensions-apiserver, `hasBlockingErr`). */
+/** Errors after which rules cannot rely on the types (apiextensions-apiserver, `hasBlockingErr`). */
 const blocking = [
   "FieldValueRequired",
   "FieldValueNotSupported",

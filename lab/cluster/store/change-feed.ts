@@ -53,7 +53,9 @@ export class ChangeFeed {
   }
 }
 
-/** The change as a watch with a selector sees it: an object that enters the selection is ADDED, one that leaves DELETED. */
+/**
+ * The change as a watch with a selector sees it: an object that enters the selection is ADDED, one that leaves DELETED.
+ */
 export const visibleEvent = (change: Change, matches: ObjectPredicate): StoreEvent | undefined => {
   const { object } = change
   const matched = change.before !== undefined && matches(change.before)

@@ -6,7 +6,9 @@
 import type { KubeObject } from "../schema/kube-object.ts"
 import { expired } from "../wire/status-error.ts"
 
-/** One change of the store. `before` is the object's old state: it tells a watch what enters or leaves its selection. */
+/**
+ * One change of the store. `before` is the object's old state: it tells a watch what enters or leaves its selection.
+ */
 export interface Change {
   readonly resourceVersion: number
   /** `group/resource`. */

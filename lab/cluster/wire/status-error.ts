@@ -1,6 +1,6 @@
 /**
  * The errors of the API, with the codes, reasons, details and texts of a real kube-apiserver (k8s.io/apimachinery
- * `api/errors`, `util/validation/field`). Which request deserves which error is decided elsewhere.
+ * `api/errors`, `util/validation/field`). The error for a request is chosen elsewhere.
  */
 
 export interface StatusCause {
