@@ -1,21 +1,27 @@
+/**
+ * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real
+ * mirrord client take for a real one. Puts the rooms of this folder together, except the kubelet (`node`) and the
+ * workload controllers (`controllers`), which the playground starts.
+ */
+
 import { chmod, mkdir, writeFile } from "node:fs/promises"
 import type { Server } from "node:https"
 import { join } from "node:path"
 import { Data, Effect, Schedule, type Scope } from "effect"
+import { bootstrapYaml } from "./bootstrap-objects.ts"
 import { startEndpointsControllers } from "./controllers/endpoints-controllers.ts"
 import { AggregationProxy } from "./http/aggregation-proxy.ts"
 import { type Caller, createApiServer } from "./http/api-server.ts"
 import { watchAvailability } from "./http/availability.ts"
-import { bootstrapYaml } from "./http/bootstrap-objects.ts"
 import { Connections } from "./http/connections.ts"
 import { mastersGroup } from "./http/identity.ts"
-import { kubeconfigYaml } from "./http/kubeconfig.ts"
 import { applyManifests } from "./http/manifests.ts"
 import { createAuthority, type KeyPair } from "./http/pki.ts"
 import type { PodLogs } from "./http/server-context.ts"
 import { ServiceAccountTokens } from "./http/tokens.ts"
-import { refs } from "./store/built-in-resources.ts"
+import { kubeconfigYaml } from "./kubeconfig.ts"
 import { ObjectStore } from "./store/object-store.ts"
+import * as refs from "./store/resource-refs.ts"
 import { apiServerIp } from "./store/service-allocation.ts"
 
 export type { Caller } from "./http/api-server.ts"
@@ -26,17 +32,17 @@ export interface EmbeddedClusterOptions {
   /** Folder for the kubeconfig; created if missing. */
   readonly directory: string
   /**
-   * Default: any that is free and that the system gives to no outgoing connection, so that it still is after a stop.
+   * Default: a free port outside of the range for outgoing connections, so that it stays free between stop and restart.
    */
   readonly port?: number
-  /** How many changes a watch can be behind before it is told 410. */
+  /** A watch that is more changes behind gets 410. */
   readonly historyLimit?: number
   /**
-   * Epoch ms: timestamps of objects, life of tokens. Certificates and the HTTP server's timers follow the machine's
-   * clock.
+   * Epoch ms, for the timestamps of objects and the lifetime of tokens. Certificates and the HTTP server's timers
+   * follow the machine's clock.
    */
   readonly now?: () => number
-  /** Uniform in [0, 1): uids, generated names, choice among endpoints. */
+  /** Uniform in [0, 1), for uids, generated names and the choice among endpoints. */
   readonly random?: () => number
   /** Default 60, as on a real server. */
   readonly tokenLeewaySeconds?: number
@@ -59,34 +65,29 @@ export interface EmbeddedCluster {
   readonly name: string
   /** `https://127.0.0.1:<port>` */
   readonly server: string
-  /** Of `kubernetes-admin` in `system:masters`. */
+  /** The kubeconfig of `kubernetes-admin`, who is in `system:masters`. */
   readonly kubeconfigPath: string
   readonly caPem: string
   readonly store: ObjectStore
   /** Creates or updates the objects of many YAML documents. Throws `ApiError`. */
   readonly apply: (yaml: string) => void
-  /**
-   * The audit log since the start, oldest first: the last 100 000 requests that have ended (an upgrade counts when it
-   * is answered).
-   */
+  /** The audit log, oldest first: the last 100 000 requests that have ended. An upgrade ends with its answer. */
   readonly callers: () => ReadonlyArray<Caller>
   /** A token of any lifetime. Throws `ApiError` 404 if there is no such account. */
   readonly serviceAccountToken: (namespace: string, name: string, ttlSeconds: number) => string
-  /** Writes another kubeconfig with its own client certificate. */
+  /** Writes a kubeconfig for another user, with its own client certificate. */
   readonly userKubeconfig: (options: {
     readonly user: string
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, EmbeddedClusterError>
-  /**
-   * The aggregation layer's client certificate from now on; which authorities are trusted is for the ConfigMap to say.
-   */
+  /** Replaces the aggregation layer's client certificate. The trusted authorities stay those of the ConfigMap. */
   readonly useFrontProxy: (identity: KeyPair) => void
-  /** Says where logs of containers come from. */
+  /** Sets the source of container logs. */
   readonly setPodLogs: (podLogs: PodLogs | undefined) => void
-  /** The server is gone: every connection is reset and the port refuses. The objects stay. No-op if it is stopped. */
+  /** Ends the server: connections are reset, the port refuses, the objects stay. Does nothing if it is stopped. */
   readonly stop: () => Effect.Effect<void>
-  /** Serves again on the same port, for which it waits up to a minute. No-op if it runs. */
+  /** Serves again on the same port, waiting up to a minute until the port is free. Does nothing if it runs. */
   readonly restart: () => Effect.Effect<void, EmbeddedClusterError>
 }
 
@@ -95,8 +96,8 @@ const auditLimit = 100_000
 class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
 
 /**
- * Systems take ports of outgoing connections from 32768 on (Linux) or above; processes that run at the same time begin
- * apart.
+ * Ports below those that systems give to outgoing connections (from 32768 on Linux, higher elsewhere). Processes that
+ * run at the same time begin at different ports.
  */
 const ownPorts = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
@@ -123,7 +124,7 @@ const close = (server: Server, connections: Connections): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-/** Every namespace has these from a real cluster's controllers. */
+/** Creates the objects that a real cluster's controllers create in every namespace. */
 const fillNamespaces = (store: ObjectStore, caPem: string): (() => void) =>
   store.watch(refs.namespaces, {}, ({ type, object }) => {
     if (type !== "ADDED" || object.metadata.deletionTimestamp !== undefined) return
@@ -163,7 +164,7 @@ const publishAuthorities = (store: ObjectStore, clientCa: string, frontProxyCa: 
   })
 }
 
-/** The API server as a Service of its own cluster, which a real one keeps itself. */
+/** Makes the API server a Service of its own cluster, as a real API server does. */
 const publishApiServer = (store: ObjectStore, port: number): void => {
   const metadata = { name: "kubernetes", namespace: "default" }
   const address = "127.0.0.1"
@@ -189,10 +190,7 @@ const publishApiServer = (store: ObjectStore, port: number): void => {
   })
 }
 
-/**
- * A cluster in this process: an in-memory API server over HTTPS on 127.0.0.1 that `kubectl`, client-node and the real
- * mirrord client take for a real one. It lives as long as the scope. No kubelet: that is `kubelet/`.
- */
+/** The cluster lives as long as the scope. */
 export const startEmbeddedCluster = (
   options: EmbeddedClusterOptions
 ): Effect.Effect<EmbeddedCluster, EmbeddedClusterError, Scope.Scope> =>
@@ -208,7 +206,7 @@ export const startEmbeddedCluster = (
       Effect.mapError((cause: ListenError) => new EmbeddedClusterError({ operation, cluster: name, cause }))
 
     const { clusterCa, frontProxyCa, certificate, frontProxy } = yield* attempt("start")(async () => {
-      // TLS peers judge certificates by the machine's clock, whatever the cluster's says.
+      // TLS peers judge certificates by the machine's clock, not by the cluster's.
       const [cluster, front] = await Promise.all([
         createAuthority("kubernetes", Date.now),
         createAuthority("front-proxy-ca", Date.now)
@@ -301,7 +299,7 @@ export const startEmbeddedCluster = (
       await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), {
         mode: 0o600
       })
-      // The mode above holds for new files only.
+      // The mode above applies to new files only.
       await chmod(path, 0o600)
     }
     const kubeconfigPath = join(directory, `${name}.kubeconfig`)
@@ -330,7 +328,7 @@ export const startEmbeddedCluster = (
       restart: () =>
         Effect.suspend(() => {
           if (running !== undefined) return Effect.void
-          // A new process remembers nothing from before.
+          // Like a new process, the server does not know the history from before.
           store.compactHistory()
           return Effect.asVoid(
             failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 }))

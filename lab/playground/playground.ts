@@ -10,10 +10,10 @@ import { startWorkloadControllers } from "../cluster/controllers/workload-contro
 import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
 import type { ServiceEntryError } from "../cluster/network/service-entry.ts"
 import type { ContainerProgram, ImageRegistry } from "../cluster/node/container-program.ts"
-import { demoApp } from "../cluster/node/demo-app.ts"
 import { type KubeletError, startKubelet } from "../cluster/node/kubelet.ts"
+import { localNodeStore } from "../cluster/node/node-store.ts"
 import { processProgram } from "../cluster/node/process-program.ts"
-import { localNodeStore } from "../cluster/store/node-store.ts"
+import { demoApp } from "./demo-app.ts"
 import type { Playground } from "./local-cluster.ts"
 import {
   accountManifests,

@@ -10,16 +10,16 @@ import type { ClusterUnderTest } from "./conformance/context.ts"
 export interface AggregatingCluster extends Omit<ClusterUnderTest, "controllers" | "forgetHistory"> {
   /** Creates or updates the objects of many YAML documents. */
   readonly apply: (yaml: string) => Promise<void>
-  /** The server is gone, its objects stay. */
+  /** Ends the server; its objects stay. */
   readonly stop: () => Promise<void>
   readonly restart: () => Promise<void>
-  /** Where a backend must listen so that the aggregation layer finds it behind the Service at {@link clusterIp}. */
+  /** The address on which the aggregation layer finds the backend of the Service at {@link clusterIp}. */
   readonly host: string
-  /** What the pod behind that Service says that its address is: a real server takes no loopback address there. */
+  /** The published address of the pod behind that Service: a real server refuses loopback addresses there. */
   readonly podIp: string
 }
 
-/** In the range of every cluster of these tests, real or not. */
+/** All clusters of these tests, real and embedded, have this address in their range for Services. */
 export const clusterIp = "127.96.0.9"
 
 const group = "tools.example.com"
@@ -46,7 +46,7 @@ spec:
   service: { name: api, namespace: tools, port: ${port} }
 `
 
-/** A pod that is there in name only, and who may use the aggregated API. */
+/** A pod that does not run, and a group with the right to use the aggregated API. */
 const surroundings = (port: number): string => `
 apiVersion: v1
 kind: Namespace
@@ -98,7 +98,7 @@ const accept =
   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: " +
   "v4.channel.k8s.io\r\n\r\n"
 
-/** What the aggregation layer does with an aggregated API, on any API server. */
+/** The behaviour of the aggregation layer, for any API server. */
 export const aggregationSuite = (
   start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>
 ): void => {
@@ -113,8 +113,7 @@ export const aggregationSuite = (
       at((await admin.get(`/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`)).body, "status", "conditions")
     )[0]
   /**
-   * Waits until the condition says it, and until requests are treated so: the server learns of its own condition a
-   * moment later.
+   * Waits for the condition, and then for its effect on requests: the server reads its own condition a moment later.
    */
   const available = async (status: "True" | "False") => {
     const condition = await eventually(availability, (found) => found?.["status"] === status)
@@ -295,7 +294,7 @@ export const aggregationSuite = (
   })
 
   it("says as text that the backend gave no answer", async () => {
-    // What was not read would make it a reset.
+    // Reads the whole request: with unread bytes the end would become a reset.
     backend.onRequest((req, res) => void req.resume().once("end", () => res.socket?.end()))
     backend.onUpgrade((_req, socket) => void socket.end())
     const asText = { code: 503, headers: { "content-type": "text/plain; charset=utf-8" } }
@@ -315,7 +314,7 @@ export const aggregationSuite = (
         socket.write(`${accept}early`)
         let size = 0
         socket.on("data", (chunk: Buffer) => (size += chunk.length))
-        // Too late: nothing is half-closed.
+        // This text gets lost: a tunnel is never half-closed.
         socket.on("end", () => socket.end("late", () => resolve(size)))
       })
     })
@@ -362,7 +361,7 @@ export const aggregationSuite = (
     const waiting = connect().finally(() => {
       isAnswered = true
     })
-    // By then the aggregation layer's own probes have given up.
+    // The condition says False once the aggregation layer's own probes have given up.
     await available("False")
     expect(isAnswered).toBe(false)
     thaw()
@@ -409,7 +408,7 @@ export const aggregationSuite = (
       })
     })
     const { socket } = await connect()
-    // Whether as an end or as a reset is up to how the server goes.
+    // The client may see an end or a reset, depending on the way in which the server ends.
     const clientClosed = new Promise((resolve) =>
       socket
         .on("error", () => {})

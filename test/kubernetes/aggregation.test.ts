@@ -7,7 +7,7 @@ describeKubernetes("the aggregation layer of kube-apiserver", (assets) => {
   describe("dials the Service's address", () => {
     aggregationSuite(async () => {
       const plane = await startControlPlane({ name: "aggregation", assets })
-      // Nobody dials the pod: there is no kube-proxy, and the backend itself listens at the Service's address.
+      // No dial reaches the pod: there is no kube-proxy, and the backend listens at the Service's address.
       return { cluster: { ...plane, host: clusterIp, podIp: "10.1.0.9" }, close: plane.close }
     })
   })

@@ -1,10 +1,10 @@
 import { join } from "node:path"
 import { isProgram, type ProgramName } from "../../lab/playground/kubernetes/programs.ts"
 
-/** Names the folder with the programs of a control plane, by the convention of envtest. */
+/** The environment variable of envtest for the folder with the programs of a control plane. */
 export const assetsVariable = "KUBEBUILDER_ASSETS"
 
-/** What a folder lacks for a control plane of its own, and how to get it; `undefined`: nothing. */
+/** The programs that the folder lacks for a control plane, with a hint; `undefined` if it has them all. */
 export const assetsProblem = (
   folder: string | undefined,
   more: ReadonlyArray<ProgramName> = []

@@ -13,23 +13,22 @@ import {
 } from "../../lab/playground/kubernetes/control-plane.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 
-/** How long after its end a token is still accepted, in seconds. */
+/** The seconds for which an API server accepts an expired token. */
 const tokenLeeway = 60
 
-/** A real control plane, and what only tests do to one. */
+/** A real control plane, with operations that only tests need. */
 export interface ControlPlane extends RunningPlane {
   /**
-   * Makes every older resourceVersion too old: compacts etcd, and restarts the API server, whose watch cache remembers
-   * longer.
+   * Makes every older resourceVersion too old: compacts etcd, and restarts the API server because of its watch cache.
    */
   readonly forgetHistory: () => Promise<void>
   /**
-   * Restarts the API server with another client certificate towards aggregated APIs, and the authority that signed it.
+   * Restarts the API server with another client certificate for aggregated APIs, and with its authority.
    */
   readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
-  /** A token that is accepted for so many seconds from now on. A TokenRequest gives none under ten minutes. */
+  /** A token that is accepted for so many seconds from now. A TokenRequest allows no less than ten minutes. */
   readonly shortTokenOf: (namespace: string, serviceAccount: string, seconds: number) => Promise<string>
-  /** One that ended an hour ago. */
+  /** A token that expired an hour ago. */
   readonly expiredTokenOf: (namespace: string, serviceAccount: string) => Promise<string>
 }
 
@@ -42,7 +41,7 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
   const programs = programsIn(assets)
   const plane = await start({ ...options, programs })
   const file = (name: string): string => join(plane.directory, name)
-  /** Signed here, with the server's key: a token of the account that ends at this second. */
+  /** A token of the account that expires at `end`, signed here with the server's key. */
   const tokenUntil = async (namespace: string, account: string, end: number): Promise<string> => {
     const asked = ["get", "serviceaccount", account, "--namespace", namespace, "--output=jsonpath={.metadata.uid}"]
     const { stdout: uid } = await promisify(execFile)(programs.kubectl, [
@@ -73,7 +72,7 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
         if (!answer.ok) throw new Error(`etcd ${path}: ${answer.status} ${await answer.text()}`)
         return answer.json()
       }
-      // A revision of its own, so that also the newest one before is too old.
+      // A new revision, so that the newest revision so far becomes too old as well.
       const { header } = (await call("/v3/kv/put", { key: "Zm9yZ2V0", value: "" })) as {
         readonly header: { readonly revision: string }
       }

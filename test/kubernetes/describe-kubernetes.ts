@@ -3,8 +3,8 @@ import { isCi } from "../support/tested-commit.ts"
 import { assetsProblem, assetsVariable } from "./assets-problem.ts"
 
 /**
- * Tests against a real control plane, with the folder of its programs. Without one they are skipped, and with `CI=true`
- * one test fails and says what is missing. `npm run kubernetes` makes the folder.
+ * Tests against a real control plane; `tests` gets the folder of its programs, which `npm run kubernetes` makes.
+ * Without the folder the tests are skipped; with `CI=true` a test fails instead and names the missing programs.
  */
 export const describeKubernetes = (name: string, tests: (assets: string) => void): void => {
   const assets = process.env[assetsVariable]
@@ -12,7 +12,7 @@ export const describeKubernetes = (name: string, tests: (assets: string) => void
   describe.runIf(missing === undefined)(name, () => {
     tests(assets ?? "")
   })
-  // No test at all where nothing is missing: a skipped one would count.
+  // If nothing is missing, there is no such test: a skipped test would be counted.
   it.each(missing !== undefined && isCi ? [missing] : [])(`${name}: %s`, (problem) => {
     throw new Error(problem)
   })

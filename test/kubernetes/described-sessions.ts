@@ -7,7 +7,7 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
-import { kubeconfigYaml } from "../../lab/cluster/http/kubeconfig.ts"
+import { kubeconfigYaml } from "../../lab/cluster/kubeconfig.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
@@ -62,7 +62,7 @@ const workload = (kind: string, name: string) => ({
   metadata: { name, namespace: "default" },
   spec: {
     ...(kind === "StatefulSet" ? { serviceName: name } : {}),
-    // None is made by a controller: the pods that there are, the test makes.
+    // The test creates the pods itself: no controller may add others.
     replicas: 0,
     selector: { matchLabels: { app: name } },
     template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image: "app" }] } }
@@ -126,7 +126,7 @@ const podStatus = {
   ]
 }
 
-/** Agents start, except for one target, whose agents' image is missing. */
+/** Agents start, except on pods named `no-image…`, where the agent's image is missing. */
 const agents: Agents["Service"] = {
   ensure: (placement) =>
     placement?.podName.startsWith("no-image") === true
@@ -146,8 +146,8 @@ const unreachable = (): Effect.Effect<never, KubeError> =>
   )
 
 /**
- * An operator in this process: primary, default cluster `cluster-a`, which is the cluster itself, and `cluster-b`,
- * which nobody can reach.
+ * An operator in this process, the primary of two clusters: `cluster-a` is the cluster itself and the default,
+ * `cluster-b` is unreachable.
  */
 const operatorOf = (api: KubeApi) => {
   const link = () => Effect.fail(new LinkRefused({ cluster: "cluster-b", reason: "", detail: "connection refused" }))
@@ -190,10 +190,10 @@ const operatorOf = (api: KubeApi) => {
   )
 }
 
-/** What only a hanging program exceeds: nothing here is measured. Ms. */
+/** Time-out in ms that only a hanging program exceeds: these tests measure nothing. */
 const slow = 900_000
 
-/** What `kubectl describe` tells of sessions, as a suite of its caller's `describe`. `assets`: folder of `kubectl`. */
+/** The texts of `kubectl describe` for sessions, as tests in the caller's `describe`. `assets`: folder of `kubectl`. */
 export const describedSessions = (assets: string, start: () => Promise<DescribedCluster>): void => {
   let cluster: DescribedCluster
   let admin: KubeApi
@@ -257,10 +257,10 @@ export const describedSessions = (assets: string, start: () => Promise<Described
   const described = (kind: string, name: string, texts: ReadonlyArray<string | RegExp>): Promise<void> =>
     eventually(`kubectl describe ${kind} ${name}`, async () => {
       const text = await kubectl("describe", kind, name)
-      for (const one of texts) expect(text).toMatch(one)
+      for (const wanted of texts) expect(text).toMatch(wanted)
     })
 
-  /** Columns of the table of Events. */
+  /** A row in the table of Events. */
   const event = (type: string, reason: string, message: string): RegExp =>
     new RegExp(
       `^\\s*${type}\\s+${reason}\\s+\\S.*\\s+mirrord-operator\\s+${message.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&")}`,

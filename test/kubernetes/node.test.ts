@@ -8,7 +8,7 @@ import { stringify } from "yaml"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../../lab/cluster/node/container-program.ts"
 import type { Kubelet } from "../../lab/cluster/node/kubelet.ts"
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
-import { endpointSlices, jobs, pods, services } from "../../lab/cluster/store/resources.ts"
+import { endpointSlices, jobs, pods, services } from "../../lab/cluster/store/resource-refs.ts"
 import { isPodReady, podIpOf, podPhase } from "../../lab/cluster/store/store-access.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { type RealCluster, startRealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
@@ -20,17 +20,17 @@ import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const longestMs = 900_000
 
-/** What a test sees and decides of the containers of an image. */
+/** The state that a test shares with the containers of an image. */
 interface Seen {
   readonly contexts: Map<string, ContainerContext>
-  /** Whether a server's probes succeed, by pod. */
+  /** Name of the pod → whether its server's probes succeed. */
   readonly healthy: Map<string, boolean>
   readonly ended: Array<string>
 }
 
 const nameOf = (context: ContainerContext): string => context.pod.metadata.name ?? ""
 
-/** Serves its pod's name on port 8080, and its health. */
+/** Serves the name of its pod on port 8080, and its health on `/health`. */
 const server = (seen: Seen): ContainerProgram =>
   signalsReady((context) =>
     Effect.gen(function* () {
@@ -94,11 +94,11 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       spec
     })
     const found = (name: string): KubeObject | undefined => cluster.store.get(pods, "default", name)
-    const until = <A>(what: string, look: () => A | undefined): Promise<A> =>
+    const until = <A>(what: string, find: () => A | undefined): Promise<A> =>
       eventually(
         what,
         () => {
-          const value = look()
+          const value = find()
           return value === undefined ? Promise.reject(new Error(`not yet: ${what}`)) : Promise.resolve(value)
         },
         100_000
@@ -188,7 +188,7 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
         pod("web-1", { containers: [container] }, { app: "web" })
       )
       const object = await ready("web-1")
-      // What lies below 127 no EndpointSlice would take.
+      // A real API server refuses addresses below 127 in an EndpointSlice.
       expect(podIpOf(object)).toMatch(/^10\./u)
       const ip = asString(at(cluster.store.get(services, "default", "web"), "spec", "clusterIP")) ?? ""
       const url = `http://${ip}:8000/`

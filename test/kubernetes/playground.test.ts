@@ -5,7 +5,7 @@ import { subnetOf } from "../address-plan.ts"
 import { operatorsIn, play, story } from "../lab/playground/play.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
-/** Programs whose arguments name this folder. */
+/** The pids of programs whose arguments name this folder. */
 const programsOf = (folder: string): ReadonlyArray<string> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -13,7 +13,7 @@ const programsOf = (folder: string): ReadonlyArray<string> =>
       try {
         return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(folder)
       } catch {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
         return false
       }
     })

@@ -22,9 +22,9 @@ import { subnetOf } from "../address-plan.ts"
 import { eventually, useKubernetesPlayground } from "../real/harness.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
-/** After it a test has failed, on the slowest machine. */
+/** A test that takes longer has failed, even on the slowest machine. */
 const longestMs = 900_000
-/** Nothing here ends by itself. */
+/** No session of these tests ends by its TTL. */
 const sessionTtlSecs = 3_600
 
 const newVersion = "99.0.0"
@@ -54,15 +54,15 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       Effect.runPromise(runHelm(programs, cluster, args))
     let folder = ""
     let connection = Scope.makeUnsafe()
-    /** A session belongs to one. */
+    /** The client's certificate: a session belongs to a certificate. */
     let certificate = ""
 
-    /** Connects to the session as its client, anew if it was connected before, and waits until it answers. */
+    /** Connects to the session as its client, or reconnects, and waits for an answer. */
     const connect = async (): Promise<SessionClient> => {
       return eventually(
         "the session answers its client",
         async () => {
-          // An attempt that failed has let go of its connection.
+          // Closes the connection of an earlier attempt.
           await Effect.runPromise(Scope.close(connection, Exit.void))
           connection = Scope.makeUnsafe()
           return Effect.runPromise(
@@ -85,7 +85,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
     }
     const uid = async (): Promise<string | undefined> =>
       (await Effect.runPromise(primary().api.get(mirrordMultiClusterSessions, parentName(id)))).metadata.uid
-    /** Waits until operators of this version alone are there, and serve. */
+    /** Waits until all operators have this version and are ready. */
     const runs = (version: string): Promise<void> =>
       eventually(
         `the operator ${version} alone`,
@@ -142,7 +142,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       await expect(helm(primary(), "test", releaseName, "--filter", "name=fails", "--timeout", "10m")).rejects.toThrow(
         /fails failed/u
       )
-      // The chart's own: braid doctor, as the operator.
+      // The chart's own test runs braid doctor as the operator.
       expect(
         await helm(primary(), "test", releaseName, "--filter", "!name=fails,!name=passes", "--timeout", "10m")
       ).toMatch(/Phase:\s+Succeeded/u)
@@ -170,7 +170,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
         200
       ])
       expect(hook.filter(({ status }) => status === 403)).toEqual([])
-      // What the chart does not keep goes, with the pods of the operator and of its agents.
+      // Everything that the chart does not keep goes, with the pods of the operator and of its agents.
       await eventually(
         "the end of the operator's namespace",
         async () => {

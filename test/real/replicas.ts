@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
-import { pods } from "../../lab/cluster/store/resources.ts"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { leaseName } from "../../src/app/leadership/elector.ts"

@@ -1,3 +1,9 @@
+/**
+ * A real server's refusals of objects of built-in kinds, in its words (k8s.io/kubernetes `pkg/apis/…/validation`): the
+ * breaches that authors of charts and operators make, not all that exist. This file has the small kinds and the table
+ * of all kinds; pods, workloads and networks have files of their own. Types are checked before, by `schema`.
+ */
+
 import { type JsonObject, asNumber, asObject, asObjects, at, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, invalidValue, required, tooLong, unsupportedValue } from "../wire/status-error.ts"
@@ -50,11 +56,11 @@ function* configMap(object: KubeObject): FieldErrors {
       yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")
   }
   yield* configKeys("binaryData", object["binaryData"])
-  // The field is said to be no field.
+  // A real server gives "[]" in place of a field.
   if (byteSize(object["data"], object["binaryData"]) > sizeLimit) yield tooLong("[]", sizeLimit)
 }
 
-/** What each type of secret must hold. */
+/** The keys that each type of Secret must hold. */
 const secretKeys: Readonly<Record<string, ReadonlyArray<string>>> = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
@@ -225,10 +231,7 @@ const checks: Readonly<Record<string, (object: KubeObject) => FieldErrors>> = {
   "rbac.authorization.k8s.io/clusterrolebindings": binding(["ClusterRole"])
 }
 
-/**
- * What a real server refuses in an object of a built-in kind that has its defaults, in its words: the breaches that
- * authors of charts and operators make, not all that there are. `key` is `group/resource`.
- */
+/** Expects an object whose defaults are filled in. `key` is `group/resource`. */
 export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => [
   ...(checks[key]?.(object) ?? [])
 ]

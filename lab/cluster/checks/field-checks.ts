@@ -1,17 +1,18 @@
+/**
+ * Checks of single fields that several kinds share (k8s.io/kubernetes `pkg/apis/core/validation`). `field` is the path
+ * that the answer shows. Rules of one kind belong to the file of that kind.
+ */
+
 import { asObject, asObjects, asStrings, isObject, type JsonObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
 import { labelErrors, nameProblem } from "./object-metadata.ts"
 
-/**
- * Checks of single fields that several kinds have (k8s.io/kubernetes `pkg/apis/core/validation`); `field` is the path
- * in the answer.
- */
 export type FieldErrors = Generator<FieldError, void, undefined>
 
 export const specOf = (object: KubeObject): JsonObject => asObject(object["spec"])
 
-/** Whether a text or a list says nothing: Go does not tell missing from empty. */
+/** Whether a text or a list is missing or empty: Go does not tell the two apart. */
 export const isBlank = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
@@ -27,7 +28,7 @@ export function* allNotNegative(prefix: string, object: JsonObject, fields: Read
   for (const field of fields) yield* notNegative(`${prefix}.${field}`, object[field])
 }
 
-/** A field that is not given is not checked. */
+/** Accepts a missing field. */
 export function* oneOf(field: string, value: unknown, supported: ReadonlyArray<string>): FieldErrors {
   if (!isBlank(value) && !supported.includes(String(value))) yield unsupportedValue(field, value, supported)
 }
@@ -42,7 +43,7 @@ export function* portNumber(field: string, value: unknown): FieldErrors {
     yield invalidValue(field, value ?? 0, "must be between 1 and 65535, inclusive")
 }
 
-/** A name of IANA's kind. */
+/** A port name by IANA's rules. */
 export function* portName(field: string, value: string): FieldErrors {
   if (value.length > 15) yield invalidValue(field, value, "must be no more than 15 characters")
   if (!/^[-a-zA-Z0-9]+$/.test(value))

@@ -1,3 +1,8 @@
+/**
+ * Fields that nobody may change once an object of a built-in kind exists, with a real server's refusals. Custom
+ * resources express the same in `x-kubernetes-validations` (`schema/validation-rules.ts`).
+ */
+
 import { type JsonObject, asArray, asObject, asObjects, jsonEqual, omit } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, forbiddenField, invalidValue } from "../wire/status-error.ts"
@@ -92,7 +97,7 @@ const changes: Readonly<Record<string, (after: KubeObject, before: KubeObject) =
   "rbac.authorization.k8s.io/clusterrolebindings": roleRefChange
 }
 
-/** What cannot be changed any more in an object of a built-in kind; `key` is `group/resource`. */
+/** Refusals of an update. `key` is `group/resource`. */
 export const checkChange = (key: string, after: KubeObject, before: KubeObject): ReadonlyArray<FieldError> => [
   ...(changes[key]?.(after, before) ?? [])
 ]

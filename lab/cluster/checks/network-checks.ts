@@ -1,3 +1,9 @@
+/**
+ * A real server's refusals of Services, NetworkPolicies and Ingresses (k8s.io/kubernetes `pkg/apis/core/validation`,
+ * `pkg/apis/networking/validation`), called through `checkBuiltIn`. Cluster IPs and node ports are not checked here but
+ * where they are allocated, in `store/service-allocation.ts`.
+ */
+
 import { type JsonObject, asObject, asObjects, asString, asStrings, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { duplicateValue, forbiddenField, invalidValue, required } from "../wire/status-error.ts"
@@ -44,10 +50,6 @@ function* servicePorts(ports: ReadonlyArray<JsonObject>): FieldErrors {
   }
 }
 
-/**
- * These refuse what k8s.io/kubernetes `pkg/apis/core/validation` and `pkg/apis/networking/validation` do; see
- * `checkBuiltIn`.
- */
 export function* serviceChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   const name = object.metadata.name ?? ""
@@ -103,7 +105,7 @@ export function* networkPolicyChecks(object: KubeObject): FieldErrors {
         if (port !== undefined) yield* portNumberOrName(`${here}.port`, port)
         if (endPort !== undefined && port === undefined)
           yield invalidValue(`${here}.endPort`, endPort, "may not be specified when `port` is not specified")
-        // Kubernetes shows the port where it speaks of its end.
+        // Kubernetes shows `port` in this refusal of `endPort`.
         if (typeof port === "number" && typeof endPort === "number" && endPort < port)
           yield invalidValue(`${here}.endPort`, port, "must be greater than or equal to `port`")
         yield* oneOf(`${here}.protocol`, protocol, ["TCP", "UDP", "SCTP"])

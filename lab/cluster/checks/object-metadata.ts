@@ -1,31 +1,18 @@
+/**
+ * Names, labels, annotations, finalizers and owners: a real server's rules for the metadata of any kind
+ * (k8s.io/apimachinery `api/validation`, `util/validation`).
+ */
+
 import { asObject } from "../../../src/domain/json.ts"
 import type { ObjectMeta } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
 import { type FieldError, invalid, invalidValue, required, tooLong } from "../wire/status-error.ts"
 
-// Vowels and look-alikes are left out, as in k8s.io/apimachinery `util/rand`.
-const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
-const maxGeneratedBase = 58
-
-const pick = (alphabet: string, random: () => number): string => alphabet.charAt(Math.floor(random() * alphabet.length))
-
-export const generatedName = (base: string, random: () => number): string =>
-  base.slice(0, maxGeneratedBase) + Array.from({ length: 5 }, () => pick(suffixAlphabet, random)).join("")
-
-/** A version 4 UUID from a source of uniform numbers. */
-export const randomUid = (random: () => number): string => {
-  const hex = Array.from({ length: 32 }, () => pick("0123456789abcdef", random))
-  hex[12] = "4"
-  hex[16] = pick("89ab", random)
-  const text = hex.join("")
-  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-")
-}
-
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const labelRule = new RegExp(`^${label}$`)
 const subdomainRule = new RegExp(`^${label}(\\.${label})*$`)
 
-/** What is wrong with the name of an object, or with a field that holds such a name. */
+/** The problem of an object's name, or of a field that holds such a name. */
 export const nameProblem = (rule: ResourceInfo["nameRule"], name: string): string | undefined => {
   switch (rule) {
     case "label":
@@ -58,7 +45,7 @@ const qualifiedPartRule =
   ("(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')")
 
-/** What is wrong with a key such as `example.com/name` (k8s.io/apimachinery `util/validation` IsQualifiedName). */
+/** The problems of a key such as `example.com/name` (k8s.io/apimachinery `util/validation` IsQualifiedName). */
 const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   const parts = key.split("/")
   const [prefix, name = ""] = parts.length > 1 ? [parts.slice(0, -1).join("/"), parts.at(-1)] : [undefined, key]
@@ -81,22 +68,22 @@ const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   ]
 }
 
-/** What is wrong with the keys of labels or annotations. */
+/** Refusals of the keys of labels, or of other qualified names. */
 export const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
   keys.flatMap((key) => qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)))
 
-/** Finalizers without a domain that Kubernetes itself knows. */
+/** Finalizers of Kubernetes itself, which need no domain. */
 const standardFinalizers = ["orphan", "foregroundDeletion", "kubernetes"]
 
 const finalizerProblems = (info: ResourceInfo, finalizers: ReadonlyArray<string>): ReadonlyArray<FieldError> => [
   ...badKeys("metadata.finalizers", finalizers),
-  ...finalizers.flatMap((one, index) =>
-    info.custom !== undefined || one.includes("/") || standardFinalizers.includes(one)
+  ...finalizers.flatMap((finalizer, index) =>
+    info.custom !== undefined || finalizer.includes("/") || standardFinalizers.includes(finalizer)
       ? []
       : [
           invalidValue(
             `metadata.finalizers[${index}]`,
-            one,
+            finalizer,
             "name is neither a standard finalizer name nor is it fully qualified"
           )
         ]
@@ -112,7 +99,7 @@ const ownerProblems = (owners: NonNullable<ObjectMeta["ownerReferences"]>): Read
 
 const labelValuePattern = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 
-/** What is wrong with labels, or with what selects by them. */
+/** Refusals of labels, or of a map that selects by labels. */
 export const labelErrors = (field: string, labels: unknown): ReadonlyArray<FieldError> => [
   ...badKeys(field, Object.keys(asObject(labels))),
   ...Object.values(asObject(labels)).flatMap((value) =>
@@ -131,10 +118,10 @@ export const labelErrors = (field: string, labels: unknown): ReadonlyArray<Field
   )
 ]
 
-/** Of all annotations of an object together, in bytes. */
+/** Limit for all annotations of an object together, in bytes. */
 const annotationsLimit = 256 * 1024
 
-/** What is wrong with annotations. Their keys may be in capitals; they are checked as if they were not. */
+/** Refusals of annotations. Capitals are allowed in their keys, so the keys are checked in lower case. */
 export const annotationErrors = (field: string, annotations: unknown): ReadonlyArray<FieldError> => {
   const entries = Object.entries(asObject(annotations))
   const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)), 0)

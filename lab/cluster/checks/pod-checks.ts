@@ -1,3 +1,9 @@
+/**
+ * A real server's refusals of a pod's spec, or of the spec in a pod template: of the fields that people write
+ * (k8s.io/kubernetes `pkg/apis/core/validation`). Workloads check their templates with it; selectors and strategies are
+ * in `workload-checks.ts`.
+ */
+
 import { type JsonObject, asArray, asNumber, asObject, asObjects, asString } from "../../../src/domain/json.ts"
 import { compareQuantities } from "../schema/quantity.ts"
 import {
@@ -22,7 +28,7 @@ import {
 } from "./field-checks.ts"
 import { badKeys, labelErrors } from "./object-metadata.ts"
 
-/** Which of several fields are given, of which there can be one. */
+/** The names of the alternative fields that are set; at most one may be. */
 const chosen = (object: JsonObject, names: ReadonlyArray<string>): ReadonlyArray<string> =>
   names.filter((name) => object[name] !== undefined)
 
@@ -145,11 +151,11 @@ function* handler(field: string, value: JsonObject, names: ReadonlyArray<string>
   const [first, ...more] = chosen(value, names)
   if (first === undefined) yield required(field, "must specify a handler type")
   for (const name of more) yield forbiddenField(`${field}.${name}`, "may not specify more than 1 handler type")
-  const one = asObject(first === undefined ? undefined : value[first])
-  if (first === "exec") yield* isRequired(`${field}.exec.command`, one["command"])
-  if (first === "httpGet" || first === "tcpSocket") yield* portNumberOrName(`${field}.${first}.port`, one["port"])
-  if (first === "grpc") yield* portNumber(`${field}.grpc.port`, one["port"])
-  if (first === "httpGet") yield* oneOf(`${field}.httpGet.scheme`, one["scheme"], ["HTTP", "HTTPS"])
+  const action = asObject(first === undefined ? undefined : value[first])
+  if (first === "exec") yield* isRequired(`${field}.exec.command`, action["command"])
+  if (first === "httpGet" || first === "tcpSocket") yield* portNumberOrName(`${field}.${first}.port`, action["port"])
+  if (first === "grpc") yield* portNumber(`${field}.grpc.port`, action["port"])
+  if (first === "httpGet") yield* oneOf(`${field}.httpGet.scheme`, action["scheme"], ["HTTP", "HTTPS"])
 }
 
 function* probes(field: string, container: JsonObject): FieldErrors {
@@ -260,7 +266,7 @@ function* volumeFiles(field: string, source: JsonObject): FieldErrors {
     yield invalidValue(`${field}.defaultMode`, mode, "must be a number between 0 and 0777 (octal), both inclusive")
 }
 
-/** What each source cannot do without. */
+/** The field that each source of a volume requires. */
 const sourceNames: Readonly<Record<string, string>> = {
   secret: "secretName",
   configMap: "name",
@@ -356,10 +362,7 @@ function* spreading(field: string, spec: JsonObject): FieldErrors {
   }
 }
 
-/**
- * What a real server refuses in the spec of a pod, or of a template of pods, of what people write (k8s.io/kubernetes
- * `pkg/apis/core/validation`).
- */
+/** `field` is the path of the spec in the object that was sent. */
 export function* podSpecChecks(field: string, spec: JsonObject): FieldErrors {
   yield* volumesChecks(field, spec)
   const volumes = new Set(asObjects(spec["volumes"]).map(({ name }) => String(name)))

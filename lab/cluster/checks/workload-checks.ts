@@ -1,3 +1,8 @@
+/**
+ * A real server's refusals of Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and CronJobs (k8s.io/kubernetes
+ * `pkg/apis/apps/validation`, `pkg/apis/batch/validation`), called through `checkBuiltIn`.
+ */
+
 import { type JsonObject, asNumber, asObject, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
@@ -24,9 +29,7 @@ function* template(field: string, value: unknown): FieldErrors {
 
 const invalidSelector = "invalid label selector"
 
-/**
- * Selector, template, and whether one fits the other. `kind` as in what is said of a selector that selects everything.
- */
+/** Selector, template, and whether the selector selects the template. `kind` is the word in the refusal. */
 function* workload(spec: JsonObject, kind: string, needsSelector = true): FieldErrors {
   const { selector } = spec
   const problems = [...labelSelector("spec.selector", selector)]
@@ -47,7 +50,7 @@ function* workload(spec: JsonObject, kind: string, needsSelector = true): FieldE
   yield* oneOf("spec.template.spec.restartPolicy", policy, ["Always"])
 }
 
-/** As Go prints an internal object. */
+/** The strategy as Go prints its internal object. */
 const strategyValue = (strategy: JsonObject): JsonObject => ({
   Type: strategy["type"] ?? "",
   RollingUpdate: strategy["rollingUpdate"] ?? null
@@ -63,10 +66,6 @@ function* rollingUpdate(strategy: JsonObject): FieldErrors {
     yield invalidValue(`${field}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0")
 }
 
-/**
- * These refuse what k8s.io/kubernetes `pkg/apis/apps/validation` and `pkg/apis/batch/validation` do; see
- * `checkBuiltIn`.
- */
 export function* deploymentChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   yield* notNegative("spec.replicas", spec["replicas"])
@@ -148,7 +147,7 @@ export function* jobChecks(object: KubeObject): FieldErrors {
 export function* cronJobChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   const name = object.metadata.name ?? ""
-  // Eleven characters are left for the names of its Jobs.
+  // The names of the CronJob's Jobs need eleven characters more.
   if (name.length > 52) yield invalidValue("metadata.name", name, "must be no more than 52 characters")
   const schedule = asString(spec["schedule"]) ?? ""
   const fields = schedule.split(/\s+/).filter((text) => text !== "")

@@ -1,7 +1,12 @@
+/**
+ * Deployments → ReplicaSets: one per template, with revisions, roll-out and status. Simpler than a real controller:
+ * `maxSurge` and `maxUnavailable` are ignored, and old ReplicaSets stay as long as the Deployment.
+ */
+
 import { asNumber, asObject, at } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { deployments, replicaSets } from "../store/resources.ts"
+import { deployments, replicaSets } from "../store/resource-refs.ts"
 import {
   controllerOf,
   find,
@@ -79,8 +84,8 @@ const createSet = (store: ObjectStore, deployment: KubeObject, hash: string, rev
 }
 
 /**
- * One ReplicaSet per template. RollingUpdate brings up all new pods at once and takes an old one down for each that is
- * ready (`maxSurge` and `maxUnavailable` are not looked at); Recreate waits for the old ones to end.
+ * RollingUpdate starts all new pods at once and removes an old pod for each new pod that is ready. Recreate waits until
+ * the old pods have ended.
  */
 export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, now: number): void => {
   const spec = asObject(deployment["spec"])

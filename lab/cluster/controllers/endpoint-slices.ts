@@ -1,9 +1,14 @@
+/**
+ * From a Service and its pods to the content of EndpointSlices and v1 Endpoints, as a real server's controllers compute
+ * it. Pure: `endpoints-controllers.ts` watches and writes.
+ */
+
 import { isIPv4 } from "node:net"
 import { asNumber, asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { isPodReady, nameOf, namespaceOf, podIpOf, podPhase, uidOf } from "../store/store-access.ts"
 
-/** The part of an EndpointSlice that says who is behind a Service. A real server shows what is empty as `null`. */
+/** The part of an EndpointSlice that names the endpoints. A real server shows empty lists as `null`. */
 export interface SliceContent {
   readonly addressType: "IPv4"
   readonly endpoints: ReadonlyArray<JsonObject> | null
@@ -13,7 +18,7 @@ export interface SliceContent {
 const orNull = (items: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> | null =>
   items.length === 0 ? null : items
 
-/** Fields of a source that are there. */
+/** The given fields of a source, without those that it lacks. */
 const present = (source: JsonObject, ...fields: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(fields.flatMap((field) => (source[field] === undefined ? [] : [[field, source[field]]])))
 
@@ -21,7 +26,7 @@ const groupBy = <A>(items: ReadonlyArray<A>, key: (item: A) => unknown): Readonl
   ...Map.groupBy(items, (item) => JSON.stringify(key(item))).values()
 ]
 
-/** The number that a Service's port has in a pod; a name is that of a container's port of the same protocol. */
+/** The number of a Service's port in a pod; a name means a container's port of the same protocol. */
 const numberIn = (pod: KubeObject, port: JsonObject): number | undefined => {
   const target = port["targetPort"] ?? port["port"]
   if (typeof target === "number") return target
@@ -48,7 +53,7 @@ const portsIn = (service: KubeObject, pod: KubeObject): ReadonlyArray<JsonObject
         ]
   })
 
-/** What is known of a selected pod that has an address and has not ended. */
+/** A selected pod that has an address and has not ended. */
 interface Member {
   readonly ip: string
   readonly ports: ReadonlyArray<JsonObject>
@@ -83,8 +88,7 @@ const membersOf = (service: KubeObject, pods: ReadonlyArray<KubeObject>): Readon
   })
 
 /**
- * The slices of a Service with these selected pods, one for all pods with the same ports. There is always one, as with
- * a real controller.
+ * The slices of a Service: pods with the same ports share a slice. Like on a real server there is at least one slice.
  */
 export const sliceContents = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<SliceContent> => {
   const slices = groupBy(membersOf(service, pods), ({ ports }) => ports).map((members): SliceContent => ({
@@ -99,10 +103,7 @@ export const sliceContents = (service: KubeObject, pods: ReadonlyArray<KubeObjec
   return slices.length > 0 ? slices : [{ addressType: "IPv4", endpoints: null, ports: null }]
 }
 
-/**
- * The same as `subsets` of v1 Endpoints, which tell only ready from not ready: ports that the same pods have are
- * together.
- */
+/** The `subsets` of v1 Endpoints, which only know ready and not ready: ports with the same pods share a subset. */
 export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<JsonObject> => {
   const withoutPorts = asObjects(at(service, "spec", "ports")).length === 0
   const served = membersOf(service, pods)
@@ -127,7 +128,7 @@ export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObj
   })
 }
 
-/** The slices that mean the same as v1 Endpoints that somebody wrote for a Service without a selector. */
+/** The slices that mirror v1 Endpoints which somebody wrote for a Service without a selector. */
 export const mirroredContents = (endpoints: KubeObject): ReadonlyArray<SliceContent> =>
   asObjects(endpoints["subsets"]).flatMap((subset) => {
     const list = (field: string, ready: boolean): ReadonlyArray<JsonObject> =>

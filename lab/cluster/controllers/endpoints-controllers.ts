@@ -1,8 +1,14 @@
+/**
+ * Three controllers of a real cluster in one: Services and their pods → EndpointSlices and Endpoints, and Endpoints
+ * that somebody wrote for a Service without a selector → EndpointSlices. Watches and writes; the content is computed in
+ * `endpoint-slices.ts`.
+ */
+
 import { Effect, type Scope } from "effect"
 import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject, ObjectMeta } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { endpoints, endpointSlices, namespaces, pods, services } from "../store/resources.ts"
+import { endpoints, endpointSlices, namespaces, pods, services } from "../store/resource-refs.ts"
 import { find, ifPresent, keyOf, nameOf, namespaceOf, ownedBy } from "../store/store-access.ts"
 import { endpointSubsets, mirroredContents, type SliceContent, sliceContents } from "./endpoint-slices.ts"
 
@@ -15,10 +21,7 @@ const selectorOf = (service: KubeObject): ReadonlyArray<readonly [key: string, v
   Object.entries(asObject(at(service, "spec", "selector")))
 const hasSelector = (service: KubeObject): boolean => selectorOf(service).length > 0
 
-/**
- * Makes the slices of one manager be these, with as few writes as can be: what has the same ports already is changed,
- * then anything else.
- */
+/** Makes the slices of one manager equal to `wanted` with few writes: it reuses slices with the same ports first. */
 const syncSlices = (
   store: ObjectStore,
   owner: KubeObject,
@@ -115,22 +118,20 @@ const reconcile = (store: ObjectStore, namespace: string, name: string): void =>
 }
 
 /**
- * Services and their pods → EndpointSlices and Endpoints, and Endpoints that somebody wrote for a Service without a
- * selector → EndpointSlices, until the scope closes: what three controllers of a real cluster do. Many changes at once
- * of a Service, of what belongs to it or of pods beside it are one look at the Service as it is then, before anybody
- * can ask for it.
+ * Runs until the scope closes. Many changes at once lead to one reconciliation per Service, in a microtask: before any
+ * request can ask for the result.
  */
 export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()
     const waiting = new Set<string>()
-    let isLooking = false
-    /** Pods by key, with the labels that they had last: a Service that they leave is to know it too. */
+    let isReconciling = false
+    /** Last labels of the pods by key: a Service must also learn of a pod that leaves its selection. */
     const seen = new Map<string, ObjectMeta["labels"]>()
-    const look = (): void => {
+    const reconcileWaiting = (): void => {
       const keys = [...waiting]
       waiting.clear()
-      isLooking = true
+      isReconciling = true
       for (const key of keys) {
         const [namespace = "", name = ""] = key.split("/")
         try {
@@ -139,10 +140,10 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
           Effect.runForkWith(context)(Effect.logError(`endpoints controller: ${key} failed`, error))
         }
       }
-      isLooking = false
+      isReconciling = false
     }
     const offer = (key: string): void => {
-      if (waiting.size === 0) queueMicrotask(look)
+      if (waiting.size === 0) queueMicrotask(reconcileWaiting)
       waiting.add(key)
     }
     const watches = [
@@ -157,17 +158,18 @@ export const startEndpointsControllers = (store: ObjectStore): Effect.Effect<voi
         else seen.set(keyOf(object), labels)
         for (const service of store.list(services, { namespace: namespaceOf(object) }).items) {
           const selector = selectorOf(service)
-          const isOf = (some: ObjectMeta["labels"]): boolean =>
-            selector.length > 0 && selector.every(([key, value]) => some?.[key] === value)
-          if (isOf(labels) || isOf(before)) offer(keyOf(service))
+          const selects = (podLabels: ObjectMeta["labels"]): boolean =>
+            selector.length > 0 && selector.every(([key, value]) => podLabels?.[key] === value)
+          if (selects(labels) || selects(before)) offer(keyOf(service))
         }
       }),
-      // What it writes itself tells it nothing.
-      store.watch(endpoints, {}, ({ object }) => isLooking || offer(keyOf(object))),
+      // Our own writes are no news.
+      store.watch(endpoints, {}, ({ object }) => isReconciling || offer(keyOf(object))),
       store.watch(
         endpointSlices,
         {},
-        ({ object }) => isLooking || offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`)
+        ({ object }) =>
+          isReconciling || offer(`${namespaceOf(object)}/${object.metadata.labels?.[serviceNameLabel] ?? ""}`)
       )
     ]
     yield* Effect.addFinalizer(() => Effect.sync(() => watches.forEach((stop) => stop())))

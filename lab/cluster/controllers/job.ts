@@ -1,7 +1,12 @@
+/**
+ * Jobs → pods, until enough of them succeeded or too many failed. Simpler than a real controller: a failed pod is
+ * replaced at once, without back-off, and there are no indexed completions. Nothing turns CronJobs into Jobs.
+ */
+
 import { asNumber, asObject, asObjects, asString } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { jobs, pods } from "../store/resources.ts"
+import { jobs, pods } from "../store/resource-refs.ts"
 import { type Condition, ifPresent, nameOf, podPhase, setStatus, uidOf, withConditions } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 
@@ -18,8 +23,8 @@ const isFinished = (status: Readonly<Record<string, unknown>>): boolean =>
   )
 
 /**
- * Pods until `completions` of them succeeded (Complete) or more than `backoffLimit` failed (Failed). A failed pod is
- * replaced at once, without back-off. Returns after how many milliseconds the job wants to be looked at again.
+ * Complete after `completions` succeeded pods, Failed after more than `backoffLimit` failed pods. Returns the
+ * milliseconds after which the Job must be reconciled again.
  */
 export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): number | undefined => {
   const spec = asObject(job["spec"])
@@ -76,7 +81,7 @@ export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): 
   return verdict === undefined ? left : 0
 }
 
-/** `ttlSecondsAfterFinished` */
+/** Deletes a finished Job at the end of `ttlSecondsAfterFinished`; until then returns the milliseconds left. */
 const expire = (store: ObjectStore, job: KubeObject, now: number): number | undefined => {
   const ttl = asNumber(asObject(job["spec"])["ttlSecondsAfterFinished"])
   if (ttl === undefined) return undefined

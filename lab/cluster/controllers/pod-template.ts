@@ -1,8 +1,13 @@
+/**
+ * Pods from a workload's `spec.template`, and the pods that a workload owns: shared by all workload controllers. The
+ * number of pods is decided by each controller.
+ */
+
 import { createHash } from "node:crypto"
 import { asObject, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods } from "../store/resources.ts"
+import { pods } from "../store/resource-refs.ts"
 import {
   controllerOf,
   ifPresent,
@@ -17,7 +22,7 @@ import {
 const stringMap = (value: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, String(item)]))
 
-/** A short name for a template: equal templates, equal hash. Digits and consonants, as real hashes. */
+/** Equal templates get equal hashes. Digits and consonants, as in real hashes. */
 export const templateHash = (template: unknown): string => {
   const digest = createHash("sha256")
     .update(JSON.stringify(sorted(template)))
@@ -26,7 +31,7 @@ export const templateHash = (template: unknown): string => {
   return [...digest.subarray(0, 10)].map((byte) => alphabet.charAt(byte % alphabet.length)).join("")
 }
 
-/** Creates a pod from the owner's `spec.template`; an existing one of the same name is left alone. */
+/** Creates a pod from the owner's `spec.template`. An existing pod with the same name stays as it is. */
 export const createPod = (
   store: ObjectStore,
   owner: KubeObject,
@@ -59,7 +64,7 @@ export const createPod = (
 export const ownedPods = (store: ObjectStore, owner: KubeObject): ReadonlyArray<KubeObject> =>
   store.list(pods, { namespace: namespaceOf(owner) }).items.filter((pod) => controllerOf(pod)?.uid === uidOf(owner))
 
-/** Counts as a replica: neither ended nor on its way out. */
+/** An active pod counts as a replica: it has not ended and is not being deleted. */
 export const isActive = (pod: KubeObject): boolean =>
   pod.metadata.deletionTimestamp === undefined && podPhase(pod) !== "Succeeded" && podPhase(pod) !== "Failed"
 

@@ -1,18 +1,22 @@
+/**
+ * ReplicaSets → pods: as many active pods as `spec.replicas`. Unlike a real controller it adopts no pods without owner.
+ * A changed template only counts for new pods: a roll-out is `deployment.ts`'s part.
+ */
+
 import { asNumber, asObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods, replicaSets } from "../store/resources.ts"
+import { pods, replicaSets } from "../store/resource-refs.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
 
-/** Who goes first when there are too many: those that are not ready, then the younger. */
+/** The order of removal: pods that are not ready, then the youngest. */
 const byDispensability = (a: KubeObject, b: KubeObject): number => {
   const readiness = Number(isPodReady(a)) - Number(isPodReady(b))
   if (readiness !== 0) return readiness
   return (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? "")
 }
 
-/** As many pods as `spec.replicas`. Pods without owner are not adopted. */
 export const reconcileReplicaSet = (store: ObjectStore, replicaSet: KubeObject): void => {
   const wanted = asNumber(asObject(replicaSet["spec"])["replicas"]) ?? 1
   const active = ownedPods(store, replicaSet).filter(isActive)

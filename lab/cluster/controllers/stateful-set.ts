@@ -1,7 +1,12 @@
+/**
+ * StatefulSets → pods `<name>-0…`, in order. Simpler than a real controller: `volumeClaimTemplates` become volumes that
+ * keep their content on the node, without PersistentVolumeClaim objects, and partitions are ignored.
+ */
+
 import { asNumber, asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { pods, statefulSets } from "../store/resources.ts"
+import { pods, statefulSets } from "../store/resource-refs.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
 import { createPod, isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
 
@@ -10,9 +15,8 @@ const revisionLabel = "controller-revision-hash"
 const ordinalOf = (pod: KubeObject): number => Number(/-([0-9]+)$/u.exec(nameOf(pod))?.[1] ?? -1)
 
 /**
- * Pods `<name>-0…`, one after the other when each is ready (`Parallel`: at once), taken down and updated from the
- * highest ordinal. A pod that is being deleted or has ended holds its name until it is gone. `volumeClaimTemplates`
- * become volumes that keep their content on the node; no PersistentVolumeClaim objects.
+ * Starts each pod when the previous pod is ready (`Parallel`: all at once); removes and updates from the highest
+ * ordinal. A pod that is being deleted or has ended keeps its name until it is gone.
  */
 export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void => {
   const spec = asObject(set["spec"])
@@ -37,7 +41,7 @@ export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void 
     }
     const outdated = existing.find((pod) => isActive(pod) && pod.metadata.labels?.[revisionLabel] !== revision)
     const onDelete = at(spec, "updateStrategy", "type") === "OnDelete"
-    // A pod that is not ready may never be, so an update replaces it too; otherwise one at a time.
+    // One at a time, but a pod that is not ready is replaced in any case: it may never become ready.
     if (!onDelete && outdated !== undefined && going.length === 0 && (!waiting || !isPodReady(outdated)))
       remove(outdated)
   }

@@ -1,14 +1,19 @@
+/**
+ * Runs the controllers of Deployments, ReplicaSets, StatefulSets and Jobs on a store: watches, a queue, timers. Each
+ * kind has its rules in a file of its own. The garbage collector of the store removes the pods of deleted owners.
+ */
+
 import { Clock, Duration, Effect, FiberMap, Queue, type Scope } from "effect"
 import type { KubeObject, ResourceRef } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resources.ts"
+import { deployments, jobs, pods, replicaSets, statefulSets } from "../store/resource-refs.ts"
 import { controllerOf, find, nameOf, namespaceOf } from "../store/store-access.ts"
 import { reconcileDeployment } from "./deployment.ts"
 import { reconcileJob } from "./job.ts"
 import { reconcileReplicaSet } from "./replica-set.ts"
 import { reconcileStatefulSet } from "./stateful-set.ts"
 
-/** Returns after how many milliseconds it wants to be called again. */
+/** Returns the milliseconds after which it must be called again. */
 type Reconcile = (store: ObjectStore, object: KubeObject, now: number) => number | undefined
 
 const kinds: Readonly<Record<string, { readonly ref: ResourceRef; readonly reconcile: Reconcile }>> = {
@@ -19,9 +24,8 @@ const kinds: Readonly<Record<string, { readonly ref: ResourceRef; readonly recon
 }
 
 /**
- * Deployments, ReplicaSets, StatefulSets and Jobs → Pods, until the scope closes. Level-triggered: each change of a
- * workload or of an object it owns is one look at the workload as it is then. Deleted owners' pods are the garbage
- * collector's business.
+ * Runs until the scope closes. Level-triggered: a change of a workload or of an object that it owns leads to a
+ * reconciliation of the workload's current state.
  */
 export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -41,7 +45,7 @@ export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void
       const kind = owner === undefined ? undefined : kinds[owner.kind]
       if (owner === undefined || kind === undefined) return
       enqueue(owner.kind, namespaceOf(object), owner.name)
-      // A Deployment with strategy Recreate waits for the end of pods that its ReplicaSets do not count any more.
+      // A Deployment with strategy Recreate waits for pods that its ReplicaSets no longer count.
       const between = find(store, kind.ref, namespaceOf(object), owner.name)
       const top = between === undefined ? undefined : controllerOf(between)
       if (top !== undefined && kinds[top.kind] !== undefined) enqueue(top.kind, namespaceOf(object), top.name)
@@ -52,15 +56,15 @@ export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void
         (unwatch) => Effect.sync(unwatch)
       )
     }
-    const look = Effect.fnUntraced(function* (key: string) {
+    const reconcile = Effect.fnUntraced(function* (key: string) {
       queued.delete(key)
       const [kindName = "", namespace = "", name = ""] = key.split("/")
       const kind = kinds[kindName]
       const object = kind === undefined ? undefined : find(store, kind.ref, namespace, name)
       if (kind === undefined || object === undefined) return
-      const again = kind.reconcile(store, object, clock.currentTimeMillisUnsafe())
-      if (again === undefined) return
-      const later = Effect.sleep(Duration.millis(again)).pipe(
+      const delay = kind.reconcile(store, object, clock.currentTimeMillisUnsafe())
+      if (delay === undefined) return
+      const later = Effect.sleep(Duration.millis(delay)).pipe(
         Effect.andThen(Effect.sync(() => enqueue(kindName, namespace, name)))
       )
       yield* FiberMap.run(timers, key, later)
@@ -68,7 +72,9 @@ export const startWorkloadControllers = (store: ObjectStore): Effect.Effect<void
     yield* Effect.forkScoped(
       Queue.take(queue).pipe(
         Effect.flatMap((key) =>
-          look(key).pipe(Effect.catchDefect((defect) => Effect.logError(`workload controller: ${key} failed`, defect)))
+          reconcile(key).pipe(
+            Effect.catchDefect((defect) => Effect.logError(`workload controller: ${key} failed`, defect))
+          )
         ),
         Effect.forever
       )

@@ -1,3 +1,9 @@
+/**
+ * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its
+ * Service, over TLS with the front-proxy certificate, as kube-aggregator does. The endpoint is found in
+ * `aggregation.ts`; the availability of a service is decided in `availability.ts`.
+ */
+
 import { randomUUID } from "node:crypto"
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http"
 import { request as httpsRequest } from "node:https"
@@ -16,16 +22,16 @@ type Address = Extract<Backend, { readonly _tag: "Address" }>
 export interface ProxyOptions {
   readonly store: ObjectStore
   readonly random: () => number
-  /** The front-proxy client certificate of now. */
+  /** The current front-proxy client certificate. */
   readonly identity: () => KeyPair
   readonly connections: Connections
   readonly connectTimeoutMs: number
 }
 
-/** Larger than Node's 16 KiB: the real client puts connect parameters with whole descriptors into a header. */
+/** Node's 16 KiB are too small: the real client puts connect parameters with whole descriptors into a header. */
 export const maxHeaderSize = 1024 * 1024
 
-/** Why stands in the APIService's condition only. */
+/** The answer gives no reason; the APIService's condition does. */
 const unavailable = "service unavailable\n"
 
 const hopByHop = new Set([
@@ -38,7 +44,7 @@ const hopByHop = new Set([
   "upgrade"
 ])
 
-/** Said anew of every plain request, and not of an upgrade. */
+/** Headers that a real server replaces in plain requests and passes on in upgrades. */
 const forwarded = new Set(["x-forwarded-host", "x-forwarded-proto", "x-forwarded-uri"])
 
 const dropped = (name: string): boolean =>
@@ -51,13 +57,13 @@ const dropped = (name: string): boolean =>
 const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
   Array.from({ length: raw.length / 2 }, (_, index) => [raw[index * 2] ?? "", raw[index * 2 + 1] ?? ""])
 
-/** A key of `extra` in a header's name: everything but token characters is percent-encoded, lower case. */
+/** The header's name for a key of `extra`: lower case, percent-encoded. */
 const extraHeader = (key: string): string => `X-Remote-Extra-${encodeURIComponent(key.toLowerCase())}`
 
 /** Escapes as Go's `url.QueryEscape`. */
 const goEscaped = (form: string): string => form.replaceAll("*", "%2A").replaceAll("%7E", "~")
 
-/** A real server reads a query and writes it anew: sorted by key, without what it cannot read (Go's `url.Values`). */
+/** A real server parses a query and writes it again: sorted by key, without unreadable parts (Go's `url.Values`). */
 const rewritten = (url: string): string => {
   const [path = "", ...query] = url.split("?")
   const readable = query
@@ -76,7 +82,7 @@ const untrustedCodes = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE"
 ])
 
-/** What went wrong on the way to a backend, in Go's words where they are known: people read them in the condition. */
+/** The reason that a backend was not reached, in Go's words where we know them: people read it in the condition. */
 const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
   if (error.code === "ECONNRESET") return "EOF"
   if (error.code === "ECONNREFUSED") return `dial tcp ${authority}: connect: connection refused`
@@ -85,7 +91,7 @@ const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
   return error.message
 }
 
-/** Headers of the request to the backend: the caller's, with the front proxy's word for who the caller is. */
+/** The headers for the backend: the caller's own, plus the identity that the front proxy vouches for. */
 const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string, upgrade: boolean): Array<string> => {
   const kept = pairs(req.rawHeaders).filter(([header]) => {
     const lower = header.toLowerCase()
@@ -113,11 +119,7 @@ const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string
   ].flat()
 }
 
-/**
- * The aggregation layer: sends requests and upgrades of an aggregated group and version to a ready endpoint of its
- * Service, over TLS with the front-proxy certificate, as kube-aggregator does. Nothing is buffered; a tunnel lives as
- * long as both of its sides.
- */
+/** Buffers nothing. A tunnel lives as long as both of its sides. */
 export class AggregationProxy {
   readonly #options: ProxyOptions
 
@@ -151,7 +153,7 @@ export class AggregationProxy {
     req.pipe(outgoing)
   }
 
-  /** Passes an upgrade on; `done` is told the status that the backend gave. */
+  /** Passes an upgrade on; `done` receives the status of the backend's answer. */
   serveUpgrade(
     req: IncomingMessage,
     socket: Duplex,
@@ -204,7 +206,7 @@ export class AggregationProxy {
     outgoing.end()
   }
 
-  /** `GET /apis/<group>/<version>` as the aggregator itself; the problem, or `undefined` if the service answers. */
+  /** Asks for `/apis/<group>/<version>` as the aggregator itself. Gives the problem, or `undefined` if all is well. */
   probe(service: AggregatedService): Promise<Unavailable | undefined> {
     const backend = resolveBackend(this.#options.store, service, this.#options.random())
     if (backend._tag === "Missing") return Promise.resolve(backend)
@@ -269,9 +271,9 @@ export class AggregationProxy {
   }
 
   /**
-   * No agent may be named beside a `createConnection`: with one, Node dials on its own. An upgrade waits for the TLS
-   * handshake as long as its client does (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that stands still
-   * keeps it.
+   * Callers pass `createConnection` and no `agent`: with an agent, Node would dial on its own. The timeout of an
+   * upgrade covers TCP only, not the TLS handshake (k8s.io/apimachinery `pkg/util/proxy/dial.go`): a backend that hangs
+   * there holds the client as long as the client waits.
    */
   #connect({ host, port }: Pick<Address, "host" | "port">, service: AggregatedService, upgrade: boolean): TLSSocket {
     const { connections, connectTimeoutMs } = this.#options
@@ -298,8 +300,8 @@ export class AggregationProxy {
   }
 
   /**
-   * Whichever side ends or breaks, both are closed after what has come in order; nothing is half-closed, and no reset
-   * is passed on.
+   * If a side ends or breaks, both are closed after the bytes so far. No half-closed tunnels, and no reset is passed
+   * on.
    */
   #tunnel(a: Duplex, b: Duplex): void {
     const close = (): void => {

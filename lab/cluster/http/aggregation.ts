@@ -1,8 +1,13 @@
+/**
+ * APIServices that point to a Service, read from the store, and the endpoint to which their requests go, with a real
+ * server's reasons if there is none. Connections are `aggregation-proxy.ts`'s part.
+ */
+
 import { asNumber, asObject, asObjects, asString, at, isObject } from "../../../src/domain/json.ts"
 import { readyEndpoints, slicesOf } from "../network/service-endpoints.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 
 /** An `APIService` that sends its group and version to a Service. */
 export interface AggregatedService {
@@ -12,7 +17,7 @@ export interface AggregatedService {
   readonly versionPriority: number
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
   readonly insecureSkipTlsVerify: boolean
-  /** What its `Available` condition says: a server sends nothing to a service that it holds for unavailable. */
+  /** The `Available` condition: a server sends no requests to an unavailable service. */
   readonly available: boolean
   /** PEM. */
   readonly caBundle: string | undefined
@@ -43,7 +48,7 @@ const parse = (object: KubeObject): AggregatedService | undefined => {
 export const aggregatedServices = (store: ObjectStore): ReadonlyArray<AggregatedService> =>
   store.list(refs.apiServices).items.flatMap((object) => parse(object) ?? [])
 
-/** The aggregated service of exactly this group and version: other versions of the group stay with the definitions. */
+/** The aggregated service of exactly this group and version. Other versions of the group may be custom resources. */
 export const aggregatedServiceFor = (
   store: ObjectStore,
   group: string,
@@ -53,7 +58,7 @@ export const aggregatedServiceFor = (
   return object === undefined ? undefined : parse(object)
 }
 
-/** Reason and message of the `Available` condition of a real server. */
+/** Reason and message of a real server's `Available` condition. */
 export interface Unavailable {
   readonly reason: string
   readonly message: string
@@ -64,7 +69,7 @@ export type Backend =
   | { readonly _tag: "Address"; readonly host: string; readonly port: number; readonly authority: string }
   | ({ readonly _tag: "Missing" } & Unavailable)
 
-/** Where requests to an aggregated service go now. `random` in [0, 1) picks among several ready endpoints. */
+/** The present target for requests to an aggregated service. `random` in [0, 1) picks among several ready endpoints. */
 export const resolveBackend = (store: ObjectStore, { service: target }: AggregatedService, random: number): Backend => {
   const { namespace, name, port } = target
   const missing = (reason: string, message: string): Backend => ({ _tag: "Missing", reason, message })

@@ -1,3 +1,8 @@
+/**
+ * The HTTPS server of a cluster: authentication, authorization and audit, then the aggregation layer, a document, or a
+ * resource of the store. Requests to resources continue in `resource-requests.ts`.
+ */
+
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Server, createServer } from "node:https"
 import { Socket } from "node:net"
@@ -23,14 +28,14 @@ import type { ServerContext } from "./server-context.ts"
 export interface Caller {
   /** Epoch ms. */
   readonly at: number
-  /** "" if nobody was authenticated. */
+  /** "" if authentication failed. */
   readonly user: string
   readonly groups: ReadonlyArray<string>
   readonly method: string
-  /** With the query. */
+  /** Including the query. */
   readonly path: string
   readonly status: number
-  /** As the caller calls itself; "" if it does not. */
+  /** The `User-Agent` header; "" without one. */
   readonly userAgent: string
 }
 
@@ -63,7 +68,7 @@ const asApiError = (cause: unknown): ApiError =>
 interface Admitted {
   readonly info: RequestInfo
   readonly identity: Identity
-  /** Where the request goes, if not to this server's own store. */
+  /** The service that gets the request; `undefined` if this server answers from its own store. */
   readonly aggregated: AggregatedService | undefined
 }
 
@@ -92,7 +97,7 @@ const serveNonResource = (
     case "/version/":
       return sendJson(res, 200, version)
     case "/openapi/v2":
-      // kubectl asks for protobuf alone and goes on without a document when there is none.
+      // kubectl accepts only protobuf here, and goes on without a document after a 406.
       if (req.headers.accept !== undefined && !/\*\/\*|application\/json/.test(req.headers.accept))
         throw notAcceptable(["application/json"])
       return sendJson(res, 200, openApiV2(store))
@@ -108,7 +113,7 @@ const serveNonResource = (
   else sendJson(res, 200, document)
 }
 
-/** The HTTPS server of a cluster: authentication, authorization, audit, and then the aggregation layer or the store. */
+/** The caller makes it listen. */
 export const createApiServer = (options: ApiServerOptions): Server => {
   const { context, proxy, connections } = options
   const { store, now } = context
@@ -119,11 +124,12 @@ export const createApiServer = (options: ApiServerOptions): Server => {
     learned(caller)
     const identity = impersonate(store, req, caller)
     if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)
-    const of = groupVersionOf(info)
+    const groupVersion = groupVersionOf(info)
     return {
       info,
       identity,
-      aggregated: of === undefined ? undefined : aggregatedServiceFor(store, of.group, of.version)
+      aggregated:
+        groupVersion === undefined ? undefined : aggregatedServiceFor(store, groupVersion.group, groupVersion.version)
     }
   }
 
@@ -181,7 +187,7 @@ export const createApiServer = (options: ApiServerOptions): Server => {
     key: options.certificate.keyPem,
     ca: options.clientCaPem,
     requestCert: true,
-    // A certificate of a stranger is no error of TLS: the request is then judged by its token, or refused with 401.
+    // TLS accepts certificates of unknown authorities: such a request is judged by its token, or refused with 401.
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
     maxHeaderSize,

@@ -1,3 +1,8 @@
+/**
+ * Finds the caller of a request: by its client certificate, else by the bearer token of a service account, else it is
+ * anonymous. The rights of a caller are decided in `rbac.ts`.
+ */
+
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
@@ -26,7 +31,7 @@ const fromCertificate = (socket: unknown): Identity | undefined => {
 const hasCertificate = (socket: unknown): boolean =>
   socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
 
-/** Who makes the request: client certificate, else bearer token of a service account, else anybody. Throws 401. */
+/** Throws 401. */
 export const authenticate = (req: IncomingMessage, tokens: ServiceAccountTokens): Identity => {
   const certificate = fromCertificate(req.socket)
   if (certificate !== undefined) return certificate
@@ -36,7 +41,7 @@ export const authenticate = (req: IncomingMessage, tokens: ServiceAccountTokens)
     if ("identity" in result) return result.identity
     throw unauthorized()
   }
-  // A certificate of another authority is a wrong answer, none at all is none.
+  // A certificate of an unknown authority is a wrong credential; a caller without any certificate is anonymous.
   if (hasCertificate(req.socket)) throw unauthorized()
   return anonymous
 }

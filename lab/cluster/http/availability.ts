@@ -1,31 +1,31 @@
+/**
+ * Keeps the `Available` condition of aggregated APIServices, as kube-aggregator's controller does: probes them at an
+ * interval, and at once when an APIService, a Service or an EndpointSlice changes.
+ */
+
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import type { AggregationProxy } from "./aggregation-proxy.ts"
 import { type AggregatedService, aggregatedServices, type Unavailable } from "./aggregation.ts"
 
 const passed = { reason: "Passed", message: "all checks passed" }
 
-/** How often services are probed when nothing changes, in ms. */
+/** The interval of probes when nothing changes, in ms. */
 const intervalMs = 5_000
-/**
- * How soon a service that failed is probed again, in ms; twice as long each time after that, up to {@link intervalMs}.
- */
+/** The first delay before a failed service is probed again, in ms; it doubles up to {@link intervalMs}. */
 const retryMs = 5
 /**
- * A service is available when one of so many probes finds it: behind it may be several endpoints (kube-aggregator
+ * Probes per check: a single success is enough, since the Service may have several endpoints (kube-aggregator
  * `remote_available_controller`).
  */
 const attempts = 5
 
-/**
- * Keeps the `Available` condition of aggregated APIServices: probes them at once when something they depend on changes,
- * and at an interval. Returns what stops it.
- */
+/** Returns the function that stops it. */
 export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, now: () => number): (() => void) => {
   let running = false
-  let again = false
+  let changedMeanwhile = false
   let stopped = false
   let failures = 0
   let timer: NodeJS.Timeout | undefined
@@ -37,7 +37,7 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
     return more.includes(undefined) ? undefined : problem
   }
 
-  /** Whether it is available. */
+  /** Gives whether the service is available. */
   const check = async (service: AggregatedService): Promise<boolean> => {
     const problem = await probe(service)
     const object = store.get(refs.apiServices, undefined, service.name)
@@ -62,16 +62,16 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
 
   const run = async (): Promise<void> => {
     if (running) {
-      again = true
+      changedMeanwhile = true
       return
     }
     running = true
     clearTimeout(timer)
     do {
-      again = false
+      changedMeanwhile = false
       const available = await Promise.all(aggregatedServices(store).map(check))
       failures = available.includes(false) ? failures + 1 : 0
-    } while (again && !stopped)
+    } while (changedMeanwhile && !stopped)
     running = false
     if (!stopped)
       timer = setTimeout(trigger, failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures))

@@ -1,16 +1,17 @@
+/**
+ * The TCP sockets under TLS sockets. A TLS socket cannot be reset, only its transport can, and two cases need a reset:
+ * a server that goes away, and a tunnel whose other end was reset.
+ */
+
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 
-/**
- * The TCP sockets under the TLS ones. A TLS socket cannot be reset, only its transport can, and both a server that goes
- * away and a tunnel whose other end was reset must be able to.
- */
 export class Connections {
   readonly #open = new Set<Socket>()
   readonly #transports = new WeakMap<object, Socket>()
   readonly #byPeer = new Map<string, Socket>()
 
-  /** A transport that was accepted or opened. */
+  /** Registers an accepted or opened transport. */
   add(transport: Socket): void {
     this.#open.add(transport)
     const peer = peerOf(transport)

@@ -1,3 +1,8 @@
+/**
+ * The discovery documents: `/api`, `/apis`, `/apis/<group>` and the resource lists of the versions kept here. Lists of
+ * aggregated versions come from their own servers.
+ */
+
 import type { JsonObject } from "../../../src/domain/json.ts"
 import { apiVersionOf } from "../schema/kube-object.ts"
 import { type ResourceInfo, hasStatus } from "../schema/resource-info.ts"
@@ -18,7 +23,7 @@ const subresource = (info: ResourceInfo, name: string): JsonObject => {
   }
 }
 
-/** `APIResourceList` of one group and version that this server keeps itself. */
+/** `APIResourceList` of one group and version kept here. */
 const resourceList = (store: ObjectStore, group: string, version: string): JsonObject => ({
   kind: "APIResourceList",
   apiVersion: "v1",
@@ -40,7 +45,7 @@ const resourceList = (store: ObjectStore, group: string, version: string): JsonO
     ])
 })
 
-/** Versions of definitions are registered with this priority by a real server. */
+/** A real server registers the versions of custom resources with this priority. */
 const localPriority = 100
 
 /**
@@ -60,7 +65,7 @@ const compareVersions = (a: string, b: string): number => {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** All groups but the core one, with their versions in the order of preference. */
+/** All groups except the core group, with their versions in the order of preference. */
 const groups = (store: ObjectStore): ReadonlyMap<string, ReadonlyArray<string>> => {
   const priorities = new Map<string, Map<string, number>>()
   const add = (group: string, version: string, priority: number) => {
@@ -83,7 +88,7 @@ const groupBody = (name: string, versions: ReadonlyArray<string>): JsonObject =>
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
-/** Answers of `/api`, `/apis` and `/apis/<group>`, and of the versions kept here; `undefined` for any other path. */
+/** `undefined` for a path without a discovery document. `server` is the request's `Host`. */
 export const discover = (store: ObjectStore, path: string, server: string): JsonObject | undefined => {
   const [root, group, version, ...rest] = path.split("/").filter((part) => part !== "")
   if (root === "api") {

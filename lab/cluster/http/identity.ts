@@ -1,4 +1,8 @@
-/** Who makes a request, as authentication found out. */
+/**
+ * Callers of the API server: their names and groups, and the groups with a meaning of their own. They are found in
+ * `authentication.ts`, their rights in `rbac.ts`.
+ */
+
 export interface Identity {
   readonly user: string
   readonly groups: ReadonlyArray<string>

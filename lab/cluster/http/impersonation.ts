@@ -1,3 +1,8 @@
+/**
+ * `Impersonate-User` and `Impersonate-Group` (`kubectl --as`): lets a caller act as another user, if its rights allow
+ * it. Headers for `extra` and `uid` are ignored.
+ */
+
 import type { IncomingMessage } from "node:http"
 import type { ObjectStore } from "../store/object-store.ts"
 import { badRequest } from "../wire/status-error.ts"
@@ -17,7 +22,7 @@ const right = (resource: string, name: string, namespace = ""): Access => ({
   name
 })
 
-/** `Impersonate-User` and `Impersonate-Group` (`kubectl --as`): who the caller wants to be, if allowed. Throws 403. */
+/** The identity for the rest of the request; the caller's own without such headers. Throws 403. */
 export const impersonate = (store: ObjectStore, req: IncomingMessage, caller: Identity): Identity => {
   const user = req.headers["impersonate-user"]
   const groups = req.headersDistinct["impersonate-group"] ?? []

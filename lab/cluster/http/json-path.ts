@@ -1,3 +1,8 @@
+/**
+ * The JSONPath of printer columns (`additionalPrinterColumns`), as far as custom resources use it. No general JSONPath:
+ * a form that is not understood gives an empty cell.
+ */
+
 import { isObject } from "../../../src/domain/json.ts"
 
 /** Splits `.a['b'].c[0].d[?(@.type=="x")].e` into its steps. */
@@ -10,7 +15,7 @@ const children = (value: unknown): ReadonlyArray<unknown> =>
 const field = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
-/** Evaluates the JSONPath of a printer column. `undefined` if it has a form that is not understood or finds nothing. */
+/** The first value at the path; `undefined` if there is none or the path is not understood. */
 export const evaluateJsonPath = (object: unknown, path: string): unknown => {
   let values: ReadonlyArray<unknown> = [object]
   const text = path.replace(/^\{/, "").replace(/\}$/, "").replace(/^\$/, "")

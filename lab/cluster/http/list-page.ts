@@ -1,9 +1,14 @@
+/**
+ * The query of a list request: versions and pages (`resourceVersion`, `limit`, `continue`), with a real server's
+ * refusals. Selecting objects is the store's part.
+ */
+
 import { asString, isObject, type JsonObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectList } from "../store/object-store.ts"
 import { ApiError, badRequest, forbiddenField, invalid } from "../wire/status-error.ts"
 
-/** Refuses a list at a version that is none, or that does not exist yet; throws 400, 422 or 504. */
+/** Refuses a list at an invalid or a future version; throws 400, 422 or 504. */
 export const checkListVersion = (query: URLSearchParams, current: string): void => {
   const version = query.get("resourceVersion") ?? ""
   if (version === "" && query.get("resourceVersionMatch") !== null && query.get("sendInitialEvents") === null) {
@@ -25,7 +30,7 @@ export const checkListVersion = (query: URLSearchParams, current: string): void 
   }
 }
 
-/** Where a list goes on: after an object's key, at the version of its first page; without one, at the newest. */
+/** The place at which a list goes on: after the key `start`, at the first page's version `rv`, else at the newest. */
 interface Place {
   readonly rv: string | undefined
   readonly start: string
@@ -75,10 +80,10 @@ const listAt = (
 }
 
 /**
- * The part of a list that `limit` and `continue` ask for, all parts at one version.
+ * The page for which `limit` and `continue` ask. All pages of a list have the same version.
  *
- * @param list gives objects sorted by key, at a version or the newest; throws 410 for one that is forgotten
- * @throws 400 for a token that is none, 410
+ * @param list gives objects sorted by key, at a version or the newest; throws 410 for a version no longer known
+ * @throws 400 for an invalid token, 410
  */
 export const pageOf = (
   list: (at: number | undefined) => ObjectList,
@@ -93,7 +98,7 @@ export const pageOf = (
   const items = limit > 0 ? rest.slice(0, limit) : rest
   const last = items.at(-1)
   if (last === undefined || items.length === rest.length) return { items, metadata: { resourceVersion } }
-  // How many there are beyond is known only where nothing is filtered.
+  // A real server counts the remaining items only if no selector filters them.
   const isFiltered = query.get("labelSelector") !== null || query.get("fieldSelector") !== null
   return {
     items,

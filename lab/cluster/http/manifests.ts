@@ -1,3 +1,8 @@
+/**
+ * Applies YAML manifests to the store as `kubectl apply --server-side --force-conflicts` would through the API: with
+ * the same decoding, strictness and merging, but without HTTP and without a check of rights.
+ */
+
 import { parseAllDocuments } from "yaml"
 import { asObjects, isObject } from "../../../src/domain/json.ts"
 import { type KubeObject, isKubeObject } from "../schema/kube-object.ts"
@@ -19,7 +24,7 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
     )
   const reading = readBodyAs(info)
   const { object: wanted, unknown } = readObjectAs(info, object, reading)
-  // As strict as kubectl.
+  // kubectl asks for strict validation.
   warningsOf("Strict", () => [], unknown, reading.refuse)
   if (info.namespaced) wanted.metadata.namespace ??= "default"
   if (hasStatus(info)) delete wanted["status"]
@@ -30,8 +35,7 @@ const applyObject = (store: ObjectStore, object: KubeObject, now: number): void 
 }
 
 /**
- * Creates or updates every object of a YAML text of many documents, `v1 List`s included. What a later text leaves out
- * is removed.
+ * Creates or updates every object of the text, also those in a `v1 List`. A field missing in a later text is removed.
  */
 export const applyManifests = (store: ObjectStore, text: string, now: number): void => {
   for (const document of parseAllDocuments(text, yamlOfGo)) {

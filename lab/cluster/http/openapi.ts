@@ -1,13 +1,14 @@
+/**
+ * As much OpenAPI as `kubectl` needs to learn that the server validates fields and knows dry runs. The document leaves
+ * out strategic merge patches on purpose: with them `kubectl apply` would compute the patch from schemas that are not
+ * here; without them it uses the types it was built with.
+ */
+
 import type { JsonObject } from "../../../src/domain/json.ts"
 import { apiVersionOf } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 
-/**
- * As much OpenAPI as `kubectl` needs to learn that the server validates fields and knows dry runs. Strategic merge
- * patches are left out of the document on purpose: with them `kubectl apply` would compute the patch from schemas that
- * are not here, and without them it uses the types it was built with.
- */
 const queryParameter = (name: string) => ({ name, in: "query", schema: { type: "string" } })
 
 const kindOf = (info: ResourceInfo) => ({ group: info.group, version: info.version, kind: info.kind })
@@ -63,7 +64,7 @@ const pathsOf = (info: ResourceInfo): ReadonlyArray<readonly [string, JsonObject
 const versionsOf = (store: ObjectStore): ReadonlySet<string> =>
   new Set(store.catalog.all().map((info) => rootOf(info).slice(1)))
 
-/** `/openapi/v3`: where the document of each group and version is. */
+/** `/openapi/v3`: the path of each group and version's document. */
 export const openApiIndex = (store: ObjectStore): JsonObject => ({
   paths: Object.fromEntries(
     [...versionsOf(store)].map((root) => [
@@ -73,7 +74,7 @@ export const openApiIndex = (store: ObjectStore): JsonObject => ({
   )
 })
 
-/** `/openapi/v3/apis/<group>/<version>`; `undefined` for a version that is not kept here. */
+/** `/openapi/v3/apis/<group>/<version>`; `undefined` for a version not kept here. */
 export const openApiDocument = (store: ObjectStore, root: string): JsonObject | undefined => {
   const infos = store.catalog.all().filter((info) => rootOf(info).slice(1) === root)
   if (infos.length === 0) return undefined

@@ -1,3 +1,8 @@
+/**
+ * JSON patch, merge patch and strategic merge patch, applied to an object. Server-side apply is in
+ * `server-side-apply.ts`; merge keys of lists are in `schema/list-topology.ts`.
+ */
+
 import fastJsonPatch, { type Operation } from "fast-json-patch"
 import { type JsonObject, asArray, isObject, jsonEqual, setField } from "../../../src/domain/json.ts"
 import { strategicMerge } from "../schema/list-topology.ts"
@@ -6,7 +11,7 @@ import { ApiError, badRequest } from "../wire/status-error.ts"
 const unprocessable = (): ApiError =>
   new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
-/** RFC 6902. Throws 400 for something that is no patch, 422 for one that does not fit the object. */
+/** RFC 6902. Throws 400 for an invalid patch, 422 for a patch that does not fit the object. */
 export const applyJsonPatch = (object: JsonObject, patch: unknown): JsonObject => {
   if (!Array.isArray(patch) || !patch.every(isOperation)) {
     throw badRequest("error decoding patch: a JSON patch is an array of {op, path, value}")

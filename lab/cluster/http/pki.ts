@@ -1,3 +1,8 @@
+/**
+ * Certificate authorities of the cluster: they issue X.509 certificates for servers and clients. For stand-ins and
+ * tests only: no revocation, no renewal, keys in memory.
+ */
+
 import "reflect-metadata"
 import { randomBytes, webcrypto } from "node:crypto"
 import {
@@ -66,7 +71,7 @@ const createCertificate = async (
       serialNumber: serialNumber(),
       subject,
       issuer: issuer?.name ?? subject,
-      // An hour back, for machines whose clocks differ a little.
+      // Valid since an hour ago, for machines whose clocks differ a little.
       notBefore: new Date(now - 3600 * 1000),
       notAfter: new Date(now + 3650 * day),
       publicKey: keys.publicKey,
@@ -83,7 +88,7 @@ const createCertificate = async (
   return { keys, name: subject, certPem: `${certificate.toString("pem")}\n`, keyPem: await keyPem(keys.privateKey) }
 }
 
-/** A fresh authority. `now` is epoch ms: what it issues is valid from then for ten years. */
+/** A new authority. Its certificates are valid for ten years from `now` (epoch ms). */
 export const createAuthority = async (commonName: string, now: () => number): Promise<CertificateAuthority> => {
   const authority = await createCertificate(
     { commonName },

@@ -1,11 +1,16 @@
+/**
+ * Rights by Roles, ClusterRoles and their bindings in the store, and the refusal in a real server's words. For requests
+ * and for the access reviews alike. Escalation checks at writes of roles do not exist here.
+ */
+
 import { asObject, asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { refs } from "../store/built-in-resources.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import { ApiError } from "../wire/status-error.ts"
 import { type Identity, mastersGroup } from "./identity.ts"
 
-/** What somebody wants to do. */
+/** A verb on a resource or on a path. */
 export type Access =
   | {
       readonly _tag: "Resource"
@@ -64,7 +69,7 @@ const isSubject = (subject: unknown, binding: KubeObject, identity: Identity): b
 const bindsTo = (binding: KubeObject, identity: Identity): boolean =>
   asObjects(binding["subjects"]).some((subject) => isSubject(subject, binding, identity))
 
-/** Evaluates the (Cluster)Roles and (Cluster)RoleBindings of the store; `system:masters` may do everything. */
+/** `system:masters` may do everything. */
 export const isAllowed = (store: ObjectStore, identity: Identity, access: Access): boolean => {
   if (identity.groups.includes(mastersGroup)) return true
   const roleAllows = (binding: KubeObject): boolean => {

@@ -1,6 +1,10 @@
+/**
+ * Reads from method and path what a request is about, as k8s.io/apiserver's `RequestInfo` does. Whether the resource
+ * exists is not known here.
+ */
+
 import type { Access } from "./rbac.ts"
 
-/** What a request is about, as k8s.io/apiserver `RequestInfo` reads it from method and path. */
 export interface RequestInfo {
   readonly path: string
   readonly query: URLSearchParams
@@ -26,7 +30,7 @@ const decode = (part: string): string => {
   }
 }
 
-/** Parses `/api/v1/…` and `/apis/<group>/<version>/…`; every other path is a non-resource one. */
+/** Paths other than `/api/v1/…` and `/apis/<group>/<version>/…` lead to no resource. */
 export const parseRequest = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
@@ -54,7 +58,7 @@ export const parseRequest = (method: string, url: string): RequestInfo => {
   let namespace = ""
   if (rest[0] === "namespaces" && rest.length > 1) {
     namespace = rest[1] ?? ""
-    // `/namespaces/x` and its own subresources are about the namespace itself.
+    // `/namespaces/x` and the namespace's own subresources mean the namespace itself.
     if (rest.length > 2 && rest[2] !== "status" && rest[2] !== "finalize") rest = rest.slice(2)
   }
   const [resource = "", name = "", subresource = ""] = rest
@@ -76,7 +80,7 @@ export const parseRequest = (method: string, url: string): RequestInfo => {
   }
 }
 
-/** A list or watch of `metadata.name=x` counts as being about x, so that `resourceNames` can allow it. */
+/** A list or watch of `metadata.name=x` counts as a request to x, so that `resourceNames` can allow it. */
 const selectedName = (verb: string, name: string, query: URLSearchParams): string => {
   if (name !== "" || !["list", "watch", "deletecollection"].includes(verb)) return name
   const match = /^metadata\.name==?([^,]+)$/.exec(query.get("fieldSelector") ?? "")

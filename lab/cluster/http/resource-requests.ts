@@ -1,3 +1,9 @@
+/**
+ * Answers requests to resources in the store: reads, deletions, logs, bindings, and the choice among all handlers by
+ * verb and subresource. Bodies of creates, updates and patches are handled in `resource-writes.ts`, watches in
+ * `watch-request.ts`. Authorization comes before, in `api-server.ts`.
+ */
+
 import { type JsonObject, asNumber, asObjects, asString, at } from "../../../src/domain/json.ts"
 import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
 import { type ResourceInfo, storageKey } from "../schema/resource-info.ts"
@@ -88,7 +94,7 @@ const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOpt
   }
 }
 
-/** Kinds whose deletion is answered with the object as it was, not with a Status. */
+/** For these kinds a real server answers a deletion with the old object, not with a Status. */
 const returnedByDeletion = ["/persistentvolumeclaims", "/pods", "/serviceaccounts", "/services"]
 
 const deleteOne = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
@@ -123,7 +129,7 @@ const deleteCollection = async (
   const options = await deleteOptions(request)
   const { items } = context.store.list(info, selection(request, info))
   for (const { metadata } of items) {
-    // An earlier deletion may have taken this one along.
+    // An earlier deletion of this loop may have collected the object.
     if (context.store.get(info, metadata.namespace, metadata.name ?? "")?.metadata.uid !== metadata.uid) continue
     context.store.delete(info, metadata.namespace, metadata.name ?? "", options)
   }
@@ -229,7 +235,7 @@ const serveObject = (context: ServerContext, request: ResourceRequest, info: Res
   sendJson(request.res, 200, objectBody(context, info, found, request))
 }
 
-/** Answers a request to a resource that this server itself keeps. Throws `ApiError`. */
+/** Throws `ApiError`. */
 export const serveResource = async (context: ServerContext, request: ResourceRequest): Promise<void> => {
   const { access, req, res, query } = request
   const info = context.store.catalog.find(access)

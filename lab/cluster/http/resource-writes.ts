@@ -1,3 +1,8 @@
+/**
+ * Creates, updates and patches: from the body of a request to the object in the store, with field validation, dry runs
+ * and managed fields. The patches themselves are computed in `patches.ts` and `server-side-apply.ts`.
+ */
+
 import { type JsonObject, asObject, asString, isObject } from "../../../src/domain/json.ts"
 import { builtInType } from "../schema/built-in-models.ts"
 import { jsonType } from "../schema/decoding.ts"
@@ -120,8 +125,12 @@ const mergePatch = "application/merge-patch+json"
 const strategicPatch = "application/strategic-merge-patch+json"
 const applyPatch = "application/apply-patch+yaml"
 
-/** Refusals of what cannot be applied carry no reason. */
-const cannotApply = (info: ResourceInfo, applied: JsonObject, text: (gvk: string, of: string) => string): ApiError => {
+/** A real server refuses such a configuration with 500 and without a reason. `text` gets the kind and the object. */
+const cannotApply = (
+  info: ResourceInfo,
+  applied: JsonObject,
+  text: (gvk: string, object: string) => string
+): ApiError => {
   const { namespace, name } = asObject(applied["metadata"])
   const gvk = `${info.group}/${info.version}, Kind=${info.kind}`
   return new ApiError(500, "", text(gvk, `(${asString(namespace) ?? ""}/${asString(name) ?? ""}; ${gvk})`))
@@ -153,15 +162,15 @@ const apply = (
   if (asObject(patch["metadata"])["managedFields"] !== undefined) throw badRequest("metadata.managedFields must be nil")
   const untyped = typedPatchProblem(typeOf(info), patch, applyListType(info))
   if (untyped !== undefined)
-    throw cannotApply(info, patch, (_, of) => `failed to create typed patch object ${of}: ${untyped}`)
+    throw cannotApply(info, patch, (_, object) => `failed to create typed patch object ${object}: ${untyped}`)
   const { object: applied } = conform(patch, info, request.access, {
     decoder: "unstructured",
     refuse: (problem) =>
       cannotApply(
         info,
         patch,
-        (gvk, of) =>
-          `failed to convert new object ${of} to proper version: unable to convert unstructured object to ` +
+        (gvk, object) =>
+          `failed to convert new object ${object} to proper version: unable to convert unstructured object to ` +
           `${gvk}: ${problem}`
       )
   })

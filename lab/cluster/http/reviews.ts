@@ -1,3 +1,8 @@
+/**
+ * Kinds that a server answers and does not store: TokenReview, the access reviews, SelfSubjectReview, and TokenRequest
+ * of a service account. Rights come from `rbac.ts`, tokens from `tokens.ts`.
+ */
+
 import { type JsonObject, asNumber, asObject, asString, asStrings, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
 import { badRequest, invalid, invalidValue, required } from "../wire/status-error.ts"
@@ -58,9 +63,7 @@ const tokenReview = (context: ServerContext, spec: JsonObject): JsonObject => {
     : { user: {}, error: `[invalid bearer token, ${result.error}]` }
 }
 
-/**
- * Kinds that are answered and not stored: the sent object with a `status`, or `undefined` if the kind is another one.
- */
+/** The sent object with a `status`; `undefined` if the resource is no review. */
 export const answerReview = (
   context: ServerContext,
   resource: string,
@@ -102,7 +105,7 @@ export const answerReview = (
 const shortest = 600
 const defaultLifetime = 3600
 
-/** `TokenRequest` of a service account. A real server refuses lifetimes under ten minutes. */
+/** Answers a `TokenRequest`. Like a real server it refuses lifetimes under ten minutes. */
 export const requestToken = (context: ServerContext, namespace: string, name: string, body: JsonObject): JsonObject => {
   const spec = asObject(body["spec"])
   const seconds = asNumber(spec["expirationSeconds"]) ?? defaultLifetime

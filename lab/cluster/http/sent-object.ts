@@ -1,3 +1,8 @@
+/**
+ * From the body of a write to an object of its resource: decoding, agreement with the URL, `fieldValidation`. Rules for
+ * the content of fields come later, in the store.
+ */
+
 import { type JsonObject, asObject, asString } from "../../../src/domain/json.ts"
 import { builtInType, objectMetaType } from "../schema/built-in-models.ts"
 import { type Decoder, DecodingProblem, decode } from "../schema/decoding.ts"
@@ -7,14 +12,14 @@ import type { ParsedText } from "../wire/http-io.ts"
 import { type ApiError, badRequest, invalid, invalidValue, unsupportedValue } from "../wire/status-error.ts"
 import type { ResourceRequest } from "./server-context.ts"
 
-/** Kinds of the options that a request brings in its query, as refusals name them. */
+/** The kinds of options in a query, as refusals name them. */
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions"
 
 const fieldValidations: ReadonlyArray<string> = ["", "Ignore", "Strict", "Warn"]
 
 export type FieldValidation = "Ignore" | "Strict" | "Warn"
 
-/** What `fieldValidation` asks for; 422 for what is none. */
+/** The `fieldValidation` of a query. Throws 422 for an unknown value. */
 export const fieldValidationOf = (query: URLSearchParams, options: OptionsKind): FieldValidation => {
   const mode = query.get("fieldValidation") ?? ""
   if (!fieldValidations.includes(mode))
@@ -24,33 +29,35 @@ export const fieldValidationOf = (query: URLSearchParams, options: OptionsKind):
   return mode === "Ignore" || mode === "Strict" ? mode : "Warn"
 }
 
-/** How an object is read from what was sent. */
+/** The way to decode an object, and to refuse it. */
 export interface Reading {
   readonly decoder: Decoder
-  /** The refusal for what cannot be read. */
+  /** The error for an object that cannot be decoded. */
   readonly refuse: (problem: string) => ApiError
 }
 
-/** Of the body of a POST or PUT. */
+/** For the body of a POST or PUT. */
 export const readBodyAs = (info: ResourceInfo): Reading => ({
   decoder: "json",
   refuse: (problem) =>
     badRequest(`${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: ${problem}`)
 })
 
-/** Of a patch the server shows what it became: the whole object, or of a strategic one the patch. */
+/**
+ * For the result of a patch. `shown` is the value in the refusal: the whole result, or the patch if it is strategic.
+ */
 export const readPatched = (decoder: Decoder, shown: string): Reading => ({
   decoder,
   refuse: (problem) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", shown, problem)])
 })
 
-/** An object that was read, and the paths of fields in it that its kind does not have. */
+/** A decoded object, and the paths of its unknown fields. */
 export interface SentObject {
   readonly object: KubeObject
   readonly unknown: ReadonlyArray<string>
 }
 
-/** Reads what was sent as an object of a kind. Throws the refusal if it cannot be one. */
+/** Decodes a body as an object of a kind. Throws the refusal of `Reading`. */
 export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, refuse }: Reading): SentObject => {
   const typeMeta = { apiVersion: apiVersionOf(info), kind: info.kind }
   try {
@@ -66,7 +73,7 @@ export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, re
   }
 }
 
-/** Makes a body an object of the resource of the request, or says what is wrong with it. */
+/** {@link readObjectAs} for a request: refuses a kind, version, name or namespace that differs from the URL's. */
 export const conform = (
   body: JsonObject,
   info: ResourceInfo,
@@ -104,7 +111,7 @@ export const conform = (
   return sent
 }
 
-/** What is said of fields that come twice or are not known, as far as `fieldValidation` wants it said. */
+/** Warnings about duplicate and unknown fields, as `fieldValidation` wants them; `Strict` throws instead. */
 export const warningsOf = (
   mode: FieldValidation,
   duplicates: ParsedText["duplicates"],
@@ -120,6 +127,6 @@ export const warningsOf = (
   return warnings
 }
 
-/** Keys that come twice in YAML are told in the words of its decoder. */
+/** A refusal quotes Go's YAML decoder for duplicate keys. */
 const inError = (warning: string): string =>
   warning.startsWith("line ") ? `yaml: unmarshal errors:\n  ${warning}` : warning

@@ -1,3 +1,8 @@
+/**
+ * The data that all handlers of requests share, and a request as they receive it: authenticated and authorized. Types
+ * only.
+ */
+
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ObjectStore } from "../store/object-store.ts"
 import type { Identity } from "./identity.ts"
@@ -9,9 +14,7 @@ export interface PodLogOptions {
   readonly tailLines?: number
 }
 
-/**
- * Where logs of containers come from: lines with or without their newline; `undefined` if there is no such container.
- */
+/** The source of container logs: lines with or without newline; `undefined` if there is no such container. */
 export type PodLogs = (
   namespace: string,
   pod: string,
@@ -19,7 +22,7 @@ export type PodLogs = (
   options: PodLogOptions
 ) => AsyncIterable<string> | undefined
 
-/** What the handlers of requests share. */
+/** Shared by all handlers. */
 export interface ServerContext {
   readonly store: ObjectStore
   readonly now: () => number

@@ -1,3 +1,9 @@
+/**
+ * Server-side apply and the ownership of fields (`managedFields`): merges an applied configuration, finds conflicts
+ * between managers, and records the owners of every write. Sets of fields as a data structure are in
+ * `schema/field-sets.ts`.
+ */
+
 import { type JsonObject, asObject, isObject, jsonEqual, setField } from "../../../src/domain/json.ts"
 import {
   type ListTypeAt,
@@ -13,7 +19,7 @@ import {
 import { type KubeObject, type ManagedFieldsEntry, kubeTime } from "../schema/kube-object.ts"
 import { ApiError } from "../wire/status-error.ts"
 
-/** Who writes: the `fieldManager` of the request. */
+/** The writer of a request: its `fieldManager`. */
 export interface Manager {
   readonly name: string
   readonly operation: "Apply" | "Update"
@@ -51,7 +57,7 @@ const newEntry = (manager: Manager, apiVersion: string, now: number): ManagedFie
   ...(manager.subresource === undefined ? {} : { subresource: manager.subresource })
 })
 
-/** Replaces the manager's own set, keeping its time where nothing changed. */
+/** Replaces the manager's own set. An unchanged set keeps its time. */
 const withOwn = (
   others: ReadonlyArray<Ownership>,
   before: Ownership | undefined,
@@ -62,7 +68,7 @@ const withOwn = (
   return [...others, { entry: unchanged ? before.entry : fresh, set }]
 }
 
-/** After a create, update or patch that is not an apply: what changed now belongs to its writer. In place. */
+/** Gives the changed fields of a create, update or patch to its writer, in place. */
 export const trackUpdate = (
   before: KubeObject | undefined,
   after: KubeObject,
@@ -91,7 +97,7 @@ export const trackUpdate = (
   )
 }
 
-/** Puts the applied configuration over the live object, list items by their keys. */
+/** Merges the applied configuration into the live object; list items are matched by their keys. */
 const merge = (live: unknown, applied: unknown, listType: ListTypeAt, names: ReadonlyArray<string>): unknown => {
   if (isObject(applied)) {
     const result: JsonObject = isObject(live) ? { ...live } : {}
@@ -128,16 +134,16 @@ const conflictError = (
     }${entry.operation === "Update" ? ` using ${entry.apiVersion}` : ""}`,
     field: displayPath(path)
   }))
-  const one = causes.length === 1
+  const isSingle = causes.length === 1
   const first = causes[0]
   const text =
-    one && first !== undefined
+    isSingle && first !== undefined
       ? `${first.message}: ${first.field}`
       : `${causes.map((cause) => `${cause.message}: ${cause.field}`).join("\n")}`
   return new ApiError(
     409,
     "Conflict",
-    `Apply failed with ${causes.length} conflict${one ? "" : "s"}: ${one ? text : `conflicts:\n${text}`}`,
+    `Apply failed with ${causes.length} conflict${isSingle ? "" : "s"}: ${isSingle ? text : `conflicts:\n${text}`}`,
     { causes }
   )
 }
@@ -149,8 +155,8 @@ const covers = (set: Iterable<string>, path: string): boolean => {
 }
 
 /**
- * Server-side apply: the object that results from `applied` over `live`, with `managedFields`. Throws 409 if a field
- * that another manager owns would get another value, unless `force`.
+ * The object that results from `applied` over `live`, with `managedFields`. Throws 409 if it would change a field of
+ * another manager, unless `force`.
  */
 export const serverSideApply = (
   live: KubeObject | undefined,

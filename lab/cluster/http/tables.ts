@@ -1,3 +1,8 @@
+/**
+ * Objects as `kubectl get` shows them: the Table with the printer columns of a real server, and PartialObjectMetadata.
+ * Columns of custom resources come from their definition.
+ */
+
 import {
   type JsonObject,
   asArray,
@@ -262,7 +267,7 @@ export const partialMetadata = (object: KubeObject): JsonObject => ({
   metadata: object.metadata
 })
 
-/** `meta.k8s.io/v1 Table`. `includeObject` as in the query parameter of that name. */
+/** `meta.k8s.io/v1 Table`. `includeObject` is the query parameter of that name. */
 export const toTable = (
   info: ResourceInfo,
   objects: ReadonlyArray<KubeObject>,

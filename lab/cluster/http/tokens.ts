@@ -1,8 +1,13 @@
+/**
+ * Issues and checks the JWTs of service accounts (ES256), bound to the account's uid as a real server's are. The
+ * request for a token, with its limits, is in `reviews.ts`.
+ */
+
 import { createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import { type JsonObject, asNumber, asString, asStrings, at, isObject } from "../../../src/domain/json.ts"
-import { randomUid } from "../checks/object-metadata.ts"
-import { refs } from "../store/built-in-resources.ts"
+import { randomUid } from "../store/generated-names.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import * as refs from "../store/resource-refs.ts"
 import { notFound } from "../wire/status-error.ts"
 import { type Identity, authenticatedGroup } from "./identity.ts"
 
@@ -23,7 +28,7 @@ export interface TokenOptions {
   readonly store: ObjectStore
   readonly now: () => number
   readonly random: () => number
-  /** How long a token is still accepted after it expired: a minute on a real server. */
+  /** An expired token is accepted for so much longer; a real server grants a minute. */
   readonly leewaySeconds: number
 }
 
@@ -32,7 +37,6 @@ export interface IssuedToken {
   readonly expirationTimestamp: number
 }
 
-/** Issues and checks the JWTs of service accounts (ES256), bound to the account's uid as a real server's are. */
 export class ServiceAccountTokens {
   readonly #options: TokenOptions
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -70,7 +74,7 @@ export class ServiceAccountTokens {
     return { token: `${signed}.${signature.toString("base64url")}`, expirationTimestamp: claims.exp * 1000 }
   }
 
-  /** The identity that a token proves now, or why it proves none. */
+  /** The identity that the token proves now, or the reason that it proves none. */
   check(
     token: string,
     audiences: ReadonlyArray<string> = [issuer]

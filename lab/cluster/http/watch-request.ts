@@ -1,3 +1,8 @@
+/**
+ * Answers watch requests: events as JSON lines, bookmarks, initial events, timeouts. Selecting events is the store's
+ * part.
+ */
+
 import { type KubeObject, type StoreEvent, apiVersionOf } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
 import { type Representation, negotiate } from "../wire/http-io.ts"
@@ -6,7 +11,7 @@ import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { partialMetadata, toTable } from "./tables.ts"
 
 const defaultTimeoutSeconds = 1800
-/** A client that reads nothing while this much waits for it is disconnected, as a real server's watch cache does. */
+/** A client with more unread bytes than this is disconnected, as a real server's watch cache does. */
 const maxBuffered = 16 * 1024 * 1024
 
 const represent = (info: ResourceInfo, representation: Representation, now: () => number, includeObject: string) => {
@@ -27,7 +32,7 @@ const represent = (info: ResourceInfo, representation: Representation, now: () =
   }
 }
 
-/** Answers a watch: one JSON event per line until the client leaves or the time is over. */
+/** Sends one JSON event per line until the client leaves or the timeout ends. */
 export const serveWatch = (
   context: ServerContext,
   { req, res, query, access }: ResourceRequest,
@@ -65,7 +70,7 @@ export const serveWatch = (
       },
       listener
     )
-  // Events of the snapshot come before the headers can go out, so that a bad selector is still an HTTP error.
+  // Holds the events of the snapshot until the headers are sent: a bad selector must still become an HTTP error.
   const early: Array<StoreEvent> = []
   let started = false
   const deliver = (event: StoreEvent): void => {

@@ -1,12 +1,16 @@
+/**
+ * The answers of the cluster's DNS: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>`. Names
+ * of the outside world, and DNS as a protocol, are not here.
+ */
+
 import type { ObjectReader } from "../store/object-reader.ts"
-import { services } from "../store/resources.ts"
+import { services } from "../store/resource-refs.ts"
 import { find, namespaceOf } from "../store/store-access.ts"
 import { clusterIpOf, readyAddresses, slicesOf } from "./service-endpoints.ts"
 
 /**
- * The cluster's names: `<svc>`, `<svc>.<ns>`, `<svc>.<ns>.svc`, `<svc>.<ns>.svc.<cluster domain>` → the service's
- * cluster IP, or where it has none, as for a headless service, the addresses of its ready pods: a client that dials
- * these must use the target port. `undefined`: no such service.
+ * The Service's cluster IP. A headless Service has the addresses of its ready pods instead, and a client must dial
+ * these at the target port. `undefined`: no such Service.
  */
 export const resolveService = (
   store: ObjectReader,

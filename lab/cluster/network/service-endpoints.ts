@@ -1,22 +1,24 @@
+/**
+ * From Services and their EndpointSlices to addresses: which ready endpoints stand behind a port. Pure reading: the
+ * slices are written by `controllers/endpoints-controllers.ts`, and `service-proxy.ts` does the listening.
+ */
+
 import { isIPv4 } from "node:net"
 import { asNumber, asObject, asObjects, asString, asStrings } from "../../../src/domain/json.ts"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { endpointSlices, services } from "../store/resources.ts"
+import { endpointSlices, services } from "../store/resource-refs.ts"
 import { nameOf, namespaceOf } from "../store/store-access.ts"
+import type { Endpoint } from "./endpoint.ts"
 
-/** A Service's port as it is reached inside of the cluster, and the ready pods behind it. */
+/** A port of a Service at its cluster IP, with the ready endpoints behind it. */
 export interface ServedPort {
   readonly at: Endpoint
   readonly service: string
   readonly endpoints: ReadonlyArray<Endpoint>
 }
 
-/**
- * The address under which pods know a Service; a headless one has none, and neither has one that only means another
- * name. IPv4 only.
- */
+/** The Service's cluster IP, IPv4 only. A headless Service has none, nor has an ExternalName. */
 export const clusterIpOf = (service: KubeObject | undefined): string | undefined => {
   const ip = asString(asObject(service?.["spec"])["clusterIP"])
   return ip !== undefined && isIPv4(ip) ? ip : undefined
@@ -30,10 +32,7 @@ export const slicesOf = (
 ): ReadonlyArray<KubeObject> =>
   store.list(endpointSlices, { namespace, labelSelector: `kubernetes.io/service-name=${service}` }).items
 
-/**
- * The addresses of ready endpoints, IPv4 only. One that is not ready serves nobody; of one that says nothing a consumer
- * shall think well.
- */
+/** The addresses of ready endpoints, IPv4 only. By the API's rule an endpoint without the condition counts as ready. */
 export const readyAddresses = (slice: KubeObject): ReadonlyArray<string> =>
   slice["addressType"] !== "IPv4"
     ? []
@@ -41,7 +40,7 @@ export const readyAddresses = (slice: KubeObject): ReadonlyArray<string> =>
         .filter((endpoint) => asObject(endpoint["conditions"])["ready"] !== false)
         .flatMap(({ addresses }) => asStrings(addresses))
 
-/** Who is ready to serve a Service's port: it and a slice's belong together by name. */
+/** The ready endpoints behind a port of a Service: its name leads to the port of each slice. */
 export const readyEndpoints = (slices: ReadonlyArray<KubeObject>, portName: unknown): ReadonlyArray<Endpoint> =>
   slices.flatMap((slice) => {
     const target = asObjects(slice["ports"]).find((candidate) => (candidate["name"] ?? "") === (portName ?? ""))
@@ -49,9 +48,7 @@ export const readyEndpoints = (slices: ReadonlyArray<KubeObject>, portName: unkn
     return port === undefined ? [] : readyAddresses(slice).map((ip) => ({ ip, port }))
   })
 
-/**
- * What a kube-proxy makes of Services and their EndpointSlices: each TCP port of a cluster IP with its ready endpoints.
- */
+/** The TCP ports of all cluster IPs with their ready endpoints, as a kube-proxy derives them. */
 export const servedPorts = (
   all: ReadonlyArray<KubeObject>,
   slices: ReadonlyArray<KubeObject>
@@ -78,8 +75,8 @@ export const servedPorts = (
   })
 
 /**
- * Who serves a Service's address: one of its ready endpoints, in turn, as a kube-proxy's rules have it. `undefined` if
- * nobody does, or if it is no Service's.
+ * Picks a ready endpoint for an address of a Service, in turn, as a kube-proxy's rules do. `undefined` if none is ready
+ * or the address belongs to no Service.
  */
 export const serviceRoutes = (store: Pick<ObjectReader, "list">): ((at: Endpoint) => Endpoint | undefined) => {
   const turns = new Map<string, number>()

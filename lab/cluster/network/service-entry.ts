@@ -1,9 +1,14 @@
+/**
+ * A way into a cluster for programs on this machine, as a load balancer's: a TCP proxy on a free port of 127.0.0.1 that
+ * passes each connection to one of a Service's ready pods. Traffic inside of the cluster does not pass here.
+ */
+
 import { Effect, Schema, type Scope } from "effect"
 import { asObject, asObjects } from "../../../src/domain/json.ts"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { services } from "../store/resources.ts"
+import { services } from "../store/resource-refs.ts"
 import { find } from "../store/store-access.ts"
+import type { Endpoint } from "./endpoint.ts"
 import { clusterIpOf } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 
@@ -17,10 +22,9 @@ export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("
 }
 
 /**
- * A door from the machine to a service, as a load balancer's: a TCP proxy on a free port of 127.0.0.1 that passes each
- * connection to one of the service's ready pods, in turn. With none ready the connection is closed.
+ * Takes the pods in turn. Without a ready pod the connection is closed.
  *
- * @param reach where an address of the cluster is really served (`Kubelet.reach`)
+ * @param reach the address of the machine that serves an address of the cluster (`Kubelet.reach`)
  */
 export const serviceEntry = (
   store: ObjectReader,

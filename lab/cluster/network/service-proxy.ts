@@ -1,19 +1,23 @@
+/**
+ * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind. For programs that dial a cluster IP with
+ * plain sockets; a stand-in in this process asks `serviceRoutes` instead.
+ */
+
 import { Effect, type Scope } from "effect"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { endpointSlices, services } from "../store/resources.ts"
+import { endpointSlices, services } from "../store/resource-refs.ts"
+import type { Endpoint } from "./endpoint.ts"
 import { servedPorts, type ServedPort, serviceRoutes } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
 
 const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
 
 /**
- * A kube-proxy for cluster IPs below 127.0.0.0/8, which any process can bind: it listens on each of them as long as
- * there is a ready endpoint, so that a Service without one refuses connections, and passes bytes on to the endpoints in
- * turn. Connections that exist go on when their endpoint leaves the Service. A port that this user may not bind (below
- * 1024 without privilege) is left out, with a warning.
+ * Listens on a cluster IP only while it has a ready endpoint, so that a Service without endpoints refuses connections.
+ * Takes the endpoints in turn. Existing connections survive when their endpoint leaves the Service. A port that this
+ * user may not bind (below 1024 without privilege) is left out, with a warning.
  *
- * @param reach where a pod's address is really served (`Kubelet.reach`)
+ * @param reach the address of the machine that serves a pod's address (`Kubelet.reach`)
  */
 export const startServiceProxy = (
   store: ObjectReader,

@@ -1,10 +1,12 @@
-import * as net from "node:net"
-import type { Endpoint } from "../network/endpoint.ts"
-
 /**
- * A TCP server, still to be told where to listen, that passes each connection on to where `next` says; without that it
- * is reset.
+ * A TCP server that passes each of its connections on to another address, bytes untouched. It knows nothing of
+ * Services: `service-proxy.ts` and `service-entry.ts` choose the addresses.
  */
+
+import * as net from "node:net"
+import type { Endpoint } from "./endpoint.ts"
+
+/** Asks `next` for the target of each connection; without a target the connection is reset. The caller listens. */
 export class TcpForwarder {
   readonly server: net.Server
   readonly #sockets = new Set<net.Socket>()
@@ -34,12 +36,12 @@ export class TcpForwarder {
     })
   }
 
-  /** Takes no further connections; those that exist go on. */
+  /** Takes no new connections; existing connections go on. */
   stop(): void {
     this.server.close()
   }
 
-  /** Ends it with all its connections. */
+  /** Stops, and ends all connections. */
   close(): void {
     this.stop()
     for (const socket of this.#sockets) socket.destroy()

@@ -1,9 +1,10 @@
+/**
+ * The addresses of a node's pods: `127.<subnet>.x.y` without the first and last x. Clients may still hold the address
+ * of a pod that is gone, so a free address is used again as late as possible, after all others.
+ */
+
 const size = 254 * 256
 
-/**
- * The addresses of a node's pods: `127.<subnet>.x.y` without the first and last x. An address comes back into use as
- * late as possible, after all others, since clients may still hold it.
- */
 export class AddressPool {
   readonly #subnet: number
   readonly #held = new Set<string>()
@@ -13,7 +14,7 @@ export class AddressPool {
     this.#subnet = subnet
   }
 
-  /** An address that nobody holds; `undefined` if there is none. */
+  /** A free address; `undefined` if there is none. */
   take(): string | undefined {
     for (let tries = 0; tries < size; tries++) {
       const index = this.#next

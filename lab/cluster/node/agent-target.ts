@@ -1,37 +1,37 @@
+/**
+ * The contract between the kubelet and an agent: one container of one pod, as an agent works on it. The real agent
+ * reaches the container through the container runtime, `/proc` and iptables; the stand-in kubelet hands it over as an
+ * object. The agent itself is in `lab/agent`.
+ */
+
 import type { Duplex } from "node:stream"
 import type { Endpoint } from "../network/endpoint.ts"
 
 /** A TCP connection that was on its way to a port of the target and was handed to the agent instead. */
 export interface RedirectedConnection {
-  /** The bytes, untouched from the first one. */
+  /** All bytes of the connection, from the first on. */
   readonly socket: Duplex
-  /** Who connected. */
+  /** The client's address. */
   readonly source: Endpoint
-  /** The target's address and port that was dialled. */
+  /** The address and port of the target that the client dialled. */
   readonly destination: Endpoint
-  /** Opens the connection that would have been made without an agent: to the application in the target. */
+  /** Opens the connection to the application that the client would have without an agent. */
   readonly connectToApplication: () => Duplex
 }
 
-/**
- * What an agent works on: one container of one pod. The real agent reaches it through the container runtime, `/proc`
- * and iptables; the stand-in kubelet hands the same things over as an object.
- */
+/** One container of one pod. */
 export interface AgentTarget {
   /** The environment of the container's process, collected at its start. */
   readonly env: ReadonlyMap<string, string>
   /** Absolute path of the folder that is the container's `/`. */
   readonly root: string
-  /** The pod's own address: what outgoing connections are bound to and what redirected ones were dialled at. */
+  /** The pod's own address: outgoing connections bind to it, and redirected connections were dialled at it. */
   readonly podIp: string
-  /**
-   * Host names that the cluster's DNS answers, beside what the system's resolver knows: name without trailing dot →
-   * addresses.
-   */
+  /** The cluster's DNS, for names that the system's resolver does not know: name without trailing dot → addresses. */
   readonly resolve: (name: string) => ReadonlyArray<string> | undefined
   /**
-   * From now on every new connection to `port` of the target goes to `accept` instead of the application, until the
-   * returned function is called. One owner per port: an agent arbitrates between its clients itself.
+   * Sends every new connection to `port` of the target to `accept` instead of the application, until the returned
+   * function is called. A port has one owner: an agent arbitrates between its clients itself.
    */
   readonly redirect: (port: number, accept: (connection: RedirectedConnection) => void) => () => void
 }

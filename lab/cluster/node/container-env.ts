@@ -1,12 +1,18 @@
+/**
+ * The environment of a container: `env`, `envFrom`, the downward API, `$(NAME)`, and the entries of ConfigMaps and
+ * Secrets, which volumes read too. Failures are a real kubelet's sentences. Writing files is `container-volumes.ts`'s
+ * part.
+ */
+
 import { Result } from "effect"
 import { isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { configMaps, secrets } from "../store/resources.ts"
+import { configMaps, secrets } from "../store/resource-refs.ts"
 import { find, nameOf } from "../store/store-access.ts"
 import type { ContainerSpec } from "./pod-spec.ts"
 
-/** Where environment and volumes take their values from. */
+/** The sources of values for environment and volumes. */
 export interface PodSources {
   readonly store: ObjectReader
   readonly pod: KubeObject
@@ -74,10 +80,7 @@ export const fieldValue = (sources: PodSources, fieldPath: string): string | und
   }
 }
 
-/**
- * `$(NAME)` → its value; `$$(NAME)` → `$(NAME)`; an unknown name stays as written (Kubernetes' rule for env and
- * arguments).
- */
+/** Kubernetes' rule for env and arguments: `$(NAME)` → value; `$$(NAME)` → `$(NAME)`; unknown names stay as written. */
 export const expandVariables = (text: string, env: ReadonlyMap<string, string>): string =>
   text.replaceAll(/\$\$|\$\(([^()]+)\)/gu, (found, name: string | undefined) =>
     name === undefined ? "$" : (env.get(name) ?? found)
@@ -120,8 +123,8 @@ const variableValue = (
 }
 
 /**
- * The environment of a container: `base` (what the kubelet adds), then `envFrom`, then `env`, later ones winning. A
- * failure is the sentence a kubelet shows under `CreateContainerConfigError`.
+ * Later variables win: `base` (the kubelet's own), then `envFrom`, then `env`. A failure is the sentence that a kubelet
+ * shows under `CreateContainerConfigError`.
  */
 export const containerEnv = (
   sources: PodSources,

@@ -1,17 +1,18 @@
-/** How {@link ContainerLog.read} reads. */
+/**
+ * The log of one run of a container: the newest lines within a bound. A reader that follows keeps a position, not a
+ * queue: a slow reader costs nothing and loses the lines that left the bound meanwhile. Logs are not written to disk.
+ */
+
+/** Options of {@link ContainerLog.read}. */
 export interface LogReadOptions {
   /** Wait for further lines until the container ends. */
   readonly follow?: boolean
-  /** Begin with the last `tailLines` lines that are kept. */
+  /** Begin with the last `tailLines` lines of the log. */
   readonly tailLines?: number
 }
 
 const defaultCapacity = { lines: 10_000, characters: 1 << 20 }
 
-/**
- * The log of one run of a container: the newest lines within a bound. A reader that follows keeps a position, not a
- * queue, so a slow one costs nothing and loses the lines that fell out of the bound meanwhile.
- */
 export class ContainerLog {
   readonly #lines: Array<string> = []
   readonly #capacity: { readonly lines: number; readonly characters: number }
@@ -47,7 +48,7 @@ export class ContainerLog {
   }
 
   /**
-   * Written out by hand because `return()` must end an iterator that waits for a line; a generator's would wait too.
+   * No generator: `return()` must end an iterator that waits for a line, and a generator's `return()` would wait too.
    */
   #iterate(options: LogReadOptions): AsyncIterator<string, undefined> {
     const end = this.#first + this.#lines.length

@@ -1,10 +1,15 @@
+/**
+ * The contract between the kubelet and the programs that stand for images: the process of a container as a function,
+ * and its surroundings as an argument. Programs are in the playground and in `process-program.ts`.
+ */
+
 import type { Duplex } from "node:stream"
 import { type Effect, type Scope, Schema } from "effect"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { AgentTarget } from "./agent-target.ts"
 
-/** An address of the pod could not be listened on. */
+/** A port of the pod could not be opened. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   ip: Schema.String,
   port: Schema.Number,
@@ -26,43 +31,40 @@ export interface RunningContainer {
   readonly podIp: string
 }
 
-/** What a program gets instead of an operating system. */
+/** The surroundings of a program, in place of an operating system. */
 export interface ContainerContext {
   /** The pod as it was when the container started. */
   readonly pod: KubeObject
   readonly containerName: string
   readonly podIp: string
   /**
-   * Resolved: `value`, `valueFrom`, `envFrom`, `$(VAR)`, and `KUBERNETES_SERVICE_*`. Nothing of the kubelet's own
-   * process.
+   * With all values resolved: `value`, `valueFrom`, `envFrom`, `$(VAR)`, and `KUBERNETES_SERVICE_*`. Nothing from the
+   * environment of the kubelet's own process.
    */
   readonly env: ReadonlyMap<string, string>
   /** `command` followed by `args`, `$(VAR)` expanded. */
   readonly args: ReadonlyArray<string>
-  /** A real folder that is the container's `/`. Kept across restarts of the container. */
+  /** The folder on this machine that is the container's `/`. It survives restarts of the container. */
   readonly root: string
-  /**
-   * How long the program may take to end, in seconds. Asked when the stop comes: a delete request may have shortened
-   * it.
-   */
+  /** The seconds in which the program must end. Ask when the stop comes: a delete request may have shortened it. */
   readonly gracePeriodSeconds: () => number
   /** One line of the container's log, without line end. */
   readonly log: (line: string) => void
-  /** The program serves. See {@link ContainerProgram} for who must call it. */
+  /** Says that the program serves. {@link ContainerProgram} says when a program must call it. */
   readonly ready: () => void
   /**
-   * Opens a port on the pod's address until the scope closes; then the connections it was given are cut, as if the
-   * process had died. Each socket is half-open capable: who gets `end` must `end()` (HTTP servers do).
+   * Opens a port on the pod's address until the scope closes; then its connections are cut, as if the process had died.
+   * Sockets may be half open: a program that receives `end` must call `end()` (HTTP servers do).
    */
   readonly listen: (
     port: number,
     onConnection: (socket: Duplex, source: Endpoint) => void
   ) => Effect.Effect<void, ListenError, Scope.Scope>
-  /** What an agent may reach: a running container of this node by its id, with or without `<runtime>://`. */
+  /** A running container of this node as an agent's target, by its id, with or without `<runtime>://`. */
   readonly target: (containerId: string) => AgentTarget | undefined
   /** All running containers of this node. */
   readonly onNode: () => ReadonlyArray<RunningContainer>
-  /** Where a connection to an address of the cluster must really go (see `Kubelet.reach`). */
+  /** The address to dial for an address of the cluster (see `Kubelet.reach`). */
   readonly reach: (endpoint: Endpoint) => Endpoint
 }
 
@@ -70,9 +72,8 @@ export interface ContainerContext {
  * The process of a container. The result is its exit code; a defect counts as exit code 1 and goes to the log;
  * interruption is SIGTERM, and the scope's finalizers are the program's clean-up within the grace period.
  *
- * When is its container ready? With `signalsReady: true`, once the program calls `ready()`; otherwise one turn of the
- * event loop after its start (or when it calls `ready()`, if sooner). A `readinessProbe` in the pod must succeed in
- * addition.
+ * With `signalsReady: true` the container is ready once the program calls `ready()`; otherwise one turn of the event
+ * loop after its start, or at `ready()` if that comes sooner. A `readinessProbe` in the pod must succeed in addition.
  */
 export interface ContainerProgram {
   (container: ContainerContext): Effect.Effect<number, never, Scope.Scope>

@@ -1,10 +1,15 @@
+/**
+ * The content of a pod's volumes, from ConfigMaps, Secrets, tokens and the downward API, and the writing of files and
+ * links under a container's root. Mount points are `pod-files.ts`'s part.
+ */
+
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { Effect, Redacted, Result } from "effect"
 import { fieldValue, type PodSources, readEntries } from "./container-env.ts"
 import type { ContainerSpec, PodSpec, ProjectedSourceSpec, VolumeSpec } from "./pod-spec.ts"
 
-/** What a projected `serviceAccountToken` asks the API server for. */
+/** The request for a projected `serviceAccountToken`. */
 export interface TokenRequest {
   readonly namespace: string
   readonly serviceAccountName: string
@@ -20,8 +25,8 @@ export type IssueToken = (
 export const serviceAccountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 /**
- * The volume that a real API server's admission adds to a pod: token, `ca.crt` from ConfigMap `kube-root-ca.crt` (if
- * there is one), `namespace`. Added by the kubelet here; not visible in the pod's spec.
+ * Adds the volume that a real API server's admission adds to a pod: token, `ca.crt` from ConfigMap `kube-root-ca.crt`
+ * (if there is one), `namespace`. Here the kubelet adds it, so the pod's spec does not show it.
  */
 export const withServiceAccountVolume = (spec: PodSpec): PodSpec => {
   if (spec.automountServiceAccountToken === false) return spec
@@ -46,7 +51,7 @@ export const withServiceAccountVolume = (spec: PodSpec): PodSpec => {
 type Files = Map<string, Buffer>
 type Items = ReadonlyArray<{ readonly key: string; readonly path: string }> | undefined
 
-/** What to put into a volume; `Folder` volumes keep what programs write. */
+/** The content of a volume; `Folder` volumes keep the files that programs write. */
 export type VolumeContent =
   | { readonly _tag: "Files"; readonly files: ReadonlyMap<string, Buffer> }
   | { readonly _tag: "Folder"; readonly shared: string | undefined }
@@ -113,7 +118,7 @@ const addSource = (
   )
 }
 
-/** The content of a volume, or the reason why it cannot be mounted. */
+/** The content of a volume, or the reason that it cannot be mounted. */
 export const volumeContent = Effect.fnUntraced(function* (
   sources: PodSources,
   volume: VolumeSpec,
@@ -149,7 +154,7 @@ export const volumeContent = Effect.fnUntraced(function* (
   const folder = (shared: string | undefined): Result.Result<VolumeContent, string> =>
     Result.succeed({ _tag: "Folder", shared })
   if (volume.emptyDir !== undefined) return folder(undefined)
-  // Never the machine's own folders: the node of a stand-in has its own, empty ones.
+  // Never a folder of this machine: the stand-in's node has folders of its own, empty at first.
   if (volume.hostPath !== undefined)
     return folder(path.join(nodeDirectory, "host", path.normalize(`/${volume.hostPath.path}`)))
   if (volume.persistentVolumeClaim !== undefined) {
@@ -164,7 +169,7 @@ export const volumeContent = Effect.fnUntraced(function* (
 /** `mountPath` as a real path under the container's root; `..` cannot leave it. */
 export const underRoot = (root: string, mountPath: string): string => path.join(root, path.normalize(`/${mountPath}`))
 
-/** Replaces the files of a folder by `files`: new ones by rename, so that a reader never sees half a file. */
+/** Replaces the files of a folder by `files`. New content arrives by rename: a reader never sees half a file. */
 export const writeFiles = async (folder: string, files: ReadonlyMap<string, Buffer>): Promise<void> => {
   await fs.mkdir(folder, { recursive: true })
   for (const [name, content] of files) {
@@ -183,10 +188,7 @@ export const writeFiles = async (folder: string, files: ReadonlyMap<string, Buff
   }
 }
 
-/**
- * Mounts a volume that several containers, or nobody, may share: the first mount point is the folder, the others link
- * to it.
- */
+/** Mounts a volume that containers may share: `folder` becomes a link to `shared`, unless it is that folder itself. */
 export const linkFolder = async (folder: string, shared: string): Promise<void> => {
   await fs.mkdir(shared, { recursive: true })
   if (path.resolve(folder) === path.resolve(shared)) return

@@ -1,3 +1,9 @@
+/**
+ * The stand-in kubelet, and the scheduler of its one node: admits pods, gives each a worker and an address, and
+ * registers the Node. The life of a single pod is `pod-worker.ts`'s part. Containers are functions
+ * (`container-program.ts`), not images.
+ */
+
 import * as fs from "node:fs/promises"
 import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema, type Scope } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
@@ -5,9 +11,8 @@ import { resolveService } from "../network/cluster-dns.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import { serviceRoutes } from "../network/service-endpoints.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
-import type { NodeStore } from "../store/node-store.ts"
 import type { ObjectReader } from "../store/object-reader.ts"
-import { configMaps, nodes, pods, secrets } from "../store/resources.ts"
+import { configMaps, nodes, pods, secrets } from "../store/resource-refs.ts"
 import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "../store/store-access.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
 import { AddressPool } from "./address-pool.ts"
@@ -15,6 +20,7 @@ import type { AgentTarget } from "./agent-target.ts"
 import type { LogReadOptions } from "./container-log.ts"
 import type { ImageRegistry, RunningContainer } from "./container-program.ts"
 import { type IssueToken, withServiceAccountVolume } from "./container-volumes.ts"
+import type { NodeStore } from "./node-store.ts"
 import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 import { AddressBook } from "./pod-network.ts"
 import { readPodSpec } from "./pod-spec.ts"
@@ -32,22 +38,24 @@ export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletErr
 export interface KubeletOptions {
   readonly store: NodeStore
   readonly nodeName: string
-  /** Holds the containers' folders; created if missing, the pods' parts removed with them. */
+  /** Holds the containers' folders; created if missing. A pod's folder is removed with its pod. */
   readonly directory: string
-  /** Pods get `127.<subnet>.x.y`: 1 to 254, another one for each cluster of this machine. */
+  /** Pods get `127.<subnet>.x.y`: 1 to 254, a different number for each cluster of this machine. */
   readonly subnet: number
-  /** What the API is told instead, where it does not take these addresses. */
+  /** Replaces the pods' addresses towards an API server that refuses loopback addresses. */
   readonly addresses?: PodAddresses
   readonly images: ImageRegistry
   /** `KUBERNETES_SERVICE_HOST` and `_PORT` of every container. */
   readonly apiServer?: Endpoint
-  /** Makes service account tokens. Without it no token volume is added, and pods that ask for one wait for ever. */
+  /**
+   * Issues service account tokens. Without it no token volume is added, and pods that ask for a token wait for ever.
+   */
   readonly issueToken?: IssueToken
   /** Default `cluster.local`. */
   readonly clusterDomain?: string
   /** `status.allocatable.pods`, default 110. */
   readonly podCapacity?: number
-  /** Default 10 s doubling to 5 min, as a real one's; the first restart is immediate. */
+  /** Default 10 s doubling to 5 min, as a real kubelet's; the first restart is immediate. */
   readonly restartBackOff?: { readonly initial: Duration.Input; readonly max: Duration.Input }
   /** At the end of the kubelet's scope no pod gets more grace than this. Default 5 s. */
   readonly shutdownGraceSeconds?: number
@@ -60,8 +68,8 @@ export type PodLogs =
 
 export interface Kubelet {
   /**
-   * `GET pods/<pod>/log`: lines without line end. `container` may be missing for a pod with one. The texts of the two
-   * failures (404, 400) are a real server's.
+   * `GET pods/<pod>/log`: lines without line end. `container` may be missing if the pod has a single container. The
+   * texts of the failures (404, 400) are a real server's.
    */
   readonly podLogs: (
     namespace: string,
@@ -73,11 +81,11 @@ export interface Kubelet {
   readonly target: (containerId: string) => AgentTarget | undefined
   readonly containers: () => ReadonlyArray<RunningContainer>
   /**
-   * Where to dial for an address of the cluster: for a Service's one of its ready pods, for a pod's another port where
-   * this user may not bind the pod's (below 1024).
+   * The address to dial for an address of the cluster: a ready pod for the address of a Service, and for a pod's port
+   * that this user may not bind (below 1024) the port that was bound instead.
    */
   readonly reach: (endpoint: Endpoint) => Endpoint
-  /** What the cluster's DNS answers a pod of `namespace`. */
+  /** The answer of the cluster's DNS to a pod of `namespace`. */
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
 }
 
@@ -111,7 +119,7 @@ const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: 
 
 const isOver = (pod: KubeObject): boolean => podPhase(pod) === "Succeeded" || podPhase(pod) === "Failed"
 
-/** Runs the pods of the store on this machine until the scope closes: scheduler and kubelet of a one-node cluster. */
+/** Runs the pods of the store on this machine until the scope closes. */
 export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, KubeletError, Scope.Scope> =>
   Effect.gen(function* () {
     const { nodeName, store } = options
@@ -170,7 +178,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
     yield* Effect.addFinalizer(() => Effect.sync(() => void (closing = true)))
     const changes = yield* Queue.unbounded<Effect.Effect<void>>()
 
-    /** Takes a pending pod, or says in its status why not. */
+    /** Starts a pending pod, or writes the reason into its status. */
     const admit = Effect.fnUntraced(function* (pod: KubeObject) {
       const refuse = (reason: string, message: string) =>
         store.setStatus(pods, pod, {
@@ -208,7 +216,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         workers.delete(uid)
         addresses.release(ip)
         store.release(bound)
-        // A pod that found no room may have it now.
+        // A pod that found no room before may fit now.
         return closing ? Effect.void : wakePending
       })
       yield* FiberMap.run(fibers, uid, worker.run.pipe(Effect.ensuring(ended)))
@@ -232,7 +240,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       return Effect.void
     })
 
-    /** Pods that wait for their turn in `changes`: many events of one pod are one look at it. */
+    /** Pods that wait in `changes`: many events of a pod become one reconciliation. */
     const queued = new Set<string>()
     const offerPod = (pod: KubeObject): void => {
       const key = keyOf(pod)

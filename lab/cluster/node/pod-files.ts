@@ -1,3 +1,8 @@
+/**
+ * The folders of a pod's containers: creates the roots, mounts the volumes, and knows which ConfigMaps and Secrets they
+ * show. The content of a volume comes from `container-volumes.ts`.
+ */
+
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { Effect, Result } from "effect"
@@ -11,7 +16,7 @@ export interface PodFilesOptions {
   readonly spec: PodSpec
   /** Holds one folder per container. */
   readonly directory: string
-  /** What hostPath and persistentVolumeClaim volumes share on this node. */
+  /** Holds the hostPath and persistentVolumeClaim volumes of this node. */
   readonly nodeDirectory: string
   readonly issueToken: IssueToken
   readonly clusterDomain: string
@@ -23,7 +28,7 @@ export interface PodFiles {
   readonly mount: (container: ContainerSpec) => Effect.Effect<Result.Result<void, string>>
   /** Whether a volume takes content from this object. */
   readonly uses: (kind: "ConfigMap" | "Secret", name: string) => boolean
-  /** How long the shortest-lived token of the pod lives, in seconds. */
+  /** The lifetime of the pod's shortest-lived token, in seconds. */
   readonly tokenSeconds: number | undefined
 }
 
@@ -41,7 +46,7 @@ const etcFiles = (options: PodFilesOptions): ReadonlyMap<string, string> => {
   ])
 }
 
-/** The folders of a pod's containers. Errors of the disk are defects: nothing in the pod explains them. */
+/** Errors of the disk are defects: nothing in the pod explains them. */
 export const podFiles = (options: PodFilesOptions): PodFiles => {
   const { sources, spec } = options
   const root = (container: ContainerSpec): string => path.join(options.directory, container.name)
@@ -55,7 +60,7 @@ export const podFiles = (options: PodFilesOptions): PodFiles => {
         source.serviceAccountToken === undefined ? undefined : (source.serviceAccountToken.expirationSeconds ?? 3600)
     }))
   ])
-  /** An emptyDir lives where it was mounted first. */
+  /** Name of an emptyDir → its first mount point, which is its folder. */
   const homes = new Map<string, string>()
 
   const mountVolumes = Effect.fnUntraced(function* (container: ContainerSpec) {

@@ -1,9 +1,10 @@
 /**
- * Loaded before a Node program (`--import <this file>?address=127.40.1.0&subnet=40`) that runs as a pod's process on
- * this machine: what a network namespace does for a real one. All addresses of the machine, and the address that the
- * API tells, mean the pod's own loopback address when the program listens; when it dials, `10.<subnet>.x.y` is another
- * pod of its cluster (see `publishedAddresses`). The program itself knows nothing of it.
+ * The network namespace of a Node program that runs as a pod's process on this machine, loaded before the program
+ * (`--import <this file>?address=127.40.1.0&subnet=40`). When the program listens on all addresses or on its published
+ * address, it gets the pod's own loopback address; when it dials `10.<subnet>.x.y`, it reaches that pod of its cluster
+ * (see `publishedAddresses`). The program itself needs no change.
  */
+
 import { createRequire } from "node:module"
 import type * as Net from "node:net"
 import { isObject } from "../../../src/domain/json.ts"
@@ -22,10 +23,10 @@ const listenHost = (host: unknown): unknown =>
   isAnyAddress(host) ? own : typeof host === "string" ? addresses.real(host) : host
 const dialHost = (host: unknown): unknown => (typeof host === "string" ? addresses.real(host) : host)
 
-/** The arguments of `listen` and `connect` with another host; those of a path or a handle stay as they are. */
+/** The arguments of `listen` and `connect` with another host. Arguments for a path or a handle stay as they are. */
 const withHost = (args: ReadonlyArray<unknown>, map: (host: unknown) => unknown): ReadonlyArray<unknown> => {
   const [first, second, ...rest] = args
-  // What Node's own modules hand on: options and callback in one marked list.
+  // Node's own modules pass options and callback in one marked list.
   if (Array.isArray(first)) {
     const list = first as Array<unknown>
     if (isObject(list[0]) && "port" in list[0]) list[0] = { ...list[0], host: map(list[0]["host"]) }

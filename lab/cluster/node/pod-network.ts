@@ -1,3 +1,9 @@
+/**
+ * The listening side of a pod's address. The kubelet owns the sockets, so a new connection can go to the application
+ * or, while an agent redirects its port, to the agent: the work of iptables on a real node. Outgoing connections do not
+ * pass here.
+ */
+
 import * as net from "node:net"
 import { Duplex } from "node:stream"
 import { Effect, type Scope } from "effect"
@@ -11,21 +17,21 @@ type Accept = (connection: RedirectedConnection) => void
 
 interface Application {
   readonly onConnection: OnConnection
-  /** Connections it was given and that still live. */
+  /** Its live connections. */
   readonly sockets: Set<net.Socket>
-  /** Second door to the application, for {@link RedirectedConnection.connectToApplication}. */
+  /** A second entry to the application, for {@link RedirectedConnection.connectToApplication}. */
   readonly door: net.Server
 }
 
 interface Port {
   readonly server: net.Server
-  /** Settles when the port is bound, or with the reason why it cannot be. */
+  /** Settles when the port is bound, or with the error. */
   readonly opened: Promise<Error | undefined>
   application: Application | undefined
   redirect: Accept | undefined
 }
 
-/** Which real address serves an address of a pod, where the two differ. One for all pods of a node. */
+/** The addresses at which pods are really served, where they differ from the pods' own. All pods of a node share it. */
 export class AddressBook {
   readonly #real = new Map<string, Endpoint>()
   readonly addresses: PodAddresses
@@ -34,14 +40,14 @@ export class AddressBook {
     this.addresses = addresses
   }
 
-  /** @param endpoint on the address that the pod really has */
+  /** @param endpoint with the address on which the pod listens */
   set(endpoint: Endpoint, real: Endpoint | undefined): void {
     const key = `${endpoint.ip}:${endpoint.port}`
     if (real === undefined) this.#real.delete(key)
     else this.#real.set(key, real)
   }
 
-  /** Where to dial for `endpoint`. */
+  /** The address to dial for `endpoint`. */
   readonly reach = (endpoint: Endpoint): Endpoint => {
     const real = { ip: this.addresses.real(endpoint.ip), port: endpoint.port }
     return this.#real.get(`${real.ip}:${real.port}`) ?? real
@@ -58,14 +64,13 @@ const boundPort = (server: net.Server): number => {
   return address !== null && typeof address === "object" ? address.port : 0
 }
 
-/** Binds the server; where the port needs a privilege that this user lacks, binds any other one. */
+/** Binds the server; if the port needs a privilege that this user lacks, to any free port instead. */
 const bind = (server: net.Server, ip: string, port: number): Promise<Error | undefined> =>
   new Promise((resolve) => {
     const attempt = (wanted: number): void => {
       const onListening = (): void => {
         server.off("error", onError)
-        // A connection that cannot be accepted (no file descriptor left) is its caller's loss, not the end of the
-        // process.
+        // Without a file descriptor the connection is lost; without this listener the process would end.
         server.on("error", () => undefined)
         resolve(undefined)
       }
@@ -81,7 +86,7 @@ const bind = (server: net.Server, ip: string, port: number): Promise<Error | und
     attempt(port)
   })
 
-/** A connection to nobody: fails as a dial to a closed port does. */
+/** Fails as a dial to a closed port does. */
 const refused = (endpoint: Endpoint): Duplex => {
   const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
   const error = Object.assign(new Error(`connect ECONNREFUSED ${endpoint.ip}:${endpoint.port}`), {
@@ -91,12 +96,9 @@ const refused = (endpoint: Endpoint): Duplex => {
 }
 
 /**
- * The listening side of one pod's address. The kubelet owns the sockets, so a new connection can go to the application
- * or, while an agent redirects its port, to the agent: what iptables does for the real one. Connections that exist stay
- * where they are.
- *
- * Where the user may not bind a port (below 1024 without privilege) another one is bound, and {@link AddressBook} knows
- * which. Byte path: plain sockets, nothing in between.
+ * Existing connections stay where they are when a redirect begins or ends. If this user may not bind a port (below 1024
+ * without privilege), another port is bound and entered in the {@link AddressBook}. Bytes flow through plain sockets
+ * with nothing in between.
  */
 export class PodNetwork {
   readonly ip: string
@@ -106,14 +108,14 @@ export class PodNetwork {
   readonly #sockets = new Set<net.Socket>()
   #closed = false
 
-  /** @param report receives what cannot be returned: a redirect's port that cannot be opened */
+  /** @param report receives the failure to open a redirected port, which no call can return */
   constructor(ip: string, book: AddressBook, report: (message: string) => void) {
     this.ip = ip
     this.#book = book
     this.#report = report
   }
 
-  /** The application's port until the scope closes. */
+  /** Opens a port of the application until the scope closes. */
   listen(port: number, onConnection: OnConnection): Effect.Effect<void, ListenError, Scope.Scope> {
     const fail = (reason: string) => new ListenError({ ip: this.ip, port, reason })
     return Effect.gen({ self: this }, function* () {
@@ -134,7 +136,7 @@ export class PodNetwork {
     })
   }
 
-  /** See `AgentTarget.redirect`. A second owner of a port is a mistake of the caller: throws. */
+  /** See `AgentTarget.redirect`. Throws if the port has an owner: that is a mistake of the caller. */
   redirect(port: number, accept: Accept): () => void {
     if (this.#ports.get(port)?.redirect !== undefined)
       throw new Error(`port ${port} of ${this.ip} is already redirected`)
@@ -148,7 +150,7 @@ export class PodNetwork {
     }
   }
 
-  /** The pod is gone: no port, no connection. */
+  /** Closes all ports and connections: the pod is gone. */
   close(): void {
     this.#closed = true
     for (const [port, entry] of this.#ports) {
@@ -193,7 +195,7 @@ export class PodNetwork {
       source: sourceOf(socket),
       destination,
       connectToApplication: () => {
-        // Looked up now: the application may have ended, or come back, since the connection was taken.
+        // Looks up the application now: it may have ended or restarted since the connection was accepted.
         const application = this.#ports.get(port)?.application
         if (application === undefined) return refused(destination)
         const own = net.connect({
@@ -217,7 +219,7 @@ export class PodNetwork {
 
   #track(socket: net.Socket): void {
     this.#sockets.add(socket)
-    // A reset must not end the whole process because a program has no listener: the socket closes, that is news enough.
+    // Without this listener a reset would end the whole process. Programs learn of it from `close`.
     socket.on("error", () => undefined)
     socket.once("close", () => this.#sockets.delete(socket))
   }

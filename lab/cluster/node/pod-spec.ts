@@ -1,3 +1,8 @@
+/**
+ * The part of `pod.spec` that the kubelet reads, as a schema with types. Other fields are ignored. Defaults and a real
+ * server's refusals come before, in `schema/pod-defaults.ts` and `checks/pod-checks.ts`.
+ */
+
 import { Schema } from "effect"
 
 const optional = Schema.optional
@@ -111,24 +116,21 @@ const PodSpec = Schema.Struct({
   containers: Schema.Array(Container),
   volumes: optional(Schema.Array(Volume))
 })
-/** What the kubelet reads of `pod.spec`; other fields are ignored. */
 export type PodSpec = typeof PodSpec.Type
 
 const decode = Schema.decodeUnknownResult(PodSpec, { errors: "all" })
 
-/** Reads `pod.spec`. A failure is the sentence that names each wrong field. */
+/** A failure names each wrong field. */
 export const readPodSpec = (spec: unknown) => decode(spec)
 
-/**
- * The image's name without tag and digest: what an {@link ImageRegistry} is keyed by. A registry's port is not a tag.
- */
+/** The image's name without tag and digest, the key of an {@link ImageRegistry}. The port of a registry is no tag. */
 export const imageName = (image: string): string => {
   const withoutDigest = image.split("@")[0] ?? image
   const colon = withoutDigest.lastIndexOf(":")
   return colon > withoutDigest.lastIndexOf("/") ? withoutDigest.slice(0, colon) : withoutDigest
 }
 
-/** The number behind a probe's or service's port: itself, or the container port of that name. */
+/** The number of a port that a probe gives by number, or by the name of a container's port. */
 export const portNumber = (port: number | string, containers: ReadonlyArray<ContainerSpec>): number | undefined => {
   if (typeof port === "number") return port
   if (/^[0-9]+$/u.test(port)) return Number(port)

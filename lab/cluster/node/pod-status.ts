@@ -1,3 +1,8 @@
+/**
+ * From the kubelet's records of containers to the fields of `pod.status`: phase, conditions, container statuses. Pure:
+ * `pod-worker.ts` keeps the records and writes the status.
+ */
+
 import { kubeTime } from "../schema/kube-object.ts"
 import { type Condition, withConditions } from "../store/store-access.ts"
 import type { ContainerLog } from "./container-log.ts"
@@ -14,13 +19,13 @@ export type ContainerState =
       readonly containerId: string
     }
 
-/** What the kubelet knows of one container of a pod. */
+/** The kubelet's record of one container. */
 export interface ContainerRecord {
   readonly spec: ContainerSpec
   state: ContainerState
-  /** The end of the run before. */
+  /** The end of the previous run. */
   lastState: ContainerState | undefined
-  /** Of the newest run, `containerd://<hex>`; "" before the first. */
+  /** The id of the newest run, `containerd://<hex>`; "" before the first run. */
   containerId: string
   restartCount: number
   ready: boolean
@@ -58,7 +63,7 @@ const stateField = (state: ContainerState): Readonly<Record<string, unknown>> =>
   }
 }
 
-/** Sorted by name, as a kubelet's (agent.md §1.5). */
+/** Sorted by name, as a kubelet sorts them (agent.md §1.5). */
 const containerStatuses = (records: ReadonlyArray<ContainerRecord>): ReadonlyArray<Readonly<Record<string, unknown>>> =>
   records
     .toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1))

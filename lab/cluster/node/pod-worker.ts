@@ -1,3 +1,8 @@
+/**
+ * The life of one pod on this node: its folders, containers, probes, restarts and status, from the binding to the end
+ * of its grace period. The pods of the node are chosen in `kubelet.ts`.
+ */
+
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
@@ -6,21 +11,21 @@ import { within } from "../../../src/app/kernel/within.ts"
 import { at } from "../../../src/domain/json.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import type { NodeStore } from "../store/node-store.ts"
-import { pods } from "../store/resources.ts"
+import { pods } from "../store/resource-refs.ts"
 import { find, nameOf, namespaceOf, uidOf } from "../store/store-access.ts"
 import type { AgentTarget } from "./agent-target.ts"
 import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
 import { ContainerLog } from "./container-log.ts"
 import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
 import type { IssueToken } from "./container-volumes.ts"
+import type { NodeStore } from "./node-store.ts"
 import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
 import { imageName, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
 import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
 
-/** What all pods of a node share. */
+/** Shared by all pods of a node. */
 export interface NodeContext {
   readonly store: NodeStore
   readonly nodeName: string
@@ -38,7 +43,7 @@ export interface NodeContext {
   readonly reach: (endpoint: Endpoint) => Endpoint
   readonly target: (containerId: string) => AgentTarget | undefined
   readonly now: () => number
-  /** Seconds; the node's shutdown shortens it. */
+  /** The grace in seconds; shorter while the node shuts down. */
   readonly limitGrace: (seconds: number) => number
 }
 
@@ -46,11 +51,11 @@ export interface PodWorker {
   readonly pod: KubeObject
   readonly ip: string
   readonly containers: ReadonlyArray<ContainerRecord>
-  /** The whole life of the pod, until `stop`; interruption ends it as a shutdown of the node. Never fails. */
+  /** The whole life of the pod, until `stop`. Interruption is a shutdown of the node. Never fails. */
   readonly run: Effect.Effect<void>
-  /** The pod is being deleted. */
+  /** To be run when the pod is being deleted. */
   readonly stop: Effect.Effect<void>
-  /** A ConfigMap or Secret changed: writes it to the volumes that show it. */
+  /** To be run when a ConfigMap or Secret has changed: updates the volumes that show it. */
   readonly refresh: (kind: "ConfigMap" | "Secret", name: string) => Effect.Effect<void>
 }
 
@@ -60,16 +65,16 @@ const oneTurn = Effect.callback<void>((resume) => {
 })
 
 const missingRetry = Duration.millis(250)
-/** A container that ran for so long starts again without back-off. */
+/** A container that ran for at least this time restarts without back-off. */
 const healthyRunMs = 600_000
 
-/** Of a container that was told to end. */
+/** The exit code of a container that ended on request (128 + SIGTERM). */
 const killedExitCode = 143
 
 const exitCodeOf = (exit: Exit.Exit<number>): number =>
   Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? killedExitCode : 1
 
-/** One pod on this node: its address, folders, containers and status. It listens on `address`. */
+/** The pod listens on `address`; its status shows the published address. */
 export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, address: string): PodWorker => {
   const namespace = namespaceOf(pod)
   const ip = node.book.addresses.publish(address)
@@ -125,7 +130,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   }
   const gracePeriodSeconds = (): number => {
     const asked = find(node.store, pods, namespace, nameOf(pod))?.metadata.deletionGracePeriodSeconds ?? 0
-    // 0 is what a store writes that knows no graceful deletion.
+    // The embedded store knows no graceful deletion and writes 0.
     return node.limitGrace(asked > 0 ? asked : (spec.terminationGracePeriodSeconds ?? 30))
   }
 
@@ -152,7 +157,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     yield* Effect.all([awaitSignal, probing], { concurrency: 2, discard: true })
   })
 
-  /** Ends when the container is to be started anew. */
+  /** Ends when the container must be restarted. */
   const liveness = (record: ContainerRecord): Effect.Effect<void> => {
     const probe = record.spec.livenessProbe
     if (probe === undefined) return Effect.never
@@ -233,7 +238,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     return yield* Effect.scoped(
       Effect.gen(function* () {
         yield* Effect.forkScoped(readiness(record, signal))
-        // In a fiber of its own, so that its end is waited for whoever ends it.
+        // A fiber of its own: the scope waits for the program's end, whether the probe or the pod ends it.
         const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), {
           startImmediately: true
         })
@@ -246,14 +251,14 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     )
   })
 
-  /** The environment, with root folder and volumes in place; waits until it can be had. */
+  /** Waits for image, volumes and environment; gives the environment. */
   const prepare = Effect.fnUntraced(function* (record: ContainerRecord) {
     const image = imageName(record.spec.image)
     let pullDelay = node.restartBackOff.initial
     while (!node.images.has(image)) {
       const known = [...node.images.keys()].toSorted().join(", ")
-      const again = record.state._tag === "Waiting" && record.state.reason === "ErrImagePull"
-      const reason = again ? "ImagePullBackOff" : "ErrImagePull"
+      const hasJustFailed = record.state._tag === "Waiting" && record.state.reason === "ErrImagePull"
+      const reason = hasJustFailed ? "ImagePullBackOff" : "ErrImagePull"
       wait(
         record,
         reason,
@@ -300,11 +305,11 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const restartRule = (exitCode: number): boolean => policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
 
   /**
-   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace it is left behind,
-   * loudly.
+   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace period it is left
+   * running, with a warning.
    */
   const terminate = (fibers: ReadonlyArray<Fiber.Fiber<number>>): Effect.Effect<void> =>
-    // One second more, so that a program that kills its own process at the end of the grace is waited for.
+    // One second more: process programs kill their process at the end of the grace period.
     within(Fiber.interruptAll(fibers), Duration.seconds(gracePeriodSeconds() + 1)).pipe(
       Effect.flatMap((ended) =>
         ended
@@ -360,7 +365,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
         publish()
         yield* Deferred.await(stopped)
       }
-      // Waits for the programs' ends, which losing a race does not.
+      // Waits until the programs have ended; the race above does not wait for its loser.
       yield* Fiber.interrupt(living)
     })
   ).pipe(

@@ -1,3 +1,8 @@
+/**
+ * Readiness and liveness probes over HTTP and TCP, with a kubelet's thresholds and periods. The consequence of a
+ * verdict is decided in `pod-worker.ts`. No `exec` and no `grpc`.
+ */
+
 import * as http from "node:http"
 import * as https from "node:https"
 import * as net from "node:net"
@@ -6,7 +11,7 @@ import type { Endpoint } from "../network/endpoint.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
 import { type ContainerSpec, portNumber, type ProbeSpec } from "./pod-spec.ts"
 
-/** How often a container that never was ready is probed: a newcomer waits for it, so faster than `periodSeconds`. */
+/** The longest period until the container is ready for the first time: people wait for it, so it is short. */
 const startPeriodMs = 200
 
 interface ProbeTarget {
@@ -14,7 +19,7 @@ interface ProbeTarget {
   readonly http: { readonly secure: boolean; readonly path: string } | undefined
 }
 
-/** Why the kubelet cannot run this probe, or what to dial. */
+/** The target of the probe, or the reason that the kubelet cannot run it. */
 export const probeTarget = (
   name: "readinessProbe" | "livenessProbe",
   probe: ProbeSpec,
@@ -35,7 +40,9 @@ export const probeTarget = (
   }
 }
 
-/** One attempt: a TCP connection, or an HTTP answer from 200 to 399. Certificates are not verified, as by a kubelet. */
+/**
+ * Succeeds with a TCP connection, or with an HTTP status from 200 to 399. Like a kubelet it verifies no certificate.
+ */
 const probeOnce = (target: ProbeTarget, dial: Endpoint): Effect.Effect<boolean> =>
   Effect.callback<boolean>((resume) => {
     if (target.http === undefined) {
@@ -82,7 +89,7 @@ const attemptOf = (
     })
   )
 
-/** Probes every `periodSeconds` and ends after `failureThreshold` failures in a row. */
+/** Ends after `failureThreshold` failures in a row. */
 export const awaitDeath = Effect.fnUntraced(function* (
   probe: ProbeSpec,
   target: ProbeTarget,
@@ -95,7 +102,7 @@ export const awaitDeath = Effect.fnUntraced(function* (
   }
 })
 
-/** Probes for ever and reports each change of the verdict; the first is a `true`. */
+/** Probes for ever and reports each change of the verdict, first `true`. */
 export const runProbe = Effect.fnUntraced(function* (
   probe: ProbeSpec,
   target: ProbeTarget,

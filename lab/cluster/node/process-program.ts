@@ -1,3 +1,8 @@
+/**
+ * Containers that are processes of this machine: start, output as log, signals, and the end of the whole process group.
+ * No sandbox: the process sees the machine's files and network (for Node programs see `pod-network-preload.ts`).
+ */
+
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
@@ -7,22 +12,19 @@ import { type ContainerContext, type ContainerProgram, signalsReady } from "./co
 import { reapWithUs } from "./reaper.ts"
 
 export interface ProcessProgramOptions {
-  /**
-   * Executable and arguments. The process is not confined: what it shall find under `container.root` must be told so
-   * here.
-   */
+  /** Executable and arguments. Give paths below `container.root` in full: the process is not confined to it. */
   readonly command: (container: ContainerContext) => readonly [string, ...ReadonlyArray<string>]
-  /** Variables instead of the container's own, for what a process that is not confined must be told otherwise. */
+  /** Variables that replace the container's own, such as paths that differ for an unconfined process. */
   readonly env?: (container: ContainerContext) => Readonly<Record<string, string>>
   /** The container is ready once a line of its output matches. Without it the pod's readinessProbe alone decides. */
   readonly readyWhen?: (line: string) => boolean
 }
 
-/** Children of this process that run now: if it leaves without closing its scopes, they go with it. */
+/** Running children. They are killed if this process exits without closing its scopes. */
 const alive = new Set<ChildProcess>()
 let hooked = false
 
-/** To the whole process group, so that what the child started ends too. */
+/** Signals the whole process group: the child's own children must end too. */
 const signal = (child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void => {
   if (child.pid === undefined) return
   try {
@@ -64,7 +66,7 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
       container.log(`cannot run ${executable}: ${error.message}`)
       if (child.pid === undefined) resolve(127)
     })
-    // What the process left running in its group must not outlive it, nor hold its output open.
+    // The rest of the process group must neither outlive the process nor hold its output open.
     child.once("exit", () => signal(child, "SIGKILL"))
     child.once("close", (code, name) => resolve(code ?? 128 + (signalNumbers[name ?? ""] ?? 0)))
   })
@@ -93,9 +95,9 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
 })
 
 /**
- * A container that is a process of this machine, with the container's environment and nothing else (no PATH unless the
- * pod sets it: give an absolute executable). Its output is the log. Interruption sends SIGTERM to its process group,
- * after the grace period SIGKILL. Exit code 127 if it cannot be started, 128 + n if signal n ended it.
+ * The process gets the container's environment and nothing else: give an absolute executable unless the pod sets PATH.
+ * Interruption sends SIGTERM to the process group, SIGKILL after the grace period. The exit code is 127 if the process
+ * cannot be started, 128 + n if signal n ended it.
  */
 export const processProgram = (options: ProcessProgramOptions): ContainerProgram => {
   const program = (container: ContainerContext) => runProcess(options, container)

@@ -1,7 +1,12 @@
+/**
+ * Kills process groups that would outlive this process, even if this process is killed itself: a shell waits for our
+ * end and then kills the registered groups. A normal exit does not need it (`process-program.ts`).
+ */
+
 import { type ChildProcess, spawn } from "node:child_process"
 import { Socket } from "node:net"
 
-/** Reads `+ <group>` and `- <group>`; when nobody can write any more, kills what is left. */
+/** Reads `+ <group>` and `- <group>`; at the end of the input, when we are gone, kills the groups that are left. */
 const script = `
 trap '' INT TERM HUP
 groups=
@@ -20,7 +25,7 @@ let reaper: ChildProcess | undefined
 
 const start = (): ChildProcess => {
   const child = spawn("/bin/sh", ["-c", script], { detached: true, stdio: ["pipe", "ignore", "ignore"], env: {} })
-  // A machine without it only loses the help.
+  // Without /bin/sh there is no reaper; everything else works.
   child.on("error", () => undefined)
   child.stdin?.on("error", () => undefined)
   child.unref()
@@ -33,11 +38,7 @@ const tell = (word: "+" | "-", group: number): void => {
   reaper.stdin?.write(`${word} ${group}\n`)
 }
 
-/**
- * Sees to it that a process group does not outlive this process, even one that is killed: a shell that only waits for
- * our end then kills the group. Gives what is to be called once the group has ended by itself, since its number may
- * then become another's.
- */
+/** Call the returned function once the group has ended: its number may then be given to another group. */
 export const reapWithUs = (group: number): (() => void) => {
   tell("+", group)
   return () => tell("-", group)

@@ -1,3 +1,8 @@
+/**
+ * The defaults of built-in kinds, as a server writes them into what it is sent (k8s.io/kubernetes `defaults.go` of each
+ * API group). Pods have `pod-defaults.ts`; custom resources bring their defaults in their schema.
+ */
+
 import { type JsonObject, asNumber, asObject, asObjects, asStrings, at, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "./kube-object.ts"
 import { podDefaults, podSpecDefaults, qosClassOf } from "./pod-defaults.ts"
@@ -72,7 +77,7 @@ const daemonSetDefaults = (object: KubeObject, isNew: boolean): void => {
     object.metadata.annotations = { ...object.metadata.annotations, "deprecated.daemonset.template.generation": "1" }
 }
 
-/** A new Job selects its own pods: by labels that its template gets. */
+/** A new Job selects its own pods by labels that its template receives here. */
 const selectOwnPods = (object: KubeObject, spec: JsonObject): void => {
   const uid = object.metadata.uid ?? ""
   const name = object.metadata.name ?? ""
@@ -84,7 +89,7 @@ const selectOwnPods = (object: KubeObject, spec: JsonObject): void => {
     "controller-uid": uid,
     "job-name": name
   }
-  // The Job's labels come from its template where it has none, and both are then one map.
+  // A Job without labels takes those of its template: on a real server both are then the same map.
   if (Object.keys(object.metadata.labels ?? {}).length === 0 && isObject(metadata["labels"]))
     object.metadata.labels = labels
   metadata["labels"] = labels
@@ -117,7 +122,7 @@ const cronJobDefaults = (object: KubeObject): void => {
   spec["failedJobsHistoryLimit"] ??= 1
   const template = objectAt(spec, "jobTemplate")
   template["metadata"] ??= {}
-  // What a Job of it gets, it gets itself.
+  // The defaults of a Job's own fields come later, when the CronJob makes the Job.
   templateDefaults(objectAt(template, "spec"))
 }
 
@@ -151,7 +156,7 @@ const networkPolicyDefaults = (object: KubeObject): void => {
 }
 
 const rulesDefaults = (object: KubeObject): void => {
-  // Go's nil.
+  // Go writes its nil list as null.
   if (asObjects(object["rules"]).length === 0) object["rules"] = null
 }
 
@@ -203,9 +208,6 @@ const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
   "rbac.authorization.k8s.io/clusterrolebindings": bindingDefaults
 }
 
-/**
- * Applies the defaults of a built-in kind in place, as a server writes them into what it is sent; `key` is
- * `group/resource`.
- */
+/** Changes the object in place. `key` is `group/resource`. */
 export const applyBuiltInDefaults = (key: string, object: KubeObject, isNew: boolean): void =>
   defaults[key]?.(object, isNew)

@@ -1,7 +1,12 @@
+/**
+ * The fields of built-in kinds, read from the classes that `@kubernetes/client-node` generates from the OpenAPI
+ * document of Kubernetes. Corrections stand here where those classes and a real server's Go structs differ.
+ */
+
 import { createRequire } from "node:module"
 import type { FieldType, StructField, StructType } from "./field-types.ts"
 
-/** A class that `@kubernetes/client-node` generates from the OpenAPI document of Kubernetes. */
+/** A generated class of `@kubernetes/client-node`. */
 interface Model {
   readonly getAttributeTypeMap: () => ReadonlyArray<{
     readonly baseName: string
@@ -12,7 +17,8 @@ interface Model {
 
 const isModel = (value: unknown): value is Model => typeof value === "function" && "getAttributeTypeMap" in value
 
-// One file each: all 750 take half a second and 30 MB, those of a Pod as it is usually written a few milliseconds.
+// Each class is loaded alone, when it is needed: all 750 take half a second and 30 MB, a usual Pod's a few
+// milliseconds.
 const load = createRequire(import.meta.url)
 
 const modelOf = (name: string): Model => {
@@ -22,7 +28,7 @@ const modelOf = (name: string): Model => {
   return model
 }
 
-/** The models say `string` of a quantity, where a server also takes a number. */
+/** Fields that are quantities: the models call them `string`, a server also takes a number. */
 const quantities = new Set([
   "allocatable",
   "allocatedResources",
@@ -36,7 +42,7 @@ const quantities = new Set([
   "used"
 ])
 
-/** Structs without a name in JSON, as far as charts meet them (k8s.io/api/core/v1). */
+/** Go's inlined structs, which JSON does not show, as far as charts meet them (k8s.io/api/core/v1). */
 const inlined = (model: string, field: string): string | undefined => {
   if (model === "V1Volume" && field !== "name") return "VolumeSource"
   if (["V1Probe", "V1EphemeralContainer"].includes(model) && ["exec", "grpc", "httpGet", "tcpSocket"].includes(field))
@@ -76,7 +82,7 @@ const typeOf = (text: string, format: string, field: string): FieldType => {
 
 const structs = new Map<string, StructType>()
 
-/** The struct of a model. Its file is read when a field is asked for. */
+/** The struct of a model. The model's file is read at the first look at a field. */
 const structOf = (model: string): StructType => {
   const known = structs.get(model)
   if (known !== undefined) return known
@@ -101,9 +107,9 @@ const structOf = (model: string): StructType => {
 
 export const objectMetaType: StructType = structOf("V1ObjectMeta")
 
-/** Two groups have Events. */
+/** Kinds whose model has another name: two groups have Events. */
 const modelNames: Readonly<Record<string, string>> = { Event: "CoreV1Event" }
 
-/** What fields an object of a built-in kind has. */
+/** The type of a built-in kind's objects. */
 export const builtInType = ({ kind }: { readonly kind: string }): StructType =>
   structOf(modelNames[kind] ?? `V1${kind}`)

@@ -1,3 +1,9 @@
+/**
+ * The part of CEL in which the rules of our custom resources are written: `has`, fields, `!`, `&&`, `||`, lists, the
+ * macros `all`, `exists` and `exists_one`, and `hasValue()` of an optional (cel-spec, language definition). Not a CEL
+ * library: anything else throws, so that no rule passes because this server cannot evaluate it.
+ */
+
 import { isObject } from "../../../src/domain/json.ts"
 
 /** Names that an expression can see. */
@@ -172,11 +178,6 @@ class Parser {
   }
 }
 
-/**
- * An expression in the part of CEL that rules of custom resources here are written in: `has`, fields, `!`, `&&`, `||`,
- * lists, the macros `all`, `exists` and `exists_one`, and `hasValue()` of an optional that is `undefined` here when it
- * has none (cel-spec, language definition). Throws at anything else, so that no rule is taken for one that always
- * holds.
- */
+/** Compiles an expression over `names`. An optional without a value is `undefined` in the bindings. */
 export const celExpression = (text: string, names: ReadonlyArray<string>): CelExpression =>
   new Parser(tokensOf(text), names).parse()

@@ -1,15 +1,21 @@
+/**
+ * Reads an object as a server with Go structs does: unknown fields are dropped, null counts as absent, empty lists and
+ * maps disappear, quantities take their canonical form; refusals are Go's, word for word. For built-in kinds and
+ * metadata; the rest of a custom resource is checked by its schema.
+ */
+
 import { type JsonObject, isObject, setField } from "../../../src/domain/json.ts"
 import type { FieldType, StructType } from "./field-types.ts"
 import { canonicalQuantity } from "./quantity.ts"
 
-/** Why a value cannot be decoded, in a real server's words. */
+/** The reason, in a real server's words, that a value cannot be decoded. */
 export class DecodingProblem extends Error {
   readonly _tag = "DecodingProblem"
 }
 
 /**
- * A server decodes in two ways whose refusals differ: JSON into structs (encoding/json), and maps that a patch was
- * applied to (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
+ * A server decodes in two ways, with different refusals: JSON into structs (encoding/json), and the map that a patch
+ * leaves (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
  */
 export type Decoder = "json" | "unstructured"
 
@@ -19,7 +25,7 @@ interface Decoding {
 }
 
 interface Place {
-  /** The struct whose field this is. */
+  /** The struct that has the field. */
   readonly owner: string
   /** Go's path, without indexes. */
   readonly steps: ReadonlyArray<string>
@@ -59,7 +65,7 @@ export const jsonType = (value: unknown): string =>
 
 const unmarshalText = (type: FieldType, value: unknown, { owner, steps }: Place, decoder: Decoder): string => {
   const number = typeof value === "number" && ["Int", "IntOrString"].includes(type._tag) ? ` ${value}` : ""
-  // What reads JSON itself does not know where it is.
+  // A Go type that reads JSON itself does not know its field's path.
   const into =
     decoder === "unstructured" || steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
   return `json: cannot unmarshal ${jsonType(value)}${number} into ${into} of type ${goType(type)}`
@@ -100,7 +106,7 @@ const restoreText = (type: FieldType, value: unknown, place: Place): string => {
 const wrong = (type: FieldType, value: unknown, place: Place, { decoder }: Decoding): DecodingProblem =>
   new DecodingProblem(decoder === "json" ? unmarshalText(type, value, place, decoder) : restoreText(type, value, place))
 
-/** Where Go's base64 decoder stops reading; `undefined` if it does not. */
+/** The byte at which Go's base64 decoder refuses the text; `undefined` if the text is right. */
 const base64Problem = (text: string): number | undefined => {
   const data = text.replace(/[\r\n]/g, "")
   const end = data.replace(/={1,2}$/, "").length
@@ -125,7 +131,7 @@ const decodeTime = (text: string, micro: boolean): string => {
   return `${new Date(text).toISOString().slice(0, 19)}Z`
 }
 
-/** Go's zero value, as it is written again. */
+/** Go's zero value, as Go writes it to JSON. */
 const zeroOf = (type: FieldType): unknown => {
   switch (type._tag) {
     case "Struct":
@@ -152,7 +158,7 @@ const zeroOf = (type: FieldType): unknown => {
 const decodeItem = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown =>
   value === null || value === undefined ? zeroOf(type) : decodeValue(type, value, place, decoding)
 
-/** Lists that are written also when they are empty (k8s.io/api, fields without `omitempty`). */
+/** Lists that a server shows even when they are empty (k8s.io/api, fields without `omitempty`). */
 const keptWhenEmpty = new Set([
   "PolicyRule.verbs",
   "Role.rules",
@@ -161,10 +167,7 @@ const keptWhenEmpty = new Set([
   "HTTPIngressRuleValue.paths"
 ])
 
-/**
- * Fields that are left out where they say nothing: those without a pointer in Go that people write out (k8s.io/api,
- * `omitempty`).
- */
+/** Fields that a server drops when they hold Go's zero value (k8s.io/api, `omitempty` without a pointer). */
 const leftOutWhenZero = new Set([
   ...["workingDir", "stdin", "stdinOnce", "tty"].map((field) => `Container.${field}`),
   ...[
@@ -273,7 +276,7 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
     case "Int": {
       if (typeof value !== "number" || !Number.isInteger(value)) throw wrong(type, value, place, decoding)
       const wrapped = type.bits === 32 ? value | 0 : value
-      // The converter of maps does not look whether a number fits.
+      // The converter of maps wraps a number that is too large; encoding/json refuses it.
       if (wrapped !== value && decoding.decoder === "json") throw wrong(type, value, place, decoding)
       return wrapped
     }
@@ -293,17 +296,13 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
   }
 }
 
-/** What was read, and the paths of fields that the type does not have and that were dropped. */
+/** The decoded object, and the paths of the unknown fields that were dropped. */
 export interface Decoded {
   readonly value: JsonObject
   readonly unknown: ReadonlyArray<string>
 }
 
-/**
- * Reads an object as a server does that keeps Go structs: unknown fields are dropped, null is no value, empty lists and
- * maps are none, quantities take their canonical form. `at`: where the object is inside of what was sent. Throws
- * {@link DecodingProblem}.
- */
+/** `at` is the path of the object in the request's body. Throws {@link DecodingProblem}. */
 export const decode = (type: StructType, value: unknown, decoder: Decoder, at = ""): Decoded => {
   const place: Place = { owner: type.name, steps: [], path: at }
   const decoding: Decoding = { decoder, unknown: [] }

@@ -1,18 +1,19 @@
+/**
+ * Sets of owned fields, as `metadata.managedFields[].fieldsV1` holds them (structured-merge-diff): reading, writing,
+ * comparing, removing. The owners of fields are decided in `http/server-side-apply.ts`.
+ */
+
 import { type JsonObject, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { ListType } from "./structural-schema.ts"
 
-/**
- * Sets of owned fields, as `metadata.managedFields[].fieldsV1` holds them (structured-merge-diff). Here a set is a map
- * from a path, its steps joined by `\n`, to whether the path is a leaf. Steps: `f:<field>`, `k:<JSON of the keys>`,
- * `v:<JSON>`.
- */
+/** Paths of leaves, their steps joined by `\n`. Steps: `f:<field>`, `k:<JSON of the keys>`, `v:<JSON>`. */
 export type FieldSet = ReadonlySet<string>
 
 export type ListTypeAt = (path: ReadonlyArray<string>) => ListType
 
 const separator = "\n"
 
-/** Keys that may be left out have the default that their schema declares (k8s.io/api: `ports[].protocol`). */
+/** Defaults of keys that an item may leave out (k8s.io/api: `ports[].protocol`). */
 const keyDefaults: Record<string, string> = { protocol: "TCP" }
 
 const keysOf = (item: JsonObject, keys: ReadonlyArray<string>): string =>
@@ -58,8 +59,8 @@ const unowned = new Set([
 ])
 
 /**
- * Visits every leaf: scalars, atomic lists, empty objects, items of sets; items of associative lists count as leaves
- * too.
+ * The leaves of an object with their values: scalars, atomic lists, empty objects, items of sets. Items of associative
+ * lists count as leaves too.
  */
 export const leavesOf = (object: unknown, listType: ListTypeAt): ReadonlyMap<string, unknown> => {
   const leaves = new Map<string, unknown>()
@@ -121,7 +122,7 @@ export const formatFields = (set: FieldSet): JsonObject => {
       }
     }
   }
-  // A "." marks an item that is owned itself beside its fields.
+  // A "." says that the manager owns the item itself, not only fields of the item.
   for (const path of set) {
     let node: JsonObject = root
     for (const step of path.split(separator)) {
@@ -148,7 +149,7 @@ export const displayPath = (path: string): string =>
     })
     .join("")
 
-/** Paths whose value differs between two objects: `changed` are new or different in `after`, `removed` are gone. */
+/** Compares two objects: `changed` paths are new or different in `after`, `removed` paths are missing there. */
 export const compareLeaves = (
   before: ReadonlyMap<string, unknown>,
   after: ReadonlyMap<string, unknown>
@@ -162,7 +163,7 @@ export const compareLeaves = (
 export const isUnder = (path: string, ancestor: string): boolean =>
   path === ancestor || path.startsWith(ancestor + separator)
 
-/** Removes what is at a path, and the lists and objects that become empty by it and were not empty before. */
+/** Removes the value at a path, and the lists and objects that become empty by the removal. */
 export const removePath = (object: JsonObject, path: string, listType: ListTypeAt): void => {
   const steps = path.split(separator)
   const remove = (node: unknown, index: number, names: ReadonlyArray<string>): void => {

@@ -1,7 +1,9 @@
 /**
- * The type of a field as a server's decoders see it. `Any` takes every value; `IntOrString` and `Quantity` are Go types
- * that read JSON themselves.
+ * Types of fields as a server's decoders see them, for built-in kinds and custom resources alike. Only data: decoding
+ * is in `decoding.ts`, the check of applied configurations in `typed-patch.ts`.
  */
+
+/** `Any` takes every value. `IntOrString` and `Quantity` are Go types that read JSON themselves. */
 export type FieldType =
   | StructType
   | { readonly _tag: "List"; readonly item: FieldType }
@@ -13,13 +15,13 @@ export type FieldType =
 /** An object with known fields. */
 export interface StructType {
   readonly _tag: "Struct"
-  /** Its name in Go. */
+  /** The struct's name in Go. */
   readonly name: string
   readonly field: (name: string) => StructField | undefined
 }
 
 export interface StructField {
   readonly type: FieldType
-  /** Go's struct inside of which the field is declared, where that has no name of its own in JSON. */
+  /** The inlined Go struct that declares the field; JSON does not show it, Go's refusals do. */
   readonly within?: string
 }

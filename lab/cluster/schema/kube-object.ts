@@ -1,3 +1,8 @@
+/**
+ * The shape that all Kubernetes objects share, and the names of their collections. Not the fields of single kinds:
+ * nothing here knows what a Pod is.
+ */
+
 import { isObject } from "../../../src/domain/json.ts"
 
 /** `metadata.ownerReferences[]`. */
@@ -21,7 +26,7 @@ export interface ManagedFieldsEntry {
   subresource?: string
 }
 
-/** `metadata` of every object. All but the name are set by the server when it is stored. */
+/** `metadata` of every object. A name is always there once the object is stored. */
 export interface ObjectMeta {
   name?: string
   generateName?: string
@@ -40,7 +45,7 @@ export interface ObjectMeta {
 }
 
 /**
- * Any Kubernetes object. What a store returns is deeply frozen: change a `structuredClone`, or use
+ * Any Kubernetes object. Objects from a store are deeply frozen: change a `structuredClone`, or use
  * `ObjectStore.modify`.
  */
 export interface KubeObject {

@@ -1,9 +1,15 @@
+/**
+ * The rule by which a list is merged: by a key, as a set, or replaced as a whole. Built-in kinds have it in the table
+ * below, custom resources in their schema. The merges themselves are in `http/patches.ts` and
+ * `http/server-side-apply.ts`.
+ */
+
 import type { ResourceInfo } from "./resource-info.ts"
 import type { ListType } from "./structural-schema.ts"
 
 /**
- * How lists of built-in kinds are merged, by the name of the field: `patchMergeKey` and `patchStrategy` of a strategic
- * merge, `listMapKeys` of server-side apply (k8s.io/api, struct tags). Any other list is replaced as a whole.
+ * Merge keys of built-in kinds by the name of the list: `patch` is `patchMergeKey` of a strategic merge, `apply` are
+ * the `listMapKeys` of server-side apply (k8s.io/api, struct tags). Any other list is replaced as a whole.
  */
 const mergeKeys: Record<string, { readonly patch: string; readonly apply: ReadonlyArray<string> }> = {
   containers: { patch: "name", apply: ["name"] },
@@ -25,14 +31,14 @@ const mergeKeys: Record<string, { readonly patch: string; readonly apply: Readon
 const sets = new Set(["finalizers"])
 
 export interface ListMerge {
-  /** The one key of a strategic merge patch. */
+  /** The merge key of a strategic merge patch, which has exactly one. */
   readonly patchKey?: string
   readonly primitiveMerge?: boolean
 }
 
 const isServicePorts = (path: ReadonlyArray<string>): boolean => path.length === 2 && path[0] === "spec"
 
-/** Strategic merge: how the list at a path of field names (`[]` for "any item") of a built-in kind is merged. */
+/** Strategic merge of the list at a path of field names (`[]` for "any item"), built-in kinds only. */
 export const strategicMerge = (path: ReadonlyArray<string>): ListMerge => {
   const field = path.at(-1) ?? ""
   if (sets.has(field)) return { primitiveMerge: true }
@@ -46,7 +52,7 @@ const metadataList = (field: string): ListType => {
   return field === "ownerReferences" ? { _tag: "Map", keys: ["uid"] } : { _tag: "Atomic" }
 }
 
-/** Server-side apply: how the list at a path is merged. */
+/** Server-side apply of the list at a path of field names. */
 export const applyListType =
   (info: ResourceInfo) =>
   (path: ReadonlyArray<string>): ListType => {

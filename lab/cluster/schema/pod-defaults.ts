@@ -1,19 +1,24 @@
+/**
+ * Defaults of pods and pod templates, in place (k8s.io/kubernetes `pkg/apis/core/v1/defaults.go`), with the fields that
+ * the always-on admission plugins of a real server add. The other kinds are in `built-in-defaults.ts`.
+ */
+
 import { type JsonObject, asObject, asObjects, asString, isObject } from "../../../src/domain/json.ts"
 
-/** What a volume becomes that names no source; the modes are 0644 and the token lives an hour. */
+/** A volume without a source becomes an emptyDir. 420 is mode 0644; a token lives for an hour. */
 const volumeDefaults = (volume: JsonObject): void => {
-  const { name: _, ...source } = volume
-  if (Object.keys(source).length === 0) volume["emptyDir"] = {}
+  const { name: _, ...sources } = volume
+  if (Object.keys(sources).length === 0) volume["emptyDir"] = {}
   for (const field of ["secret", "configMap", "projected", "downwardAPI"])
     asObject(volume[field])["defaultMode"] ??= 420
   if (isObject(volume["hostPath"])) volume["hostPath"]["type"] ??= ""
   const projected = asObjects(asObject(volume["projected"])["sources"])
-  for (const one of projected) asObject(one["serviceAccountToken"])["expirationSeconds"] ??= 3600
-  for (const one of [volume, ...projected])
-    for (const item of asObjects(asObject(one["downwardAPI"])["items"])) referenceDefaults(item)
+  for (const source of projected) asObject(source["serviceAccountToken"])["expirationSeconds"] ??= 3600
+  for (const holder of [volume, ...projected])
+    for (const item of asObjects(asObject(holder["downwardAPI"])["items"])) referenceDefaults(item)
 }
 
-/** Of an environment variable's source, or a file of the downward API. */
+/** Defaults of an environment variable's source, or of a file of the downward API. */
 const referenceDefaults = (source: JsonObject): void => {
   asObject(source["fieldRef"])["apiVersion"] ??= "v1"
   asObject(source["resourceFieldRef"])["divisor"] ??= "0"
@@ -28,14 +33,14 @@ const httpDefaults = (handler: JsonObject): void => {
 const probeDefaults = (probe: JsonObject): void => {
   httpDefaults(probe)
   if (isObject(probe["grpc"])) probe["grpc"]["service"] ??= ""
-  // Zero is no value to Go.
+  // Go takes zero for a missing value.
   probe["timeoutSeconds"] ||= 1
   probe["periodSeconds"] ||= 10
   probe["successThreshold"] ||= 1
   probe["failureThreshold"] ||= 3
 }
 
-/** An image without a tag, or with `latest`, is pulled always. */
+/** A server always pulls an image without a tag, or with the tag `latest`. */
 const pullPolicy = (image: unknown): string => {
   const text = asString(image) ?? ""
   if (text.includes("@") || text.startsWith(" ")) return "IfNotPresent"
@@ -55,7 +60,7 @@ const containerDefaults = (container: JsonObject): void => {
   for (const variable of asObjects(container["env"])) referenceDefaults(asObject(variable["valueFrom"]))
 }
 
-/** Defaults of a pod template's spec, in place (k8s.io/kubernetes `pkg/apis/core/v1/defaults.go`). */
+/** The spec of a pod template. */
 export const podSpecDefaults = (spec: JsonObject): void => {
   spec["restartPolicy"] ??= "Always"
   spec["terminationGracePeriodSeconds"] ??= 30
@@ -83,7 +88,7 @@ const defaultTolerations = ["not-ready", "unreachable"].map((condition) => ({
   tolerationSeconds: 300
 }))
 
-/** Of a pod itself, with what the admission plugins that are always on add to a new one. */
+/** The spec of a pod; `isNew` adds the fields of the admission plugins. */
 export const podDefaults = (spec: JsonObject, isNew: boolean): void => {
   if (isNew) {
     spec["serviceAccountName"] ??= spec["serviceAccount"] ?? "default"
@@ -91,7 +96,9 @@ export const podDefaults = (spec: JsonObject, isNew: boolean): void => {
     spec["preemptionPolicy"] ??= "PreemptLowerPriority"
     const tolerations = asObjects(spec["tolerations"])
     const tolerated = (key: string): boolean =>
-      tolerations.some((one) => one["key"] === key || (one["key"] === undefined && one["operator"] === "Exists"))
+      tolerations.some(
+        (entry) => entry["key"] === key || (entry["key"] === undefined && entry["operator"] === "Exists")
+      )
     spec["tolerations"] = [...tolerations, ...defaultTolerations.filter(({ key }) => !tolerated(key))]
   }
   podSpecDefaults(spec)
@@ -105,11 +112,14 @@ export const podDefaults = (spec: JsonObject, isNew: boolean): void => {
   }
 }
 
-/** `status.qosClass` of a pod with defaults. */
+/** `status.qosClass` of a pod whose defaults are filled in. */
 export const qosClassOf = (spec: JsonObject): string => {
   const resources = containersOf(spec).map((container) => asObject(container["resources"]))
-  const computed = (of: unknown): ReadonlyArray<readonly [string, unknown]> =>
-    ["cpu", "memory"].flatMap((name) => (asObject(of)[name] === undefined ? [] : [[name, asObject(of)[name]]]))
+  const computed = (quantities: unknown): ReadonlyArray<readonly [string, unknown]> =>
+    ["cpu", "memory"].flatMap((name) => {
+      const quantity = asObject(quantities)[name]
+      return quantity === undefined ? [] : [[name, quantity]]
+    })
   if (resources.every(({ limits, requests }) => computed(limits).length === 0 && computed(requests).length === 0))
     return "BestEffort"
   const isGuaranteed = resources.every(

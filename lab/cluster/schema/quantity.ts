@@ -1,7 +1,11 @@
-/** k8s.io/apimachinery `resource.Quantity`. */
+/**
+ * Quantities such as `500m` and `1Gi`: comparison, and the form in which a server writes them (k8s.io/apimachinery
+ * `resource.Quantity`). Exact, in integers, without floating point.
+ */
+
 interface Quantity {
   readonly negative: boolean
-  /** Without its sign, in the smallest unit that there is; what is less is rounded up. */
+  /** The absolute value in billionths, the smallest unit there is; anything finer is rounded up. */
   readonly nanos: bigint
   readonly form: "binary" | "decimal" | "exponent"
 }
@@ -29,7 +33,7 @@ const parse = (text: string): Quantity | undefined => {
   }
 }
 
-/** Divides as often as nothing remains, at most `limit` times. */
+/** Divides as long as there is no remainder, at most `limit` times. */
 const divided = (value: bigint, by: bigint, limit: number): readonly [value: bigint, times: number] => {
   let [rest, times] = [value, 0]
   while (rest % by === 0n && times < limit) {
@@ -40,15 +44,15 @@ const divided = (value: bigint, by: bigint, limit: number): readonly [value: big
 }
 
 /**
- * A quantity in the form in which a server writes it: the biggest suffix of the kind that was given with which no
- * fraction remains, `1000m` → `1`, `1024Mi` → `1Gi`. `undefined` for what is no quantity.
+ * The quantity with the largest suffix that leaves no fraction, of the kind that was given: `1000m` → `1`, `1024Mi` →
+ * `1Gi`. `undefined` if the text is no quantity.
  */
 export const canonicalQuantity = (text: string): string | undefined => {
   const quantity = parse(text)
   if (quantity === undefined || quantity.nanos === 0n) return quantity && "0"
   const { nanos, form } = quantity
   const sign = quantity.negative ? "-" : ""
-  // Below one Ki, and with a fraction, the decimal suffixes serve also what was given in binary ones.
+  // Less than one Ki, or a fraction: a server writes decimal suffixes even if binary suffixes were given.
   if (form === "binary" && nanos % nano === 0n && nanos >= 1024n * nano) {
     const [value, power] = divided(nanos / nano, 1024n, binary.length - 1)
     return `${sign}${value}${binary[power]}`
@@ -63,7 +67,7 @@ const signed = (text: string): bigint => {
   return negative ? -nanos : nanos
 }
 
-/** Negative where `a` is less, 0 where both are the same. */
+/** Negative if `a` is less than `b`, 0 if both are equal. */
 export const compareQuantities = (a: string, b: string): number => {
   const difference = signed(a) - signed(b)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0

@@ -1,3 +1,8 @@
+/**
+ * The description of one resource in one version, by which all of the server handles it. Built-in resources are listed
+ * in `store/built-in-resources.ts`; custom ones come from their definition (`store/custom-resources.ts`).
+ */
+
 import type { ResourceRef } from "./kube-object.ts"
 import type { StructuralSchema } from "./structural-schema.ts"
 
@@ -11,7 +16,7 @@ export interface PrinterColumn {
   readonly format?: string
 }
 
-/** What the server knows about one resource in one version. */
+/** One resource in one version. */
 export interface ResourceInfo extends ResourceRef {
   readonly kind: string
   readonly listKind: string
@@ -19,14 +24,14 @@ export interface ResourceInfo extends ResourceRef {
   readonly namespaced: boolean
   readonly shortNames: ReadonlyArray<string>
   readonly categories: ReadonlyArray<string>
-  /** Subresources with their own kind where it differs from the parent's. */
+  /** Names of the subresources: `status`, `log`, `token`, `binding`. */
   readonly subresources: ReadonlyArray<string>
   readonly verbs: ReadonlyArray<string>
-  /** `metadata.generation` is kept. */
+  /** Whether the server counts `metadata.generation`. */
   readonly generation: boolean
-  /** How names are checked: DNS subdomain, DNS label or any path segment (RBAC allows colons). */
+  /** The rule for names: DNS subdomain, DNS label or any path segment (RBAC allows colons). */
   readonly nameRule: "subdomain" | "label" | "path"
-  /** Status at creation: kept as sent, or replaced by this value (`undefined`: removed). */
+  /** The status at creation: kept as it was sent, replaced by this value, or removed if there is no value. */
   readonly initialStatus: { readonly keep: true } | { readonly keep: false; readonly value?: Record<string, unknown> }
   /** Set for custom resources only. */
   readonly custom?: { readonly schema: StructuralSchema; readonly columns: ReadonlyArray<PrinterColumn> }

@@ -1,3 +1,8 @@
+/**
+ * Turns the errors of ajv into the field errors of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors`
+ * and apiextensions-apiserver `pkg/apiserver/validation`). The checking itself is in `structural-schema.ts`.
+ */
+
 import type { ErrorObject } from "ajv"
 import { type JsonObject, asString } from "../../../src/domain/json.ts"
 import type { FieldError } from "../wire/status-error.ts"
@@ -23,7 +28,7 @@ const typeName = (value: unknown): string =>
         ? "integer"
         : typeof value
 
-/** A schema's `format`, which takes the place of its type where a value that is no text has the wrong one. */
+/** The schema's `format`: a real server names it instead of the type when a wrong value is no text. */
 const formatFor = (error: ErrorObject): string | undefined => {
   const value: unknown = error.data
   return typeof value === "string" || value === null || Array.isArray(value)
@@ -31,7 +36,7 @@ const formatFor = (error: ErrorObject): string | undefined => {
     : asString(error.parentSchema?.["format"])
 }
 
-/** Go's names of a number's representation. */
+/** Go's name for the representation of a number. */
 const formatName = (value: unknown): string =>
   typeof value !== "number" ? "" : Number.isInteger(value) ? "int64" : "float64"
 
@@ -43,7 +48,10 @@ const wrongInteger = (field: string, format: string | undefined): FieldError => 
     `${format === undefined ? "(default format)" : `with format ${format}`} in ${field}`
 })
 
-/** As {@link toFieldError}; a number that is no integer is refused twice. */
+/**
+ * The field errors for one error of ajv: a real server refuses a number that is no integer twice. `passing`: of a
+ * `oneOf`, the number of alternatives that the value satisfies.
+ */
 export const toFieldErrors = (error: ErrorObject, passing: number): ReadonlyArray<FieldError> => {
   const isNoInteger =
     error.keyword === "type" && typeof error.data === "number" && [error.params["type"]].flat().includes("integer")
@@ -55,11 +63,6 @@ export const toFieldErrors = (error: ErrorObject, passing: number): ReadonlyArra
     : [toFieldError(error, passing)]
 }
 
-/**
- * Turns an error of ajv into the field error of a real server (texts of k8s.io/kube-openapi `pkg/validation/errors` and
- * apiextensions-apiserver `pkg/apiserver/validation`). `passing`: of a `oneOf`, how many alternatives the value
- * satisfies.
- */
 const toFieldError = (error: ErrorObject, passing: number): FieldError => {
   const field = fieldPath(error.instancePath)
   const value: unknown = error.data

@@ -1,3 +1,8 @@
+/**
+ * Compiles the `openAPIV3Schema` of a custom resource: pruning, defaults, validation, merge rules and field types, as
+ * apiextensions-apiserver derives them. Built-in kinds do not pass here: see `decoding.ts` and `checks`.
+ */
+
 import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "../../../src/domain/json.ts"
 import type { FieldError } from "../wire/status-error.ts"
@@ -8,18 +13,15 @@ import { validationRules } from "./validation-rules.ts"
 
 /** A compiled `openAPIV3Schema` of one version of a CustomResourceDefinition. */
 export interface StructuralSchema {
-  /** Removes fields that the schema does not know, in place; returns their paths. */
+  /** Removes unknown fields in place; returns their paths. */
   readonly prune: (object: JsonObject) => ReadonlyArray<string>
   /** Removes illegal nulls and fills in defaults, in place. */
   readonly applyDefaults: (object: JsonObject) => void
-  /**
-   * Of an object; or of its status alone, as a real server does at a write to the subresource. `before`: what is
-   * replaced.
-   */
+  /** Checks an object, or its status alone for a write to that subresource. `before` is the object to be replaced. */
   readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
-  /** How a list at a path of field names (`[]` for "any item") is merged by server-side apply. */
+  /** The way in which server-side apply merges the list at a path of field names (`[]` for "any item"). */
   readonly listType: (path: ReadonlyArray<string>) => ListType
-  /** What server-side apply checks an applied configuration against. */
+  /** The type by which server-side apply checks an applied configuration. */
   readonly fieldType: FieldType
 }
 
@@ -63,7 +65,7 @@ const pruneValue = (
   }
 }
 
-/** Removes `null` where it is neither legal nor replaced by a default, as a real server does before it checks types. */
+/** Removes each null that is neither legal nor replaced by a default, as a real server does before it checks types. */
 const dropNulls = (value: unknown, schema: unknown): void => {
   if (!isObject(schema)) return
   if (Array.isArray(value)) {
@@ -112,7 +114,7 @@ const checkedPattern = (pattern: unknown): string => {
   return RegExp(text) instanceof RegExp ? text : ""
 }
 
-/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on a `pattern` that is none. */
+/** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on an invalid `pattern`. */
 const toJsonSchema = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const result: JsonObject = {}
@@ -148,16 +150,16 @@ const toJsonSchema = (schema: unknown): unknown => {
     }
   }
   if (schema[intOrString] === true) result["type"] = ["integer", "string"]
-  // A real server never finds null in an enum, not even when the list has it.
+  // A real server never finds null in an enum, even if the enum lists it.
   if (Array.isArray(result["enum"])) result["enum"] = result["enum"].filter((item) => item !== null)
   return schema["nullable"] === true ? orNull(result) : result
 }
 
-/** Of null a real server checks type and enum alone. */
+/** A real server checks only type and enum of a null. */
 const orNull = (schema: JsonObject): JsonObject => {
   const { type, enum: values, format, ...rest } = schema
   return {
-    // Says nothing of null, and belongs to what a type error tells.
+    // A format does not constrain null, but the text of a type error needs it.
     ...(format === undefined ? {} : { format }),
     ...(type === undefined ? {} : { type: [type, "null"].flat() }),
     ...(values === undefined ? {} : { enum: values }),
@@ -201,11 +203,11 @@ const metaSchema = once(makeAjv)
 
 type Check = (value: unknown) => ReadonlyArray<FieldError>
 
-/** Checks values against a schema. Of alternatives that all fail, a real server also tells what the first one lacks. */
+/** Checks values against a schema. If all alternatives fail, a real server also reports the errors of the first. */
 const compile = (schema: JsonObject): Check => {
   const jsonSchema = asObject(toJsonSchema(schema))
   metaSchema().validateSchema(jsonSchema, true)
-  // Most kinds of a cluster never see an object, and to compile one takes milliseconds.
+  // Compiling takes milliseconds, and most kinds of a cluster never have an object.
   const compiled = once(() => {
     const ajv = makeAjv()
     return { ajv, check: ajv.compile(jsonSchema) }
@@ -227,7 +229,7 @@ const compile = (schema: JsonObject): Check => {
       const schemas: unknown = error.schema
       const passing =
         error.keyword === "oneOf" && Array.isArray(schemas)
-          ? schemas.filter((one: object) => ajv.validate(one, error.data))
+          ? schemas.filter((alternative: object) => ajv.validate(alternative, error.data))
           : []
       return toFieldErrors(error, passing.length)
     })
@@ -247,7 +249,7 @@ const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject |
 
 const text: FieldType = { _tag: "Text" }
 
-/** Fields by which server-side apply knows an object of the schema; of what the schema leaves open it knows none. */
+/** The type that server-side apply checks by; `Any` where the schema leaves the fields open. */
 const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
   if (!isObject(schema)) return { _tag: "Any" }
   switch (schema["type"]) {
@@ -289,7 +291,7 @@ const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
   }
 }
 
-/** Items that a list of type `set` or `map` has twice. */
+/** Errors for the duplicate items of lists of type `set` or `map`. */
 const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArray<FieldError> => {
   if (!isObject(schema)) return []
   if (Array.isArray(value)) {
@@ -319,9 +321,7 @@ const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArra
   )
 }
 
-/**
- * Compiles a schema. Throws if it is not a JSON schema (an unknown `type`, a bad pattern) or has a rule unknown here.
- */
+/** Throws if the schema is no JSON schema (an unknown `type`, a bad pattern) or has a rule that cannot be evaluated. */
 export const structuralSchema = (schema: JsonObject): StructuralSchema => {
   const root: JsonObject = { ...schema, properties: { ...propertiesOf(schema) } }
   for (const field of objectMetaFields) delete propertiesOf(root)[field]

@@ -1,3 +1,8 @@
+/**
+ * The refusals of server-side apply before it merges: fields and types that the schema does not know, duplicate keys,
+ * in the words of structured-merge-diff. Conflicts between managers are found later, in `http/server-side-apply.ts`.
+ */
+
 import { isObject } from "../../../src/domain/json.ts"
 import { goText } from "../wire/go-text.ts"
 import { type ListTypeAt, displayPath, itemStep } from "./field-sets.ts"
@@ -10,7 +15,7 @@ const childrenOf = (
   const problems: Array<string> = []
   for (const [key, item] of Object.entries(value)) {
     const found = visit(key, item)
-    // A server looks no further in an object with a field that it does not know.
+    // A server stops checking an object at its first unknown field.
     if (found === undefined) return [...problems, `.${key}: field not declared in schema`]
     problems.push(...found)
   }
@@ -80,10 +85,7 @@ const goTypes: Readonly<Record<string, string>> = {
   array: "[]interface {}"
 }
 
-/**
- * What server-side apply refuses in an applied configuration before it merges, in the words of structured-merge-diff;
- * `undefined`: nothing.
- */
+/** The problem of an applied configuration; `undefined` if there is none. */
 export const typedPatchProblem = (type: FieldType, applied: unknown, listType: ListTypeAt): string | undefined => {
   const problems = check(type, applied, [], listType)
   return problems.length > 1 ? `errors:\n${problems.map((problem) => `  ${problem}`).join("\n")}` : problems[0]

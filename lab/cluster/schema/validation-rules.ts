@@ -1,10 +1,15 @@
+/**
+ * The `x-kubernetes-validations` of a custom resource's schema: where the rules are checked, when, and the refusals.
+ * Evaluating an expression is `cel.ts`'s part.
+ */
+
 import { type JsonObject, asObjects, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { FieldError } from "../wire/status-error.ts"
 import { celExpression } from "./cel.ts"
 
 const keyword = "x-kubernetes-validations"
 
-/** A place in an object that has rules, with what is there now and what was there before. */
+/** Receives each place of an object with its schema, its value now and its value before. */
 type Visit = (schema: JsonObject, value: unknown, before: unknown, path: string) => void
 
 const visitAll = (visit: Visit, schema: unknown, value: unknown, before: unknown, path: string): void => {
@@ -38,7 +43,7 @@ const schemasIn = (schema: unknown): ReadonlyArray<JsonObject> =>
 const only = ["rule", "message", "optionalOldSelf"]
 
 interface Rule {
-  /** Looks at what was there before, and so must be checked whenever something is written. */
+  /** The rule compares with the old value, so it is checked at each write, even if its place did not change. */
   readonly isTransition: boolean
   readonly message: string
   readonly holds: (value: unknown, before: unknown) => boolean
@@ -57,7 +62,7 @@ const compileRule = (rule: JsonObject): Rule => {
   }
 }
 
-/** With such an error the types that rules rely on are not sure (apiextensions-apiserver, `hasBlockingErr`). */
+/** Errors after which rules cannot rely on the types (apiextensions-apiserver, `hasBlockingErr`). */
 const blocking = [
   "FieldValueRequired",
   "FieldValueNotSupported",
@@ -77,9 +82,8 @@ const unchecked: FieldError = {
 type RuleCheck = (object: JsonObject, before: unknown, errors: ReadonlyArray<FieldError>) => ReadonlyArray<FieldError>
 
 /**
- * Checks the rules in a schema's `x-kubernetes-validations`. What an update leaves as it was is not checked again, so
- * that a rule that came later locks no old object (Kubernetes' ratcheting of custom resources). Throws at a rule that
- * cannot be evaluated here.
+ * An update does not check unchanged values again, so that a new rule does not lock old objects (Kubernetes' ratcheting
+ * of custom resources). Throws if a rule cannot be evaluated here.
  */
 export const validationRules = (root: JsonObject): RuleCheck => {
   const rules = new Map(

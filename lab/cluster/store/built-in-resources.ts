@@ -1,3 +1,8 @@
+/**
+ * The built-in resources that this server keeps or answers, with verbs, subresources and initial status. Their fields
+ * come from `schema/built-in-models.ts`, their defaults and checks from the files of that name.
+ */
+
 import type { ResourceInfo } from "../schema/resource-info.ts"
 
 const crud = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
@@ -37,7 +42,7 @@ const cluster = define(false)
 
 const keepStatus: ResourceInfo["initialStatus"] = { keep: true }
 const all = ["all"]
-/** What Go writes of a new object's status: the fields without `omitempty`. */
+/** The initial status that Go writes: fields without `omitempty`, all zero. */
 const zeros = (...fields: ReadonlyArray<string>): ResourceInfo["initialStatus"] => ({
   keep: false,
   value: Object.fromEntries(fields.map((field) => [field, 0]))
@@ -50,7 +55,6 @@ const workload = (short: ReadonlyArray<string>, ...counted: ReadonlyArray<string
   initialStatus: zeros(...counted)
 })
 
-/** Kinds that a real server answers from itself. What fields they have is known from built-in-models.ts. */
 export const builtInResources: ReadonlyArray<ResourceInfo> = [
   cluster("", "v1", "namespaces", "Namespace", {
     short: ["ns"],
@@ -153,22 +157,3 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   }),
   cluster("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
 ]
-
-const ref = (resource: string, group = "", version = "v1") => ({ group, version, resource })
-
-/** The collections that the server itself reads. */
-export const refs = {
-  namespaces: ref("namespaces"),
-  pods: ref("pods"),
-  services: ref("services"),
-  endpoints: ref("endpoints"),
-  endpointSlices: ref("endpointslices", "discovery.k8s.io"),
-  configMaps: ref("configmaps"),
-  serviceAccounts: ref("serviceaccounts"),
-  clusterRoles: ref("clusterroles", "rbac.authorization.k8s.io"),
-  clusterRoleBindings: ref("clusterrolebindings", "rbac.authorization.k8s.io"),
-  roles: ref("roles", "rbac.authorization.k8s.io"),
-  roleBindings: ref("rolebindings", "rbac.authorization.k8s.io"),
-  customResourceDefinitions: ref("customresourcedefinitions", "apiextensions.k8s.io"),
-  apiServices: ref("apiservices", "apiregistration.k8s.io")
-} as const

@@ -1,11 +1,13 @@
+/**
+ * The changes of a store: kept for a while, and delivered to listeners in order, before the writing call returns. A
+ * change that a listener makes is delivered after the current one, to every listener. Selectors come in at
+ * `visibleEvent`; the feed itself knows keys and versions only.
+ */
+
 import type { StoreEvent } from "../schema/kube-object.ts"
 import { type Change, ObjectHistory } from "./object-history.ts"
 import type { ObjectPredicate } from "./selectors.ts"
 
-/**
- * The changes of a store: kept for a while, and delivered to listeners in their order, before the writing call returns.
- * A change that is made inside a callback is delivered after the one that is being delivered, to every listener.
- */
 export class ChangeFeed {
   readonly #history: ObjectHistory
   readonly #listeners = new Map<string, Set<(change: Change) => void>>()
@@ -35,7 +37,7 @@ export class ChangeFeed {
     return this.#history.since(key, resourceVersion)
   }
 
-  /** Calls back for changes after `horizon`: those that wait for delivery now are the caller's to know already. */
+  /** Delivers the changes after `horizon`: the caller has seen older ones, even those that still wait for delivery. */
   listen(key: string, horizon: number, listener: (change: Change) => void): () => void {
     const receive = (change: Change): void => {
       if (change.resourceVersion > horizon) listener(change)
@@ -51,11 +53,13 @@ export class ChangeFeed {
   }
 }
 
-/** A change as a watch with a selector sees it: entering is ADDED, leaving is DELETED. */
+/**
+ * The change as a watch with a selector sees it: an object that enters the selection is ADDED, one that leaves DELETED.
+ */
 export const visibleEvent = (change: Change, matches: ObjectPredicate): StoreEvent | undefined => {
   const { object } = change
-  const was = change.before !== undefined && matches(change.before)
-  if (change.type === "DELETED") return was || matches(object) ? { type: "DELETED", object } : undefined
-  if (matches(object)) return { type: was ? "MODIFIED" : "ADDED", object }
-  return was ? { type: "DELETED", object } : undefined
+  const matched = change.before !== undefined && matches(change.before)
+  if (change.type === "DELETED") return matched || matches(object) ? { type: "DELETED", object } : undefined
+  if (matches(object)) return { type: matched ? "MODIFIED" : "ADDED", object }
+  return matched ? { type: "DELETED", object } : undefined
 }

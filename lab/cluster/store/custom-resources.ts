@@ -1,3 +1,9 @@
+/**
+ * From a CustomResourceDefinition to resources that the server can keep: check of the definition, its derived fields,
+ * one `ResourceInfo` per served version. Schemas are compiled in `schema/structural-schema.ts`. No conversion between
+ * versions.
+ */
+
 import { asNumber, asObject, asObjects, asString, asStrings, at, isObject } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { PrinterColumn, ResourceInfo } from "../schema/resource-info.ts"
@@ -98,7 +104,7 @@ export const checkDefinition = (crd: KubeObject): void => {
   }
 }
 
-/** Fills in what a real server derives: singular, listKind, and the status that says that the names are accepted. */
+/** Fills in the fields that a real server derives: singular, listKind, and a status whose names are accepted. */
 export const establish = (crd: KubeObject, now: number): void => {
   const names = asObject(at(crd, "spec", "names"))
   const kind = asString(names["kind"]) ?? ""

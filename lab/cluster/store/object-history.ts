@@ -1,7 +1,14 @@
+/**
+ * The last changes of a store, so that a watch can begin at an older version. Bounded: a version that is further back
+ * gets 410. Delivering changes is `change-feed.ts`'s part.
+ */
+
 import type { KubeObject } from "../schema/kube-object.ts"
 import { expired } from "../wire/status-error.ts"
 
-/** One change of the store. `before` is what the object was, for watches whose selector it enters or leaves. */
+/**
+ * One change of the store. `before` is the object's old state: it tells a watch what enters or leaves its selection.
+ */
 export interface Change {
   readonly resourceVersion: number
   /** `group/resource`. */
@@ -11,7 +18,6 @@ export interface Change {
   readonly before: KubeObject | undefined
 }
 
-/** The last changes, bounded: a watch that starts further back is told 410. */
 export class ObjectHistory {
   readonly #limit: number
   #changes: Array<Change> = []
@@ -23,11 +29,11 @@ export class ObjectHistory {
 
   add(change: Change): void {
     this.#changes.push(change)
-    // Trimmed in blocks, so that a long history does not cost a copy per change.
+    // Trims in blocks: a copy per change would be expensive in a long history.
     if (this.#changes.length >= this.#limit * 2) this.#trim()
   }
 
-  /** Changes of one collection after a version. Throws 410 `Expired` if some of them are forgotten. */
+  /** Changes of one collection after a version. Throws 410 `Expired` if the history does not reach back that far. */
   since(key: string, resourceVersion: number): ReadonlyArray<Change> {
     if (this.#changes.length > this.#limit) this.#trim()
     if (resourceVersion < this.#oldest) throw expired(resourceVersion, this.#oldest)

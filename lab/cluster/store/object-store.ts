@@ -1,7 +1,13 @@
+/**
+ * The objects of one cluster in memory: a kube-apiserver with etcd behind it, without HTTP and without rights, plus the
+ * controllers without which nothing would ever be deleted (garbage collection by ownerReferences, contents of
+ * namespaces and definitions). Workload controllers and the kubelet work on it from outside.
+ */
+
 import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
 import { checkBuiltIn } from "../checks/built-in-checks.ts"
 import { checkChange } from "../checks/immutable-fields.ts"
-import { checkMetadata, generatedName, randomUid } from "../checks/object-metadata.ts"
+import { checkMetadata } from "../checks/object-metadata.ts"
 import { applyBuiltInDefaults } from "../schema/built-in-defaults.ts"
 import {
   type KubeObject,
@@ -13,11 +19,12 @@ import {
 } from "../schema/kube-object.ts"
 import { type ResourceInfo, hasStatus, storageKey } from "../schema/resource-info.ts"
 import * as errors from "../wire/status-error.ts"
-import { refs } from "./built-in-resources.ts"
 import { ChangeFeed, visibleEvent } from "./change-feed.ts"
 import { checkDefinition, establish } from "./custom-resources.ts"
+import { generatedName, randomUid } from "./generated-names.ts"
 import type { Change } from "./object-history.ts"
 import { ResourceCatalog } from "./resource-catalog.ts"
+import * as refs from "./resource-refs.ts"
 import { objectPredicate } from "./selectors.ts"
 import { allocateService, checkClusterIps, prepareService } from "./service-allocation.ts"
 
@@ -28,7 +35,7 @@ export interface ObjectStoreOptions {
   readonly now: () => number
   /** Uniform in [0, 1). Names, uids. */
   readonly random: () => number
-  /** How many changes a watch can be behind before it is told 410. Default 10 000. */
+  /** A watch that is more changes behind gets 410. Default 10 000. */
   readonly historyLimit?: number
 }
 
@@ -36,7 +43,7 @@ export interface ListOptions {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
-  /** The resourceVersion whose objects are wanted; now, unless given. */
+  /** Lists the objects as they were at this resourceVersion. Default: the newest. */
   readonly at?: number | undefined
 }
 
@@ -57,7 +64,7 @@ export interface DeleteOptions {
   /** 409 if the object has another uid. */
   readonly uid?: string | undefined
   readonly resourceVersion?: string | undefined
-  /** `Background` unless given; `Foreground` waits for the dependents, `Orphan` keeps them. */
+  /** Default `Background`; `Foreground` waits for the dependents, `Orphan` keeps them. */
   readonly propagationPolicy?: string | undefined
   readonly dryRun?: boolean | undefined
 }
@@ -65,10 +72,7 @@ export interface DeleteOptions {
 export interface WriteOptions {
   /** Validates and answers, but keeps nothing. */
   readonly dryRun?: boolean | undefined
-  /**
-   * A patch that changes the uid is wrong, unless only the status counts; a replacement with another uid is meant for
-   * another object.
-   */
+  /** The write is a patch: a changed uid is then an immutable field, not a replacement meant for another object. */
   readonly patch?: boolean | undefined
 }
 
@@ -83,10 +87,10 @@ const keyOf = (object: KubeObject): string => objectKey(object.metadata.namespac
 
 const foreground = "foregroundDeletion"
 
-/** An object without `metadata` may reach the store from JSON, whatever its type says. */
+/** Objects come from JSON: `metadata` may be missing in spite of the type. */
 const metadataOf = (object: KubeObject): ObjectMeta => (isObject(object.metadata) ? object.metadata : {}) as ObjectMeta
 
-/** What decides whether a write changed anything: all but the version, and the times of managed fields. */
+/** The part that decides whether a write changes anything: all but the version and the times of managed fields. */
 const content = ({ metadata, ...rest }: KubeObject): JsonObject => ({
   ...rest,
   metadata: {
@@ -98,9 +102,6 @@ const content = ({ metadata, ...rest }: KubeObject): JsonObject => ({
 const desiredState = (object: KubeObject): JsonObject => omit(object, "metadata", "status", "apiVersion")
 
 /**
- * The objects of one cluster, in memory: what a kube-apiserver with etcd keeps, plus those controllers without which
- * nothing is ever really deleted (garbage collection by ownerReferences, contents of namespaces and of definitions).
- *
  * Synchronous. Everything returned is deeply frozen. Failures are `ApiError`s with a real server's Status. Watch
  * callbacks run before the writing call returns, in the order of the changes; changes made inside a callback are
  * delivered after it.
@@ -199,7 +200,7 @@ export class ObjectStore {
     return this.#replace(ref, object, "status", options)
   }
 
-  /** Read, change a copy, write: what an in-process controller needs. Never conflicts. */
+  /** Reads, changes a copy, writes: for controllers in this process. Never conflicts. */
   modify(
     ref: ResourceRef,
     namespace: string | undefined,
@@ -236,8 +237,8 @@ export class ObjectStore {
     if (options.dryRun === true) return asVersion(current, info)
     if (options.propagationPolicy === "Orphan") this.#orphanDependents(current)
     const draft = structuredClone(current)
-    // Dependents that wait in the same way already are owners of this one too: owners in a circle must not wait for
-    // each other.
+    // A dependent that already waits for its own dependents does not block: owners in a circle would wait for each
+    // other for ever.
     const blocking = this.#dependentsOf(current).filter(({ object }) => !isWaitingForDependents(object))
     if (options.propagationPolicy === "Foreground" && blocking.length > 0) {
       draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), foreground])]
@@ -380,10 +381,7 @@ export class ObjectStore {
     ])
   }
 
-  /**
-   * Defaults, pruning and validation of one kind. Who is trusted may change what others may not, as a binding of a pod
-   * does.
-   */
+  /** Defaults, pruning and validation. A trusted writer may change immutable fields, as the binding of a pod does. */
   #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
     const key = storageKey(info)
     if (info.custom !== undefined) {
@@ -511,7 +509,7 @@ export class ObjectStore {
     }
   }
 
-  /** A dependent whose owners are all absent is garbage from its first moment. */
+  /** An object whose owners are all missing is garbage from its first moment. */
   #collectIfOrphan(info: ResourceInfo, object: KubeObject): void {
     const owners = object.metadata.ownerReferences ?? []
     if (owners.length === 0 || owners.some((reference) => this.#byUid.has(reference.uid))) return
@@ -548,7 +546,7 @@ export class ObjectStore {
     if (!this.#isContainer(info)) return
     for (const { info: inner, object } of this.#contentsOf(info, container)) {
       const { namespace, name = "", uid } = object.metadata
-      // A deletion above may have collected this one already.
+      // An earlier deletion of this loop may have collected the object.
       if (this.#collection(inner).get(keyOf(object))?.metadata.uid !== uid) continue
       if (object.metadata.deletionTimestamp === undefined) this.delete(inner, namespace, name)
     }
@@ -594,9 +592,7 @@ export class ObjectStore {
 const isWaitingForDependents = (object: KubeObject): boolean =>
   object.metadata.deletionTimestamp !== undefined && object.metadata.finalizers?.includes(foreground) === true
 
-/**
- * Objects are stored in the version they were written in; versions differ in `apiVersion` alone (conversion `None`).
- */
+/** Objects keep the version in which they were written; versions differ in `apiVersion` alone (conversion `None`). */
 const asVersion = (object: KubeObject, info: ResourceInfo): KubeObject => {
   const apiVersion = apiVersionOf(info)
   return object.apiVersion === apiVersion ? object : deepFreeze({ ...object, apiVersion })

@@ -1,3 +1,8 @@
+/**
+ * The resources that exist now: the built-in ones, and those of the stored CustomResourceDefinitions. The store keeps
+ * it up to date; discovery and request handling read it.
+ */
+
 import { type KubeObject, type ResourceRef, splitApiVersion } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
 import { builtInResources } from "./built-in-resources.ts"
@@ -5,7 +10,6 @@ import { customResourceInfos } from "./custom-resources.ts"
 
 const keyOf = (ref: ResourceRef): string => `${ref.group}/${ref.version}/${ref.resource}`
 
-/** Which resources exist: the built-in ones and those of the CustomResourceDefinitions that are stored now. */
 export class ResourceCatalog {
   readonly #resources = new Map<string, ResourceInfo>(builtInResources.map((info) => [keyOf(info), info]))
   readonly #definitions = new Map<string, ReadonlyArray<ResourceInfo>>()
@@ -30,7 +34,7 @@ export class ResourceCatalog {
     return this.all().some((info) => info.group === group && info.version === version)
   }
 
-  /** Called by the store when a definition was created or changed. */
+  /** The store calls this after it created or changed a definition. */
   define(crd: KubeObject): void {
     this.forget(crd)
     const infos = customResourceInfos(crd)

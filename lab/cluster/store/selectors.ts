@@ -1,3 +1,8 @@
+/**
+ * Label and field selectors in the text form of a query (`a=b,c in (d,e),!f`), with a real server's refusals. The
+ * selectors inside of objects (`matchLabels`) are `checks/field-checks.ts`'s part.
+ */
+
 import { asObject, asString, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { badRequest } from "../wire/status-error.ts"
@@ -71,7 +76,7 @@ const meets = (labels: Record<string, unknown>, { key, operator, values }: Requi
   }
 }
 
-/** Parses the text form of a label selector (`a=b,c in (d,e),!f`). Throws 400 on bad syntax. */
+/** Throws 400 on bad syntax. */
 export const parseLabelSelector = (text: string | undefined): ((labels: Record<string, unknown>) => boolean) => {
   if (text === undefined || text.trim() === "") return () => true
   const requirements = splitTopLevel(text).map(parseRequirement)
@@ -80,10 +85,7 @@ export const parseLabelSelector = (text: string | undefined): ((labels: Record<s
 
 const common = ["metadata.name", "metadata.namespace"]
 
-/**
- * Further fields that a real server can select by, by `group/resource` (the rest of its list is not needed by any
- * client here).
- */
+/** Further selectable fields by `group/resource`. A real server has more; no client here needs them. */
 const selectableFields: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/pods": ["spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "status.phase", "status.podIP"],
   "/secrets": ["type"],
@@ -98,7 +100,7 @@ const selectableFields: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** Kinds of a real server's own groups differ in their words; custom resources are as the old core kinds. */
+/** A real server's refusals differ by kind; custom resources get the words of the old core kinds. */
 const notSelectable = (field: string, key: string): string => {
   if (key === "batch/jobs") return `field label ${JSON.stringify(field)} not supported for Job`
   return key === "/configmaps" || key.startsWith("apps/")
@@ -106,7 +108,7 @@ const notSelectable = (field: string, key: string): string => {
     : `field label not supported: ${field}`
 }
 
-/** Parses a field selector of a collection (`group/resource`); 400 for a field that it cannot be selected by. */
+/** `key` is `group/resource`. Throws 400 for a field by which that collection cannot be selected. */
 const parseFieldSelector = (text: string | undefined, key: string): ObjectPredicate => {
   if (text === undefined || text.trim() === "") return () => true
   const terms = text.split(",").map((term) => {

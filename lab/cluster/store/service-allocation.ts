@@ -1,3 +1,9 @@
+/**
+ * Completes Services as a real server with one address family does (k8s.io/kubernetes `pkg/registry/core/service`):
+ * families, cluster IPs, node ports, and the refusals of those that cannot be had. The other rules for Services are in
+ * `checks/network-checks.ts`; nothing here listens on an address.
+ */
+
 import { isIPv4, isIPv6 } from "node:net"
 import {
   asNumber,
@@ -13,18 +19,18 @@ import type { KubeObject } from "../schema/kube-object.ts"
 import { type FieldError, forbiddenField, invalidValue, unsupportedValue } from "../wire/status-error.ts"
 
 /**
- * Services of every embedded cluster have their cluster IPs in 127.96.0.0/16. Nobody listens there: whoever dials from
- * inside of a cluster is led to a ready pod (`serviceRoutes`), and where there is none the machine refuses.
+ * All embedded clusters take their cluster IPs from 127.96.0.0/16. Nothing listens there: `serviceRoutes` leads a dial
+ * from inside of a cluster to a ready pod, and without such a pod the machine refuses the connection.
  */
 const network = "127.96"
-/** Of the API server's own Service, `kubernetes`. */
+/** The cluster IP of `kubernetes`, the API server's own Service. */
 export const apiServerIp = `${network}.0.1`
 const addresses = 65_536
-/** Those below are left to people who name one (k8s.io/kubernetes `ipallocator`). */
+/** Lower addresses are for people who ask for a certain address (k8s.io/kubernetes `ipallocator`). */
 const firstDynamic = 256
 const nodePorts = { first: 30_000, last: 32_767 }
 
-/** What is allocated already, and how chance decides. */
+/** The Services that have their addresses and ports already, and the source of chance. */
 export interface Allocated {
   readonly services: Iterable<KubeObject>
   /** Uniform in [0, 1). */
@@ -32,7 +38,7 @@ export interface Allocated {
 }
 
 const familyPolicies = ["PreferDualStack", "RequireDualStack", "SingleStack"]
-/** A Service that only means another name has none of these. */
+/** Fields that an ExternalName Service does not have. */
 const clusterIpFields = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]
 
 const hasClusterIp = (spec: JsonObject): boolean => spec["type"] !== "ExternalName"
@@ -47,7 +53,7 @@ const dropUnchanged = (spec: JsonObject, old: JsonObject, fields: ReadonlyArray<
   for (const field of fields) if (jsonEqual(spec[field], old[field])) delete spec[field]
 }
 
-/** Who leaves out what was allocated keeps it; a Service of another type loses what it has no use for. */
+/** An update that leaves out allocated values keeps them; a change of the type drops those that the new type lacks. */
 const carryOver = (spec: JsonObject, old: JsonObject): void => {
   if (hasClusterIp(old) && hasClusterIp(spec)) {
     if (spec["clusterIP"] !== old["clusterIP"] && jsonEqual(spec["clusterIPs"], old["clusterIPs"]))
@@ -75,7 +81,7 @@ const setDefaults = (spec: JsonObject): void => {
   if (hasClusterIp(spec)) spec["internalTrafficPolicy"] ??= "Cluster"
 }
 
-/** What is wrong with the addresses that a Service names. */
+/** Refusals of the addresses that a Service asks for. */
 export const checkClusterIps = (service: KubeObject, before: KubeObject | undefined): ReadonlyArray<FieldError> => {
   const spec = asObject(service["spec"])
   const field = "spec.clusterIPs"
@@ -117,7 +123,7 @@ const setFamilies = (spec: JsonObject): ReadonlyArray<FieldError> => {
   return []
 }
 
-/** A free one from [first, end), starting anywhere. `undefined` if there is none. */
+/** A free number from [first, end), searched from a random start. `undefined` if all are taken. */
 const freeNumber = (
   first: number,
   end: number,
@@ -186,7 +192,7 @@ const setNodePorts = (
   })
 }
 
-/** Before it is checked: what a Service keeps of what it had, loses with its type, and gets by default. In place. */
+/** To be called before the checks: carries over old values and sets defaults, in place. */
 export const prepareService = (service: KubeObject, before: KubeObject | undefined): void => {
   const spec = asObject(service["spec"])
   if (before !== undefined) carryOver(spec, asObject(before["spec"]))
@@ -194,9 +200,8 @@ export const prepareService = (service: KubeObject, before: KubeObject | undefin
 }
 
 /**
- * Completes a Service that is right otherwise as a real server with one address family does (k8s.io/kubernetes
- * `pkg/registry/core/service`): families, cluster IP, node ports, in place; and says what cannot be had. What is
- * allocated is free again when its Service is gone.
+ * To be called on a Service that passed the checks: allocates in place, and returns a refusal for each value that
+ * cannot be had. Nothing has to be released: an allocation lives in its Service.
  */
 export const allocateService = (service: KubeObject, { random, services }: Allocated): ReadonlyArray<FieldError> => {
   const spec = asObject(service["spec"])

@@ -1,3 +1,8 @@
+/**
+ * Small helpers of the programs that work on a store from outside: controllers, node, network. They find and change
+ * objects that may be gone, and read the common fields of objects. No rules of the API here.
+ */
+
 import { asObject, asObjects, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject, OwnerReference, ResourceRef } from "../schema/kube-object.ts"
 import { ApiError } from "../wire/status-error.ts"
@@ -5,8 +10,8 @@ import type { ObjectReader } from "./object-reader.ts"
 import type { ObjectStore } from "./object-store.ts"
 
 /**
- * Runs an access to an object that may be gone, or changed by somebody else: `undefined` then. In a level-triggered
- * loop that is nothing to act on, since the change itself comes as an event. Other errors of the API are thrown on.
+ * Runs an access; `undefined` if the object is gone or was changed meanwhile. A level-triggered loop need not react:
+ * the change itself comes as an event. Other errors are thrown on.
  */
 export const ifPresent = <A>(access: () => A): A | undefined => {
   try {
@@ -20,22 +25,22 @@ export const ifPresent = <A>(access: () => A): A | undefined => {
 export const find = (store: ObjectReader, ref: ResourceRef, namespace: string | undefined, name: string) =>
   ifPresent(() => store.get(ref, namespace, name))
 
-/** Changes the object's status if it is still the one with this `uid` and the change is one. */
+/** Writes the status if the object still has this `uid` and something changes. */
 export const setStatus = (
   store: ObjectStore,
   ref: ResourceRef,
-  of: KubeObject,
+  object: KubeObject,
   status: Record<string, unknown>
 ): void => {
-  const current = find(store, ref, of.metadata.namespace, nameOf(of))
-  if (current === undefined || current.metadata.uid !== of.metadata.uid) return
+  const current = find(store, ref, object.metadata.namespace, nameOf(object))
+  if (current === undefined || current.metadata.uid !== object.metadata.uid) return
   const merged = { ...asObject(current["status"]), ...status }
   if (jsonEqual(current["status"], merged)) return
   ifPresent(() =>
     store.modify(
       ref,
-      of.metadata.namespace,
-      nameOf(of),
+      object.metadata.namespace,
+      nameOf(object),
       (draft) => {
         draft["status"] = merged
       },
@@ -50,7 +55,7 @@ export const uidOf = (object: KubeObject): string => object.metadata.uid ?? ""
 /** `<namespace>/<name>` */
 export const keyOf = (object: KubeObject): string => `${namespaceOf(object)}/${nameOf(object)}`
 
-/** The same value with object keys in order and without `undefined`: equal values get equal JSON. */
+/** The value with sorted keys and without `undefined`, so that equal values get equal JSON. */
 export const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value
@@ -62,7 +67,7 @@ export const sorted = (value: unknown): unknown => {
   )
 }
 
-/** The controller's reference among the owners. */
+/** The owner that is the object's controller. */
 export const controllerOf = (object: KubeObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((owner) => owner.controller === true)
 
@@ -82,7 +87,7 @@ export interface Condition {
   readonly message?: string
 }
 
-/** `status.conditions` with these conditions set; `lastTransitionTime` moves only when the status does. */
+/** `status.conditions` with these conditions set; `lastTransitionTime` moves only with the status. */
 export const withConditions = (
   before: unknown,
   conditions: ReadonlyArray<Condition>,

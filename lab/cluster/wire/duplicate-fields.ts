@@ -1,6 +1,11 @@
+/**
+ * Finds the fields that a JSON text has twice in one object, for the warnings and refusals of `fieldValidation`.
+ * `JSON.parse` keeps the last value and says nothing. The text must be valid JSON: this is no parser.
+ */
+
 interface Level {
   readonly path: string
-  /** Of an object; a list has none. */
+  /** The keys seen so far; `undefined` in a list. */
   readonly keys: Set<string> | undefined
   key: string
   index: number
@@ -15,10 +20,7 @@ const childPath = (level: Level | undefined): string => {
   return level.path === "" ? level.key : `${level.path}.${level.key}`
 }
 
-/**
- * Paths of the fields that a valid JSON text has more than once in one object. `JSON.parse` keeps the last and says
- * nothing.
- */
+/** Paths of the fields that a valid JSON text has more than once in one object. */
 export const duplicateFields = (text: string): ReadonlyArray<string> => {
   const found = new Set<string>()
   const levels: Array<Level> = []

@@ -1,3 +1,8 @@
+/**
+ * Go's `%v` for JSON values: errors of a real server quote values in this form. Nothing else may rely on it, for it
+ * cannot be parsed again.
+ */
+
 import { isObject } from "../../../src/domain/json.ts"
 
 /** A JSON value as Go's `%v` prints it. */

@@ -1,3 +1,8 @@
+/**
+ * Bodies in and out: reads JSON, YAML and protobuf, chooses what the `Accept` header asks for, sends objects, texts and
+ * errors. Routes, users and objects belong to `http`; no function here knows a resource.
+ */
+
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { isObject, type JsonObject } from "../../../src/domain/json.ts"
@@ -6,7 +11,7 @@ import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
 import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
 import { parseYaml } from "./yaml-text.ts"
 
-/** etcd's limit, and so a real server's for bodies. */
+/** The limit of etcd, and therefore of a real server, in bytes. */
 const bodyLimit = 3 * 1024 * 1024
 
 /** Reads a body of at most 3 MiB. Fails with 413 beyond that. */
@@ -28,13 +33,13 @@ export const mediaType = (req: IncomingMessage): string =>
 
 const bodyTypes = ["application/json", "application/yaml"]
 
-/** A parsed text, and what tells of the fields that it has twice. */
+/** A parsed text; `duplicates` searches it for fields that it has twice, which only some requests need. */
 export interface ParsedText<A = unknown> {
   readonly value: A
   readonly duplicates: () => ReadonlyArray<string>
 }
 
-/** Parses a JSON or YAML body; 400, which begins with `problem`, if it is neither. */
+/** Parses a body as JSON or as YAML. Throws 400, whose message begins with `problem`, at bad syntax. */
 export const parseText = (text: string, yaml: boolean, problem?: string): ParsedText => {
   try {
     if (!yaml)
@@ -52,7 +57,7 @@ export const parseText = (text: string, yaml: boolean, problem?: string): Parsed
   }
 }
 
-/** An object body in JSON or YAML, or in protobuf as far as `kubectl` sends that. Empty: `undefined`. */
+/** Reads an object in JSON, in YAML or in the protobuf messages that `kubectl` sends. An empty body is `undefined`. */
 export const readText = async (req: IncomingMessage): Promise<ParsedText<JsonObject> | undefined> => {
   const body = await readBody(req)
   const type = mediaType(req)
@@ -64,13 +69,14 @@ export const readText = async (req: IncomingMessage): Promise<ParsedText<JsonObj
   return { value, duplicates }
 }
 
-/** As {@link readText}, where fields that come twice do not matter. */
+/** {@link readText} for requests in which duplicate fields do not matter. */
 export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => (await readText(req))?.value
 
 export type Representation = "object" | "table" | "metadata"
 
 /**
- * What the client wants to see of objects: whole, as a Table, or their metadata. 406 if it wants something else only.
+ * The form in which the client wants objects: whole, as a Table, or their metadata. Throws 406 if it accepts none of
+ * these.
  */
 export const negotiate = (accept: string | undefined): Representation => {
   if (accept === undefined || accept.trim() === "") return "object"
@@ -104,7 +110,7 @@ export const sendText = (res: ServerResponse, code: number, text: string): void 
 }
 
 export const sendError = (res: ServerResponse, error: ApiError): void => {
-  // The rest of a refused body is not read: the connection is of no further use.
+  // The rest of a body that is too large stays unread, so the connection cannot carry another request.
   sendJson(res, error.code, error.status, error.code === 413 ? { Connection: "close" } : {})
 }
 
@@ -119,6 +125,6 @@ const endUpgrade = (socket: Duplex, code: number, type: string, body: string): v
 export const refuseUpgrade = (socket: Duplex, error: ApiError): void =>
   endUpgrade(socket, error.code, "application/json", JSON.stringify(error.status))
 
-/** As {@link sendText}, to an upgrade request. */
+/** Answers an upgrade request with a plain text instead of 101. */
 export const refuseUpgradeWithText = (socket: Duplex, code: number, text: string): void =>
   endUpgrade(socket, code, "text/plain; charset=utf-8", text)

@@ -1,2 +1,2 @@
-/** The Kubernetes whose answers the embedded cluster gives, word for word; tests compare it with the real one. */
+/** The version of Kubernetes whose answers the embedded cluster repeats word for word; tests compare the two. */
 export const kubernetesVersion = "1.36.3"

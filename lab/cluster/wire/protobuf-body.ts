@@ -1,3 +1,8 @@
+/**
+ * Decodes the protobuf bodies that `kubectl` sends into the objects that the same bodies in JSON would be. The shapes
+ * of the messages stand in `protobuf-messages.ts`. Answers are never protobuf: nothing here encodes.
+ */
+
 import { type JsonObject, asObject, setField } from "../../../src/domain/json.ts"
 import { type FieldType, type MessageShape, protobufMessages } from "./protobuf-messages.ts"
 import { badRequest, unsupportedMediaType } from "./status-error.ts"
@@ -95,7 +100,7 @@ const decodeMessage = (shape: MessageShape, bytes: Buffer): JsonObject => {
   return result
 }
 
-/** Decodes a protobuf body into the object that the JSON body would be. 415 for kinds whose shape is not known here. */
+/** Throws 415 for kinds whose shape `protobuf-messages.ts` does not have. */
 export const decodeProtobuf = (body: Buffer): JsonObject => {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed()
   const envelope = readFields(body.subarray(magic.length))

@@ -1,12 +1,14 @@
 /**
  * The messages of k8s.io/api that `kubectl` sends in protobuf (`kubectl create …`, `kubectl auth can-i`, `kubectl
- * create token`): field number → JSON name and type. Numbers are those of the published `generated.proto` files.
+ * create token`): field number → JSON name and type. The numbers are those of the published `generated.proto` files.
+ * `protobuf-body.ts` decodes with them.
  */
+
 export type FieldType =
   | "string"
   | "int"
   | "bool"
-  /** Shown in base64, as JSON shows it. */
+  /** Becomes base64 text, as in a JSON body. */
   | "bytes"
   | "time"
   | { readonly message: string }
@@ -22,7 +24,7 @@ export type MessageShape = Readonly<Record<number, MessageField>>
 
 const field = (name: string, type: FieldType = "string"): MessageField => ({ name, type })
 const list = (name: string, type: FieldType = "string"): MessageField => ({ name, type, repeated: true })
-const message = (name: string, of: string): MessageField => field(name, { message: of })
+const message = (name: string, type: string): MessageField => field(name, { message: type })
 
 const metadata = message("metadata", "ObjectMeta")
 
@@ -32,7 +34,7 @@ const binding: MessageShape = {
   3: message("roleRef", "RoleRef")
 }
 
-/** By kind for those that are sent as bodies, by name for what they contain. */
+/** Bodies by their kind, and the messages inside of bodies by their name. */
 export const protobufMessages: Readonly<Record<string, MessageShape>> = {
   ObjectMeta: {
     1: field("name"),

@@ -1,6 +1,6 @@
 /**
  * The errors of the API, with the codes, reasons, details and texts of a real kube-apiserver (k8s.io/apimachinery
- * `api/errors`, `util/validation/field`).
+ * `api/errors`, `util/validation/field`). The error for a request is chosen elsewhere.
  */
 
 export interface StatusCause {
@@ -62,44 +62,48 @@ interface Named {
   readonly resource: string
 }
 
-const qualified = (of: Named): string => (of.group === "" ? of.resource : `${of.resource}.${of.group}`)
+const qualified = ({ group, resource }: Named): string => (group === "" ? resource : `${resource}.${group}`)
 
-const detailsOf = (of: Named, name: string): Status["details"] => ({
+const detailsOf = ({ group, resource }: Named, name: string): Status["details"] => ({
   ...(name === "" ? {} : { name }),
-  ...(of.group === "" ? {} : { group: of.group }),
-  kind: of.resource
+  ...(group === "" ? {} : { group }),
+  kind: resource
 })
 
-export const notFound = (of: Named, name: string): ApiError =>
-  new ApiError(404, "NotFound", `${qualified(of)} "${name}" not found`, detailsOf(of, name))
+export const notFound = (resource: Named, name: string): ApiError =>
+  new ApiError(404, "NotFound", `${qualified(resource)} "${name}" not found`, detailsOf(resource, name))
 
 export const noSuchResource = (): ApiError =>
   new ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
-export const alreadyExists = (of: Named, name: string): ApiError =>
-  new ApiError(409, "AlreadyExists", `${qualified(of)} "${name}" already exists`, detailsOf(of, name))
+export const alreadyExists = (resource: Named, name: string): ApiError =>
+  new ApiError(409, "AlreadyExists", `${qualified(resource)} "${name}" already exists`, detailsOf(resource, name))
 
-const conflict = (of: Named, name: string, why: string): ApiError =>
+const conflict = (resource: Named, name: string, why: string): ApiError =>
   new ApiError(
     409,
     "Conflict",
-    `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`,
-    detailsOf(of, name)
+    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+    detailsOf(resource, name)
   )
 
-export const staleVersion = (of: Named, name: string): ApiError =>
-  conflict(of, name, "the object has been modified; please apply your changes to the latest version and try again")
+export const staleVersion = (resource: Named, name: string): ApiError =>
+  conflict(
+    resource,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again"
+  )
 
-/** A replacement that is meant for another object of the name. */
-export const wrongUid = (of: Named, name: string, wanted: string, found: string): ApiError =>
-  conflict(of, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`)
+/** The replacement is for another object with the same name. */
+export const wrongUid = (resource: Named, name: string, wanted: string, found: string): ApiError =>
+  conflict(resource, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`)
 
 /**
- * A deletion that is meant for another object of the name, or for an older state of it. Such an answer names the kind,
- * not the plural.
+ * The deletion is for another object with the same name, or for an older state of the object. A real server names the
+ * kind in this answer, not the plural.
  */
 export const preconditionFailed = (
-  of: { readonly group: string; readonly kind: string },
+  { group, kind }: { readonly group: string; readonly kind: string },
   name: string,
   what: "UID" | "ResourceVersion",
   wanted: string,
@@ -107,15 +111,15 @@ export const preconditionFailed = (
 ): ApiError => {
   const why = what === "UID" ? "deleted and then recreated" : "modified"
   const differs = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found})`
-  return conflict({ group: of.group, resource: of.kind }, name, `${differs}. The object might have been ${why}`)
+  return conflict({ group, resource: kind }, name, `${differs}. The object might have been ${why}`)
 }
 
-export const forbidden = (of: Named, name: string, why: string): ApiError =>
+export const forbidden = (resource: Named, name: string, why: string): ApiError =>
   new ApiError(
     403,
     "Forbidden",
-    `${qualified(of)}${name === "" ? "" : ` "${name}"`} is forbidden: ${why}`,
-    detailsOf(of, name)
+    `${qualified(resource)}${name === "" ? "" : ` "${name}"`} is forbidden: ${why}`,
+    detailsOf(resource, name)
   )
 
 export const badRequest = (message: string): ApiError => new ApiError(400, "BadRequest", message)
@@ -166,7 +170,7 @@ export const unsupportedValue = (field: string, value: unknown, supported: Reado
   reason: "FieldValueNotSupported",
   message:
     `Unsupported value: ${JSON.stringify(value)}: supported values: ` +
-    `${supported.map((one) => JSON.stringify(one)).join(", ")}`,
+    `${supported.map((item) => JSON.stringify(item)).join(", ")}`,
   field
 })
 
@@ -194,18 +198,18 @@ export const forbiddenField = (field: string, detail: string): FieldError => ({
   field
 })
 
-/** 422. `of.kind` is the kind, not the plural, as in a real server's answer. */
+/** 422. A real server names the kind in this answer, not the plural. */
 export const invalid = (
-  of: { readonly group: string; readonly kind: string },
+  { group, kind }: { readonly group: string; readonly kind: string },
   name: string,
   errors: ReadonlyArray<FieldError>
 ): ApiError => {
   const texts = errors.map((error) => `${error.field}: ${error.message}`)
-  const kind = of.group === "" ? of.kind : `${of.kind}.${of.group}`
+  const qualifiedKind = group === "" ? kind : `${kind}.${group}`
   return new ApiError(
     422,
     "Invalid",
-    `${kind} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`,
-    { ...(name === "" ? {} : { name }), ...(of.group === "" ? {} : { group: of.group }), kind: of.kind, causes: errors }
+    `${qualifiedKind} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`,
+    { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind, causes: errors }
   )
 }

@@ -1,8 +1,13 @@
+/**
+ * YAML as Go's libraries read it, with a real server's words about duplicate keys. JSON bodies have
+ * `duplicate-fields.ts` for the same purpose.
+ */
+
 import { LineCounter, type Tags, parseDocument } from "yaml"
 
 export interface YamlText {
   readonly value: unknown
-  /** As a real server tells of keys that come twice, of which the last counts. */
+  /** A real server's sentences about duplicate keys. The last value counts. */
   readonly duplicates: ReadonlyArray<string>
 }
 
@@ -11,16 +16,13 @@ const isTime = (tag: unknown): boolean =>
   tag !== null &&
   (("format" in tag && tag.format === "TIME") || ("tag" in tag && tag.tag === "tag:yaml.org,2002:timestamp"))
 
-/**
- * YAML as Go's libraries read it: that of version 1.1, in which `y` and `on` are booleans, but dates and `1:30` are
- * text.
- */
+/** Version 1.1, in which `y` and `on` are booleans; but dates and `1:30` stay text. */
 export const yamlOfGo = {
   version: "1.1",
   customTags: (tags: Tags): Tags => tags.filter((tag) => !isTime(tag))
 } as const
 
-/** Reads one document. Throws a YAMLParseError. */
+/** Reads one document. Throws a YAMLParseError at bad syntax. */
 export const parseYaml = (text: string): YamlText => {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { ...yamlOfGo, lineCounter, prettyErrors: false })

@@ -4,8 +4,8 @@ import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type * as port from "../../../src/ports/kube-api.ts"
+import type { NodeStore } from "../../cluster/node/node-store.ts"
 import { apiVersionOf, type KubeObject, type ResourceRef, type StoreEvent } from "../../cluster/schema/kube-object.ts"
-import type { NodeStore } from "../../cluster/store/node-store.ts"
 import {
   configMaps,
   deployments,
@@ -15,7 +15,7 @@ import {
   pods,
   secrets,
   services
-} from "../../cluster/store/resources.ts"
+} from "../../cluster/store/resource-refs.ts"
 import { parseLabelSelector } from "../../cluster/store/selectors.ts"
 import { nameOf, namespaceOf, uidOf } from "../../cluster/store/store-access.ts"
 import { isWorthAnotherTry, makeStatusWriter } from "./status-writer.ts"

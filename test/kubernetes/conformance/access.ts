@@ -3,7 +3,7 @@ import { asNumber, asString, at, type JsonObject } from "../../../src/domain/jso
 import { ApiClient, eventually } from "../../lab/cluster/api-client.ts"
 import { configMap, type ConformanceCase, expectStatus, mapsOf } from "./context.ts"
 
-/** Somebody who has a role with one rule: what that lets them do, and what it does not. */
+/** A user with a one-rule role: the requests that the rule allows, and those that it does not. */
 const granted = (
   name: string,
   rule: JsonObject,
@@ -31,7 +31,7 @@ const granted = (
     const bob = await as(user)
     const ask = (path: string, method: string) =>
       bob.call(method, path, method === "POST" ? { body: configMap("made") } : {})
-    // Roles become known a moment later on a real server.
+    // A real server learns of new roles a moment later.
     for (const [path, method, code] of outcomes) {
       if (code === 403) expect((await ask(path(namespace), method)).code).toBe(403)
       else

@@ -58,7 +58,7 @@ const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "r"
 const post = ({ admin, namespace }: Context, body: JsonObject, query = ""): Promise<Answer> =>
   admin.post(`${collectionOf(body["kind"] as Kind, namespace)}${query}`, body)
 
-/** Several requests of one kind, and the words of their refusals. */
+/** Several refused requests with the same code and reason, each with the words of its refusal. */
 const allRefused = (
   name: string,
   code: number,
@@ -73,7 +73,7 @@ const allRefused = (
   }
 })
 
-/** Objects that cannot be created, and what is said after `<Kind> "x" is invalid: `. */
+/** Objects that cannot be created, each with the words after `<Kind> "x" is invalid: `. */
 const invalid = (name: string, attempts: ReadonlyArray<readonly [JsonObject, string | RegExp]>): ConformanceCase =>
   allRefused(
     name,
@@ -89,7 +89,7 @@ const invalid = (name: string, attempts: ReadonlyArray<readonly [JsonObject, str
     })
   )
 
-/** What a pod template must not say, inside of a Deployment. */
+/** {@link invalid} for pod templates, inside of a Deployment. */
 const invalidPods = (
   name: string,
   attempts: ReadonlyArray<readonly [pod: JsonObject, container: JsonObject, message: string | RegExp]>
@@ -321,7 +321,7 @@ const underApply: ReadonlyArray<ConformanceCase> = [
       applied({ ...configMap("x"), metadata: { name: "x", foo: 1 } }),
       "failed to create typed patch object (/x; /v1, Kind=ConfigMap): .metadata.foo: field not declared in schema"
     ],
-    // In the order of a Go map, which is another one every now and then.
+    // The order is that of a Go map, and differs from time to time.
     [
       applied({ ...configMap("x"), data: { a: 1, b: 2 } }),
       /^failed to create typed patch object \(\/x; \/v1, Kind=ConfigMap\): errors:(\n {2}\.data\.(a: expected string, got &value\.valueUnstructured\{Value:1\}|b: expected string, got &value\.valueUnstructured\{Value:2\})){2}$/
@@ -940,7 +940,7 @@ const others = [
   )
 ]
 
-/** A new object as the server answers it, without what is another one in each answer. */
+/** The server's answer to a creation, without the fields that differ in each answer. */
 const created = async (context: Context, body: JsonObject): Promise<JsonObject> => {
   const answer = await post(context, body, "?dryRun=All")
   expect(answer.code, answer.text).toBe(201)

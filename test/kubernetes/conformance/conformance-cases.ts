@@ -13,8 +13,8 @@ import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
 
 /**
- * What an API server does that our programs and tests rely on. Where the embedded server differs from a real one, it is
- * wrong.
+ * The behaviour of an API server on which our programs and tests rely. A difference between the embedded server and a
+ * real one is a bug of the embedded server.
  */
 export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...discoveryCases,

@@ -2,16 +2,16 @@ import { expect } from "vitest"
 import { asArray, asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
 import { type Answer, ApiClient, type Credentials, eventually } from "../../lab/cluster/api-client.ts"
 
-/** A cluster that the cases below run against: the embedded one, or a real kube-apiserver. */
+/** A cluster for the conformance cases: the embedded cluster, or a real kube-apiserver. */
 export interface ClusterUnderTest {
   readonly server: string
   readonly caPem: string
   readonly admin: Credentials
-  /** A client certificate for somebody. */
+  /** Issues a client certificate. */
   readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<Credentials>
-  /** Makes every older resourceVersion too old; missing where that cannot be provoked. */
+  /** Makes every older resourceVersion too old; missing if the cluster offers no way. */
   readonly forgetHistory?: () => Promise<void>
-  /** Garbage collection and deletion of namespaces' contents work (kube-controller-manager runs). */
+  /** Whether garbage collection and the deletion of namespaces' contents work (kube-controller-manager). */
   readonly controllers: boolean
 }
 
@@ -172,8 +172,8 @@ export const runCase = async (cluster: ClusterUnderTest, item: ConformanceCase):
     (await admin.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }))
       .code
   ).toBe(201)
-  // The controllers of a cluster fill a new namespace at their own time; a case that lists or watches it is to see its
-  // own objects come.
+  // Controllers fill a new namespace at their own time. The case begins after that: its lists and watches must show its
+  // own objects only.
   for (const filled of [
     `${mapsOf(namespace)}/kube-root-ca.crt`,
     `/api/v1/namespaces/${namespace}/serviceaccounts/default`

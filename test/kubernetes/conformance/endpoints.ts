@@ -4,7 +4,7 @@ import { type ApiClient, eventually } from "../../lab/cluster/api-client.ts"
 import { type ConformanceCase, type Context, rowsOf, tableHeader } from "./context.ts"
 import { service } from "./services.ts"
 
-/** A real controller leaves a pod out whose node is not there. */
+/** Pods need an existing node: a real controller leaves out a pod without one. */
 const node = "conformance-node"
 const podIp = "10.1.0."
 const web = {
@@ -16,8 +16,8 @@ const web = {
 }
 const webPort = (containerPort: number) => [{ name: "web", containerPort }]
 
-/** The namespace of a case as these cases look at it. */
-class Endpoints {
+/** Reads and changes the Services, pods and endpoints in the namespace of a case. */
+class EndpointsOfCase {
   readonly admin: ApiClient
   readonly #namespace: string
 
@@ -43,7 +43,7 @@ class Endpoints {
     expect(await this.admin.delete(`${this.path(resource, name)}?gracePeriodSeconds=0`)).toMatchObject({ code: 200 })
   }
 
-  /** A pod on the node that nobody knows the address of yet: see {@link ready}. */
+  /** Creates a pod on the node, without an address: {@link ready} gives it one. */
   async pod(name: string, ports: ReadonlyArray<object>, metadata: object = {}, more: object = {}): Promise<void> {
     await this.admin.post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: node } })
     const spec = { nodeName: node, containers: [{ name: "c", image: "x", ports }], ...more }
@@ -55,7 +55,7 @@ class Endpoints {
     })
   }
 
-  /** Says as a kubelet that pod `<prefix>-<n>` runs at 10.1.0.n, and whether it is ready. */
+  /** Writes as a kubelet that pod `<prefix>-<n>` runs at 10.1.0.n, and whether it is ready. */
   async ready(name: string, ready: boolean, phase = "Running"): Promise<void> {
     const ip = `${podIp}${name.split("-")[1]}`
     await this.change("pods", `${name}/status`, {
@@ -76,7 +76,7 @@ class Endpoints {
         )
         const members = asObjects(slice["endpoints"]).map((endpoint) => {
           const conditions = Object.entries(asObject(endpoint["conditions"]))
-            .filter(([, is]) => is === true)
+            .filter(([, holds]) => holds === true)
             .map(([name]) => name)
           return [
             `${asString(at(endpoint, "targetRef", "name")) ?? ""}@${asStrings(endpoint["addresses"]).join(",")}`,
@@ -96,20 +96,23 @@ class Endpoints {
   }
 }
 
-const run = (name: string, steps: (endpoints: Endpoints, context: Context) => Promise<void>): ConformanceCase => ({
+const run = (
+  name: string,
+  steps: (endpoints: EndpointsOfCase, context: Context) => Promise<void>
+): ConformanceCase => ({
   name: `Endpoints: ${name}`,
   needs: "controllers",
-  run: (context) => steps(new Endpoints(context), context)
+  run: (context) => steps(new EndpointsOfCase(context), context)
 })
 
 const empty = ": "
 const both = "http=8080/TCP admin=9000/TCP"
 
 export const endpointsCases: ReadonlyArray<ConformanceCase> = [
-  run("a Service without pods has one slice, which is empty", async (of, { namespace }) => {
-    await of.add("services", service("web", web, { labels: { mine: "1" } }))
-    await of.expect(empty)
-    const [slice] = await of.all("endpointslices")
+  run("a Service without pods has one slice, which is empty", async (endpoints, { namespace }) => {
+    await endpoints.add("services", service("web", web, { labels: { mine: "1" } }))
+    await endpoints.expect(empty)
+    const [slice] = await endpoints.all("endpointslices")
     expect(slice).toMatchObject({
       metadata: {
         name: expect.stringMatching(/^web-[a-z0-9]{5}$/),
@@ -129,7 +132,7 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
       ports: null
     })
     const [written] = await eventually(
-      () => of.all("endpoints"),
+      () => endpoints.all("endpoints"),
       (found) => found.length === 1
     )
     expect(written).toMatchObject({
@@ -137,15 +140,15 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     })
     expect(written?.["subsets"]).toBeUndefined()
   }),
-  run("a pod comes, is ready, is not, is on its way out, and is gone", async (of, { namespace }) => {
-    await of.add("services", service("web", web))
-    await of.pod("web-1", webPort(8080), { finalizers: ["example.com/hold"] })
-    await of.expect(empty)
-    await of.ready("web-1", false)
-    await of.expect(`${both}: web-1@10.1.0.1`)
-    await of.ready("web-1", true)
-    await of.expect(`${both}: web-1@10.1.0.1 ready serving`)
-    const table = async (resource: string) => rowsOf(await of.admin.get(of.path(resource), tableHeader))
+  run("a pod comes, is ready, is not, is on its way out, and is gone", async (endpoints, { namespace }) => {
+    await endpoints.add("services", service("web", web))
+    await endpoints.pod("web-1", webPort(8080), { finalizers: ["example.com/hold"] })
+    await endpoints.expect(empty)
+    await endpoints.ready("web-1", false)
+    await endpoints.expect(`${both}: web-1@10.1.0.1`)
+    await endpoints.ready("web-1", true)
+    await endpoints.expect(`${both}: web-1@10.1.0.1 ready serving`)
+    const table = async (resource: string) => rowsOf(await endpoints.admin.get(endpoints.path(resource), tableHeader))
     expect(await table("endpointslices")).toEqual([
       {
         Name: expect.any(String),
@@ -159,11 +162,11 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
       () => table("endpoints"),
       ([row]) => row?.["Endpoints"] !== "<none>"
     )
-    // Older servers keep another order.
+    // The order depends on the server's version.
     expect(written).toEqual([
       { Name: "web", Endpoints: expect.stringMatching(/^(10\.1\.0\.1:(8080|9000),?){2}$/), Age: expect.any(String) }
     ])
-    const [slice] = await of.all("endpointslices")
+    const [slice] = await endpoints.all("endpointslices")
     const targetRef = { kind: "Pod", namespace, name: "web-1", uid: expect.any(String) }
     expect(slice?.["endpoints"]).toEqual([
       {
@@ -173,104 +176,107 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
         targetRef
       }
     ])
-    await of.remove("pods", "web-1")
-    await of.expect(`${both}: web-1@10.1.0.1 serving terminating`)
-    await of.ready("web-1", false)
-    await of.expect(`${both}: web-1@10.1.0.1 terminating`)
-    await of.change("pods", "web-1", { metadata: { finalizers: null } })
-    await of.expect(empty)
+    await endpoints.remove("pods", "web-1")
+    await endpoints.expect(`${both}: web-1@10.1.0.1 serving terminating`)
+    await endpoints.ready("web-1", false)
+    await endpoints.expect(`${both}: web-1@10.1.0.1 terminating`)
+    await endpoints.change("pods", "web-1", { metadata: { finalizers: null } })
+    await endpoints.expect(empty)
   }),
-  run("a pod that has ended serves nobody", async (of) => {
-    await of.add("services", service("web", web))
-    await of.pod("web-1", webPort(8080))
-    await of.ready("web-1", true)
-    await of.expect(`${both}: web-1@10.1.0.1 ready serving`)
-    await of.ready("web-1", false, "Succeeded")
-    await of.expect(empty)
+  run("a pod that has ended serves nobody", async (endpoints) => {
+    await endpoints.add("services", service("web", web))
+    await endpoints.pod("web-1", webPort(8080))
+    await endpoints.ready("web-1", true)
+    await endpoints.expect(`${both}: web-1@10.1.0.1 ready serving`)
+    await endpoints.ready("web-1", false, "Succeeded")
+    await endpoints.expect(empty)
   }),
-  run("the same port has other numbers in other pods, or none", async (of) => {
-    await of.add("services", service("web", web))
+  run("the same port has other numbers in other pods, or none", async (endpoints) => {
+    await endpoints.add("services", service("web", web))
     for (const [name, ports] of [
       ["web-1", webPort(8080)],
       ["web-2", webPort(8081)],
       ["web-3", []],
       ["web-4", webPort(8080)]
     ] as const) {
-      await of.pod(name, ports)
-      await of.ready(name, true)
+      await endpoints.pod(name, ports)
+      await endpoints.ready(name, true)
     }
-    await of.expect(
+    await endpoints.expect(
       `${both}: web-1@10.1.0.1 ready serving; web-4@10.1.0.4 ready serving`,
       "http=8081/TCP admin=9000/TCP: web-2@10.1.0.2 ready serving",
       "admin=9000/TCP: web-3@10.1.0.3 ready serving"
     )
-    await of.change("services", "web", { spec: { ports: [{ port: 80, targetPort: 1234 }] } })
-    await of.expect(
+    await endpoints.change("services", "web", { spec: { ports: [{ port: 80, targetPort: 1234 }] } })
+    await endpoints.expect(
       "=1234/TCP: web-1@10.1.0.1 ready serving; web-2@10.1.0.2 ready serving; web-3@10.1.0.3 ready serving; " +
         "web-4@10.1.0.4 ready serving"
     )
   }),
-  run("publishNotReadyAddresses calls every pod ready", async (of) => {
-    await of.add("services", service("web", { ...web, publishNotReadyAddresses: true }))
-    await of.pod("web-1", webPort(8080))
-    await of.ready("web-1", false)
-    await of.expect(`${both}: web-1@10.1.0.1 ready`)
-    await of.change("services", "web", { spec: { publishNotReadyAddresses: false } })
-    await of.expect(`${both}: web-1@10.1.0.1`)
+  run("publishNotReadyAddresses calls every pod ready", async (endpoints) => {
+    await endpoints.add("services", service("web", { ...web, publishNotReadyAddresses: true }))
+    await endpoints.pod("web-1", webPort(8080))
+    await endpoints.ready("web-1", false)
+    await endpoints.expect(`${both}: web-1@10.1.0.1 ready`)
+    await endpoints.change("services", "web", { spec: { publishNotReadyAddresses: false } })
+    await endpoints.expect(`${both}: web-1@10.1.0.1`)
   }),
-  run("the selector or a pod's labels change", async (of) => {
-    await of.add("services", service("web", web))
-    await of.pod("web-1", webPort(8080))
-    await of.ready("web-1", true)
+  run("the selector or a pod's labels change", async (endpoints) => {
+    await endpoints.add("services", service("web", web))
+    await endpoints.pod("web-1", webPort(8080))
+    await endpoints.ready("web-1", true)
     const there = `${both}: web-1@10.1.0.1 ready serving`
-    await of.expect(there)
-    await of.change("services", "web", { spec: { selector: { app: "other" } } })
-    await of.expect(empty)
-    await of.change("pods", "web-1", { metadata: { labels: { app: "other" } } })
-    await of.expect(there)
-    await of.change("pods", "web-1", { metadata: { labels: { app: "web" } } })
-    await of.expect(empty)
+    await endpoints.expect(there)
+    await endpoints.change("services", "web", { spec: { selector: { app: "other" } } })
+    await endpoints.expect(empty)
+    await endpoints.change("pods", "web-1", { metadata: { labels: { app: "other" } } })
+    await endpoints.expect(there)
+    await endpoints.change("pods", "web-1", { metadata: { labels: { app: "web" } } })
+    await endpoints.expect(empty)
   }),
-  run("a slice that somebody deletes comes back, and goes with its Service", async (of) => {
-    await of.add("services", service("web", web))
-    await of.expect(empty)
-    await of.remove("endpointslices", asString(at((await of.all("endpointslices"))[0], "metadata", "name")) ?? "")
-    await of.expect(empty)
-    await of.remove("services", "web")
-    await of.expect()
+  run("a slice that somebody deletes comes back, and goes with its Service", async (endpoints) => {
+    await endpoints.add("services", service("web", web))
+    await endpoints.expect(empty)
+    await endpoints.remove(
+      "endpointslices",
+      asString(at((await endpoints.all("endpointslices"))[0], "metadata", "name")) ?? ""
+    )
+    await endpoints.expect(empty)
+    await endpoints.remove("services", "web")
+    await endpoints.expect()
     await eventually(
-      () => of.all("endpoints"),
+      () => endpoints.all("endpoints"),
       (found) => found.length === 0
     )
   }),
-  run("a headless Service has slices that say so, and names its pods", async (of) => {
-    await of.add("services", service("db", { clusterIP: "None", selector: { app: "web" } }))
-    await of.pod("web-1", [], {}, { hostname: "first", subdomain: "db" })
-    await of.ready("web-1", true)
-    await of.expect(": web-1@10.1.0.1 ready serving")
-    expect((await of.all("endpointslices"))[0]).toMatchObject({
+  run("a headless Service has slices that say so, and names its pods", async (endpoints) => {
+    await endpoints.add("services", service("db", { clusterIP: "None", selector: { app: "web" } }))
+    await endpoints.pod("web-1", [], {}, { hostname: "first", subdomain: "db" })
+    await endpoints.ready("web-1", true)
+    await endpoints.expect(": web-1@10.1.0.1 ready serving")
+    expect((await endpoints.all("endpointslices"))[0]).toMatchObject({
       metadata: { labels: { "service.kubernetes.io/headless": "" } },
       endpoints: [{ hostname: "first" }]
     })
     const subsets = [{ addresses: [expect.objectContaining({ ip: "10.1.0.1" })] }]
     await eventually(
-      async () => (await of.all("endpoints"))[0]?.["subsets"],
+      async () => (await endpoints.all("endpoints"))[0]?.["subsets"],
       (found) => found !== undefined
     )
-    expect((await of.all("endpoints"))[0]?.["subsets"]).toEqual(subsets)
+    expect((await endpoints.all("endpoints"))[0]?.["subsets"]).toEqual(subsets)
   }),
-  run("Endpoints put ports together that the same pods have", async (of) => {
-    await of.add("services", service("web", web))
+  run("Endpoints put ports together that the same pods have", async (endpoints) => {
+    await endpoints.add("services", service("web", web))
     for (const [name, port] of [
       ["web-1", 8080],
       ["web-2", 8080],
       ["web-3", 8081]
     ] as const) {
-      await of.pod(name, webPort(port))
-      await of.ready(name, name !== "web-2")
+      await endpoints.pod(name, webPort(port))
+      await endpoints.ready(name, name !== "web-2")
     }
     const seen = async () =>
-      asObjects((await of.all("endpoints"))[0]?.["subsets"])
+      asObjects((await endpoints.all("endpoints"))[0]?.["subsets"])
         .map((subset) => {
           const list = (field: string) =>
             asObjects(subset[field])
@@ -287,19 +293,19 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     ]
     await eventually(seen, (found) => JSON.stringify(found) === JSON.stringify(wanted))
   }),
-  run("without a selector somebody's Endpoints become slices, and go with their Service", async (of) => {
-    await of.add("services", service("out", { ports: [{ name: "a", port: 443 }] }))
+  run("without a selector somebody's Endpoints become slices, and go with their Service", async (endpoints) => {
+    await endpoints.add("services", service("out", { ports: [{ name: "a", port: 443 }] }))
     const subsets = [
       { addresses: [{ ip: "10.9.0.1" }], notReadyAddresses: [{ ip: "10.9.0.2" }], ports: [{ name: "a", port: 8443 }] }
     ]
-    await of.add("endpoints", {
+    await endpoints.add("endpoints", {
       apiVersion: "v1",
       kind: "Endpoints",
       metadata: { name: "out", labels: { mine: "1" } },
       subsets
     })
-    await of.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
-    const [slice] = await of.all("endpointslices")
+    await endpoints.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
+    const [slice] = await endpoints.all("endpointslices")
     expect(slice).toMatchObject({
       metadata: {
         labels: {
@@ -315,18 +321,18 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     const conditions = asObjects(slice?.["endpoints"]).map((endpoint) => endpoint["conditions"])
     expect(conditions).toHaveLength(2)
     expect(conditions).toEqual(expect.arrayContaining([{ ready: true }, { ready: false }]))
-    await of.change("endpoints", "out", { subsets: [] })
-    await of.expect()
-    await of.change("endpoints", "out", { subsets })
-    await of.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
-    await of.remove("services", "out")
-    await of.expect()
+    await endpoints.change("endpoints", "out", { subsets: [] })
+    await endpoints.expect()
+    await endpoints.change("endpoints", "out", { subsets })
+    await endpoints.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
+    await endpoints.remove("services", "out")
+    await endpoints.expect()
     await eventually(
-      () => of.all("endpoints"),
+      () => endpoints.all("endpoints"),
       (found) => found.length === 0
     )
   }),
-  run("what is missing behind an aggregated API stands in its condition", async (of, { admin, namespace }) => {
+  run("what is missing behind an aggregated API stands in its condition", async (endpoints, { admin, namespace }) => {
     const group = `${namespace}.example.com`
     const path = "/apis/apiregistration.k8s.io/v1/apiservices"
     const target = { name: "api", namespace, port: 443 }
@@ -354,16 +360,16 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     const api = (port: number, more: object) =>
       service("api", { ports: [{ name: "https", port, targetPort: 8443 }], ...more })
     await unavailable("ServiceNotFound", `${about} is not present`)
-    await of.add("services", api(444, {}))
+    await endpoints.add("services", api(444, {}))
     await unavailable("ServicePortError", `${about} is not listening on port 443`)
-    await of.change("services", "api", { spec: { ports: [{ name: "https", port: 443, targetPort: 8443 }] } })
+    await endpoints.change("services", "api", { spec: { ports: [{ name: "https", port: 443, targetPort: 8443 }] } })
     await unavailable("EndpointsNotFound", `cannot find endpointslices for ${about}`)
-    await of.change("services", "api", { spec: { selector: { app: "web" } } })
+    await endpoints.change("services", "api", { spec: { selector: { app: "web" } } })
     const missing = `endpointslices for ${about} have no addresses with port name "https"`
     await unavailable("MissingEndpoints", missing)
-    await of.pod("web-1", [])
-    await of.ready("web-1", false)
-    await of.expect("https=8443/TCP: web-1@10.1.0.1")
+    await endpoints.pod("web-1", [])
+    await endpoints.ready("web-1", false)
+    await endpoints.expect("https=8443/TCP: web-1@10.1.0.1")
     await unavailable("MissingEndpoints", missing)
     expect(await admin.get(`/apis/${group}/v1/things`)).toMatchObject({ code: 503, text: "service unavailable\n" })
     await admin.delete(`${path}/v1.${group}`)

@@ -59,9 +59,9 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       const generated = await admin.post(mapsOf(namespace), { ...configMap("x"), metadata: { generateName: "gen-" } })
       expect(meta(generated, "name")).toMatch(/^gen-[a-z0-9]{5}$/)
       await admin.post(mapsOf(namespace), configMap("a"))
-      const again = await admin.post(mapsOf(namespace), configMap("a"))
-      expectStatus(again, 409, "AlreadyExists", 'configmaps "a" already exists')
-      expect(again.body["details"]).toEqual({ name: "a", kind: "configmaps" })
+      const duplicate = await admin.post(mapsOf(namespace), configMap("a"))
+      expectStatus(duplicate, 409, "AlreadyExists", 'configmaps "a" already exists')
+      expect(duplicate.body["details"]).toEqual({ name: "a", kind: "configmaps" })
       expectStatus(
         await admin.post(mapsOf(namespace), configMap("Bad_Name")),
         422,

@@ -7,7 +7,7 @@ const threeMaps = async ({ admin, namespace }: Context): Promise<string> => {
   return `${mapsOf(namespace)}?labelSelector=paged`
 }
 
-/** Lists in parts. */
+/** Lists in pages. */
 export const pageCases: ReadonlyArray<ConformanceCase> = [
   {
     name: "a list in parts goes on where it stopped, in the order of names, at one version",
@@ -88,7 +88,7 @@ export const pageCases: ReadonlyArray<ConformanceCase> = [
     run: async (context) => {
       const path = await threeMaps(context)
       const version = String(meta(await context.admin.get(path), "resourceVersion"))
-      // Version 0 last: it is whatever the server remembers, which after the others is as new as they are.
+      // Version 0 comes last: it means the server's cache, which the other lists have brought up to date.
       for (const query of [
         `resourceVersion=${version}`,
         `resourceVersion=${version}&resourceVersionMatch=NotOlderThan`,

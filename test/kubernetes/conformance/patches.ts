@@ -74,14 +74,14 @@ export const patchesCases: ReadonlyArray<ConformanceCase> = [
     name: "server-side apply merges, conflicts, is forced and forgets",
     run: async ({ admin, namespace }) => {
       const path = `${mapsOf(namespace)}/shared`
-      const of = (data: Record<string, string>) => ({
+      const shared = (data: Record<string, string>) => ({
         apiVersion: "v1",
         kind: "ConfigMap",
         metadata: { name: "shared" },
         data
       })
-      expect((await admin.apply(path, of({ a: "1", b: "1" }), "one")).code).toBe(201)
-      const second = await admin.apply(path, of({ c: "1" }), "two")
+      expect((await admin.apply(path, shared({ a: "1", b: "1" }), "one")).code).toBe(201)
+      const second = await admin.apply(path, shared({ c: "1" }), "two")
       expect(second.code).toBe(200)
       expect(second.body["data"]).toEqual({ a: "1", b: "1", c: "1" })
       expect(
@@ -94,24 +94,24 @@ export const patchesCases: ReadonlyArray<ConformanceCase> = [
         ["one", "Apply", { "f:a": {}, "f:b": {} }],
         ["two", "Apply", { "f:c": {} }]
       ])
-      const conflict = await admin.apply(path, of({ a: "2" }), "two")
+      const conflict = await admin.apply(path, shared({ a: "2" }), "two")
       expectStatus(conflict, 409, "Conflict", /^Apply failed with 1 conflict: conflict with "one".*: \.data\.a$/)
       expect(at(conflict.body, "details", "causes")).toMatchObject([
         { reason: "FieldManagerConflict", field: ".data.a" }
       ])
-      const forced = await admin.apply(path, of({ a: "2" }), "two", true)
+      const forced = await admin.apply(path, shared({ a: "2" }), "two", true)
       expect(forced.body["data"]).toEqual({ a: "2", b: "1" })
-      expect((await admin.apply(path, of({ b: "1" }), "one")).body["data"]).toEqual({ a: "2", b: "1" })
-      expect((await admin.apply(path, of({}), "one")).body["data"]).toEqual({ a: "2" })
+      expect((await admin.apply(path, shared({ b: "1" }), "one")).body["data"]).toEqual({ a: "2", b: "1" })
+      expect((await admin.apply(path, shared({}), "one")).body["data"]).toEqual({ a: "2" })
       await admin.merge(`${path}?fieldManager=three`, { data: { a: "3" } })
       expectStatus(
-        await admin.apply(path, of({ a: "4" }), "two"),
+        await admin.apply(path, shared({ a: "4" }), "two"),
         409,
         "Conflict",
         /conflict with "three" using v1: \.data\.a/
       )
       expect(
-        (await admin.call("PATCH", path, { body: of({}), contentType: "application/apply-patch+yaml" })).code
+        (await admin.call("PATCH", path, { body: shared({}), contentType: "application/apply-patch+yaml" })).code
       ).toBe(422)
     }
   }

@@ -5,7 +5,7 @@ import { configMap, type ConformanceCase, type Context, expectStatus, mapsOf, wi
 
 type Ask = (context: Context, path: string) => Promise<Answer>
 
-/** A request that is refused, and the words of the refusal. `path` is that of ConfigMap `a` with the datum `x`. */
+/** A refused request, with the words of the refusal. `path` leads to the ConfigMap `a` with the datum `x`. */
 const refused = (
   name: string,
   ask: Ask,
@@ -22,7 +22,7 @@ const refused = (
   }
 })
 
-/** As {@link refused}, about a Widget `w` of a definition of its own. */
+/** {@link refused} for the Widget `w` of a definition of its own. */
 const refusedWidget = (
   name: string,
   ask: (context: Context, path: string, group: string) => Promise<Answer>,

@@ -14,7 +14,7 @@ const ports = [{ port: 80 }]
 
 const specOf = ({ body }: Answer): unknown => body["spec"]
 const ipOf = (answer: Answer): string => asString(at(answer.body, "spec", "clusterIP")) ?? ""
-/** What every Service with a cluster IP has, beside the IP. */
+/** The defaults of every Service with a cluster IP, without the IP. */
 const allocated = {
   ipFamilies: ["IPv4"],
   ipFamilyPolicy: "SingleStack",
@@ -22,7 +22,7 @@ const allocated = {
   sessionAffinity: "None"
 }
 const none = { clusterIP: "None", clusterIPs: ["None"] }
-/** An address in the range that no other case asks for: cases run one after the other, on one cluster. */
+/** A new address in the range for each case: all cases run on the same cluster, one after the other. */
 let named = 0
 const unusedAddress = (): string => `127.96.0.${100 + ++named}`
 
@@ -31,7 +31,7 @@ const run = (name: string, steps: (context: Context, path: string) => Promise<vo
   run: (context) => steps(context, servicesOf(context.namespace))
 })
 
-/** The whole spec of a Service that is created, but for what chance decides. */
+/** Creates a Service and compares its whole spec, except for random values. */
 const created = (name: string, spec: object, wanted: object): ConformanceCase =>
   run(name, async ({ admin }, path) => {
     const answer = await admin.post(path, service("a", spec))

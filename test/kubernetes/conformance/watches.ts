@@ -75,7 +75,7 @@ export const watchesCases: ReadonlyArray<ConformanceCase> = [
       const version = meta(await admin.post(mapsOf(namespace), configMap("one")), "resourceVersion")
       await admin.post(mapsOf(namespace), configMap("two"))
       await cluster.forgetHistory?.()
-      // A server that has just started is no help yet: "storage is (re)initializing".
+      // A server that has just started refuses watches: "storage is (re)initializing".
       await eventually(
         () => admin.get(mapsOf(namespace)),
         ({ code }) => code === 200

@@ -14,7 +14,7 @@ export interface SeenRequest {
   readonly trusted: boolean
 }
 
-/** An aggregated API server for tests: remembers what it was asked, answers as the test says. */
+/** An aggregated API server for tests: records its requests, answers as the test says. */
 export interface Backend {
   readonly port: number
   readonly caPem: string
@@ -22,8 +22,8 @@ export interface Backend {
   readonly onRequest: (handler: (req: IncomingMessage, res: ServerResponse) => void) => void
   readonly onUpgrade: (handler: (req: IncomingMessage, socket: Duplex, reset: () => void) => void) => void
   /**
-   * From now on it is as a process that is stopped: who dials is let in, and nothing is said, until the returned
-   * function is called.
+   * Behaves like a suspended process until the returned function is called: connections open, but no byte comes, not
+   * even of TLS.
    */
   readonly freeze: () => () => void
   readonly close: () => Promise<void>
@@ -79,7 +79,7 @@ export const startBackend = async ({ frontProxyCaPem, group, host, version }: Ba
         res.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) }).end(body)
         return
       }
-      // A real API server also asks for OpenAPI documents and the like, on its own.
+      // Requests that a real API server makes on its own, such as for OpenAPI documents.
       if (req.url?.startsWith(`${root}/`) !== true) return void res.writeHead(404).end()
       remember(req)
       handle(req, res)

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
 import { until } from "../../support/until.ts"
 
-/** How a test proves who it is. */
+/** The client certificate or token of a test's user; none is anonymous. */
 export interface Credentials {
   readonly cert?: string
   readonly key?: string
@@ -48,7 +48,7 @@ export class LineReader {
   ended = false
   constructor(res: IncomingMessage) {
     this.#res = res
-    // A character may be cut in two.
+    // The decoder joins characters that are split between two chunks.
     res.setEncoding("utf8").on("data", (chunk: string) => {
       const parts = (this.#rest + chunk).split("\n")
       this.#rest = parts.pop() ?? ""
@@ -66,7 +66,7 @@ export class LineReader {
       return line
     })
   }
-  /** `ADDED name` of the next event. */
+  /** The next event as `ADDED name`. */
   async nextShort(): Promise<string> {
     const event = await this.next()
     return `${asString(event["type"]) ?? ""} ${asString(at(event, "object", "metadata", "name")) ?? ""}`
@@ -76,7 +76,7 @@ export class LineReader {
   }
 }
 
-/** Talks to an API server the plain way, so that tests see exactly what it sends. */
+/** A plain HTTP client without any Kubernetes library: tests see exactly what an API server sends. */
 export class ApiClient {
   readonly server: string
   readonly #caPem: string
@@ -106,7 +106,7 @@ export class ApiClient {
         ...options.headers
       }
     })
-    // Who waits for an answer sees the error itself; one that comes after the answer is seen at the answer.
+    // Callers see errors through `once` or through the answer; this listener only keeps the process alive.
     req.on("error", () => {})
     return req
   }
@@ -116,7 +116,7 @@ export class ApiClient {
     const answered = once(req, "response")
     const sent =
       options.body === undefined ? "" : typeof options.body === "string" ? options.body : JSON.stringify(options.body)
-    // Node gives a DELETE no length of its own.
+    // Node sets no Content-Length for a DELETE.
     req.setHeader("Content-Length", Buffer.byteLength(sent))
     req.end(sent)
     const res: IncomingMessage = (await answered)[0]
@@ -170,11 +170,11 @@ export class ApiClient {
   }
 }
 
-/** Repeats a look until it shows what is wanted; for what a real cluster does a little later. */
-export const eventually = async <A>(look: () => Promise<A>, wanted: (value: A) => boolean): Promise<A> => {
+/** Repeats a request until its result is as wanted: a real cluster does some things a little later. */
+export const eventually = async <A>(ask: () => Promise<A>, wanted: (value: A) => boolean): Promise<A> => {
   let value: A | undefined
   const attempt = async (): Promise<{ readonly value: A } | undefined> => {
-    const seen = await look()
+    const seen = await ask()
     value = seen
     return wanted(seen) ? { value: seen } : undefined
   }

@@ -98,8 +98,8 @@ spec:
     watch.close()
     await running.admin.post(path, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "busy" } })
     for (let n = 0; n < 50; n++) await running.admin.merge(`${path}/busy`, { data: { n: String(n) } })
-    const late = await running.admin.watch(`${path}?watch=true&resourceVersion=${version}`)
-    expect(await late.next()).toMatchObject({ type: "ERROR", object: { code: 410, reason: "Expired" } })
+    const expiredWatch = await running.admin.watch(`${path}?watch=true&resourceVersion=${version}`)
+    expect(await expiredWatch.next()).toMatchObject({ type: "ERROR", object: { code: 410, reason: "Expired" } })
   })
 
   it("refuses who has no credentials, but tells everybody that it is alive", async () => {
@@ -185,7 +185,7 @@ spec:
     running.cluster.apply(map('{ a: "1", b: "1" }'))
     running.cluster.apply(map('{ a: "2" }'))
     expect(running.cluster.store.get(ref, "default", "applied")?.["data"]).toEqual({ a: "2" })
-    // YAML 1.1, as kubectl reads it.
+    // kubectl reads YAML 1.1, in which `yes` is a boolean.
     expect(() => running.cluster.apply(map('{ a: yes, b: "yes" }'))).toThrow(
       "cannot unmarshal bool into Go struct field ConfigMap.data of type string"
     )
@@ -214,13 +214,13 @@ spec:
   it("waits for its port, which a stranger has taken meanwhile", async () => {
     const { cluster, admin } = running
     const port = Number(new URL(cluster.server).port)
-    // No outgoing connection takes it.
+    // Systems give lower ports to no outgoing connection.
     expect(port).toBeLessThan(32_768)
     await Effect.runPromise(cluster.stop())
     const stranger = createServer().listen(port, "127.0.0.1")
     await once(stranger, "listening")
     const restarted = Effect.runPromise(cluster.restart())
-    // It has been refused at least once when somebody else could be.
+    // By the time that a second listener is refused, the cluster has been refused at least once.
     const refused = createServer().listen(port, "127.0.0.1")
     expect((await once(refused, "error"))[0]).toMatchObject({ code: "EADDRINUSE" })
     stranger.close()

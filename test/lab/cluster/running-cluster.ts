@@ -20,7 +20,7 @@ export interface RunningCluster {
   readonly close: () => Promise<void>
 }
 
-/** Certificate and key of a kubeconfig's only user. */
+/** Certificate and key of the only user in a kubeconfig. */
 const readCredentials = async (path: string): Promise<Credentials> => {
   const user = at(asObjects(at(parse(await readFile(path, "utf8")), "users"))[0], "user")
   const pem = (field: string) => Buffer.from(asString(at(user, field)) ?? "", "base64").toString("utf8")

@@ -57,8 +57,8 @@ it.each([
   ["of another service", slice({ endpoints: [ready("10.1.0.1")] }, "api")],
   ["in another namespace", slice({ endpoints: [ready("10.1.0.1")] }, "web", "other")],
   ["of IPv6", slice({ endpoints: [ready("fd00::1")], addressType: "IPv6" })]
-])("serves nobody who is %s", (_what, one) => {
-  expect(servedPorts([service({ clusterIP: "127.9.0.1", ports: [http] })], [one])).toEqual([
+])("serves nobody who is %s", (_what, ignored) => {
+  expect(servedPorts([service({ clusterIP: "127.9.0.1", ports: [http] })], [ignored])).toEqual([
     { at: { ip: "127.9.0.1", port: 80 }, service: "shop/web", endpoints: [] }
   ])
 })

@@ -4,17 +4,17 @@ import { Effect, type Scope } from "effect"
 import { startServiceProxy } from "../../../../lab/cluster/network/service-proxy.ts"
 import type { KubeObject, ResourceRef, StoreEvent } from "../../../../lab/cluster/schema/kube-object.ts"
 import type { ObjectReader } from "../../../../lab/cluster/store/object-reader.ts"
-import { endpointSlices, services } from "../../../../lab/cluster/store/resources.ts"
+import { endpointSlices, services } from "../../../../lab/cluster/store/resource-refs.ts"
 import { readAll } from "../node/test-cluster.ts"
 
 const clusterIp = "127.217.0.1"
 
-/** Objects that are what was last said. */
-class Told implements ObjectReader {
+/** A store whose objects the test sets. */
+class ObjectsOfTest implements ObjectReader {
   readonly #objects = new Map<string, ReadonlyArray<KubeObject>>()
   readonly #listeners = new Set<(event: StoreEvent) => void>()
 
-  tell(ref: ResourceRef, ...objects: ReadonlyArray<KubeObject>): void {
+  set(ref: ResourceRef, ...objects: ReadonlyArray<KubeObject>): void {
     this.#objects.set(ref.resource, objects)
     for (const listener of this.#listeners) for (const object of objects) listener({ type: "MODIFIED", object })
   }
@@ -42,7 +42,7 @@ const slice = (endpoints: Readonly<Record<string, boolean>>): KubeObject => ({
   endpoints: Object.entries(endpoints).map(([address, ready]) => ({ addresses: [address], conditions: { ready } }))
 })
 
-/** A pod that says its name, then echoes. */
+/** A pod that sends its name, then echoes. */
 const pod = (address: string, name: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<net.Server>((resume) => {
@@ -57,28 +57,28 @@ const pod = (address: string, name: string): Effect.Effect<void, never, Scope.Sc
   ).pipe(Effect.asVoid)
 
 const ask = (port: number) => Effect.promise(() => readAll(net.connect({ host: clusterIp, port }).end("!")))
-/** Listening is a matter of a moment that nobody tells. */
+/** Asks again until the answer is as wanted: the proxy does not say when it listens. */
 const until = (port: number, wanted: string) => Effect.repeat(ask(port), { until: (answer) => answer === wanted })
 const real = ({ ip, port }: { readonly ip: string; readonly port: number }) => ({ ip: ip.replace("10.", "127."), port })
 
 it.live("listens while there is a ready endpoint, takes them in turn, and refuses otherwise", () =>
   Effect.scoped(
     Effect.gen(function* () {
-      const told = new Told()
+      const objects = new ObjectsOfTest()
       yield* pod("127.217.1.1", "one")
       yield* pod("127.217.1.2", "two")
-      yield* startServiceProxy(told, real)
-      told.tell(services, service(7001))
+      yield* startServiceProxy(objects, real)
+      objects.set(services, service(7001))
       assert.strictEqual(yield* ask(7001), "ECONNREFUSED")
-      told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": false }))
+      objects.set(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": false }))
       yield* until(7001, "one!")
       assert.strictEqual(yield* ask(7001), "one!")
-      told.tell(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": true }))
+      objects.set(endpointSlices, slice({ "10.217.1.1": true, "10.217.1.2": true }))
       const answers = [yield* ask(7001), yield* ask(7001), yield* ask(7001), yield* ask(7001)]
       assert.deepStrictEqual(answers.toSorted(), ["one!", "one!", "two!", "two!"])
-      told.tell(endpointSlices, slice({ "10.217.1.1": false, "10.217.1.2": false }))
+      objects.set(endpointSlices, slice({ "10.217.1.1": false, "10.217.1.2": false }))
       yield* until(7001, "ECONNREFUSED")
-      told.tell(endpointSlices, slice({ "10.217.1.2": true }))
+      objects.set(endpointSlices, slice({ "10.217.1.2": true }))
       yield* until(7001, "two!")
     })
   )
@@ -86,13 +86,13 @@ it.live("listens while there is a ready endpoint, takes them in turn, and refuse
 
 it.live("a connection goes on when its endpoint leaves the Service, and ends with the proxy", () =>
   Effect.gen(function* () {
-    const told = new Told()
+    const objects = new ObjectsOfTest()
     const socket = yield* Effect.scoped(
       Effect.gen(function* () {
         yield* pod("127.217.2.1", "one")
-        yield* startServiceProxy(told, real)
-        told.tell(services, service(7002))
-        told.tell(endpointSlices, slice({ "10.217.2.1": true }))
+        yield* startServiceProxy(objects, real)
+        objects.set(services, service(7002))
+        objects.set(endpointSlices, slice({ "10.217.2.1": true }))
         yield* until(7002, "one!")
         const open = net.connect({ host: clusterIp, port: 7002 })
         open.on("error", () => undefined)
@@ -107,7 +107,7 @@ it.live("a connection goes on when its endpoint leaves the Service, and ends wit
             return Effect.sync(() => open.off("data", listener))
           })
         yield* heard("one")
-        told.tell(endpointSlices, slice({}))
+        objects.set(endpointSlices, slice({}))
         yield* until(7002, "ECONNREFUSED")
         open.write("still here")
         yield* heard("still here")

@@ -1,4 +1,4 @@
-// The processes that programs.test.ts runs: node child.mjs <mode> <pod ip>
+// The processes that process-program.test.ts runs: node child.mjs <mode> <pod ip>
 import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 

@@ -8,18 +8,18 @@ import {
   signalsReady
 } from "../../../../lab/cluster/node/container-program.ts"
 import type { KubeObject } from "../../../../lab/cluster/schema/kube-object.ts"
-import { configMaps, nodes, pods, secrets } from "../../../../lab/cluster/store/resources.ts"
+import { configMaps, nodes, pods, secrets } from "../../../../lab/cluster/store/resource-refs.ts"
 import { isPodReady, podIpOf, podPhase } from "../../../../lab/cluster/store/store-access.ts"
 import { asObjects, at } from "../../../../src/domain/json.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { nextLine, pod, podGone, podWhere, talk, testCluster } from "./test-cluster.ts"
 
 const forever: ContainerProgram = () => Effect.never
-const statuses = (of: KubeObject) => asObjects(at(of, "status", "containerStatuses"))
-const condition = (of: KubeObject, type: string) =>
-  asObjects(at(of, "status", "conditions")).find((c) => c["type"] === type)?.["status"]
+const statuses = (object: KubeObject) => asObjects(at(object, "status", "containerStatuses"))
+const condition = (object: KubeObject, type: string) =>
+  asObjects(at(object, "status", "conditions")).find((c) => c["type"] === type)?.["status"]
 
-/** A program that hands its context out and then lives for ever. */
+/** A program that gives its context to the test and then runs for ever. */
 const captured = () => {
   const context = Deferred.makeUnsafe<ContainerContext>()
   const program: ContainerProgram = (container) =>
@@ -35,23 +35,23 @@ describe("a pod's life", () => {
         const containers = ["zeta", "alpha"].map((name) => ({ name, image: "registry:5000/a/app:1.2" }))
         store.create(pods, pod("one", { containers }))
         store.create(pods, pod("two", { containers }))
-        const one = yield* podWhere(store, "one")
-        const two = yield* podWhere(store, "two")
-        assert.strictEqual(at(one, "spec", "nodeName"), "node-1")
-        assert.strictEqual(podPhase(one), "Running")
-        assert.deepStrictEqual(at(one, "status", "podIPs"), [{ ip: podIpOf(one) }])
-        assert.match(podIpOf(one) ?? "", /^127\.201\.\d+\.\d+$/u)
-        assert.notStrictEqual(podIpOf(one), podIpOf(two))
+        const first = yield* podWhere(store, "one")
+        const second = yield* podWhere(store, "two")
+        assert.strictEqual(at(first, "spec", "nodeName"), "node-1")
+        assert.strictEqual(podPhase(first), "Running")
+        assert.deepStrictEqual(at(first, "status", "podIPs"), [{ ip: podIpOf(first) }])
+        assert.match(podIpOf(first) ?? "", /^127\.201\.\d+\.\d+$/u)
+        assert.notStrictEqual(podIpOf(first), podIpOf(second))
         assert.deepStrictEqual(
-          statuses(one).map((s) => s["name"]),
+          statuses(first).map((s) => s["name"]),
           ["alpha", "zeta"]
         )
-        for (const status of statuses(one)) {
+        for (const status of statuses(first)) {
           assert.match(String(status["containerID"]), /^containerd:\/\/[0-9a-f]{64}$/u)
           assert.deepStrictEqual([status["ready"], status["started"], status["restartCount"]], [true, true, 0])
         }
         for (const type of ["Ready", "ContainersReady", "Initialized", "PodScheduled"])
-          assert.strictEqual(condition(one, type), "True")
+          assert.strictEqual(condition(first, type), "True")
         assert.strictEqual(kubelet.containers().length, 4)
         const node = store.get(nodes, undefined, "node-1")
         assert.strictEqual(at(node, "status", "allocatable", "pods"), "110")

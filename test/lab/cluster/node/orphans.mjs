@@ -1,4 +1,5 @@
-// Starts processes that are to end with this one: node orphans.mjs <kept marker> <released marker>
+// Starts two processes that outlive this one; the reaper shall kill the first, the second is released. Prints their
+// pids.
 import { spawn } from "node:child_process"
 import { reapWithUs } from "../../../../lab/cluster/node/reaper.ts"
 

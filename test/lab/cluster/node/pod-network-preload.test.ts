@@ -12,7 +12,7 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL")
 })
 
-/** The first line of a process that runs as the pod with this address. */
+/** The first output line of a process that runs as the pod with this address. */
 const lineOf = async (address: string, ...args: ReadonlyArray<string>): Promise<unknown> => {
   const child = spawn(process.execPath, [`--import=${preload}?address=${address}&subnet=218`, program, ...args], {
     stdio: ["ignore", "pipe", "inherit"]

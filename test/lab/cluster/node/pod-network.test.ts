@@ -16,13 +16,13 @@ const network = (ip: string, reports: Array<string> = []) =>
     (made) => Effect.sync(() => made.close())
   )
 
-/** Answers all that was sent, with a prefix, once the peer has ended. */
+/** Waits for the end of the peer's text, then sends it back with a prefix. */
 const answer =
   (prefix: string) =>
   (socket: Duplex): void => {
     void readAll(socket).then((text) => socket.end(`${prefix}:${text}`))
   }
-const untilTrue = (what: string, look: () => boolean) => Effect.promise(() => waitUntilTrue(what, look))
+const untilTrue = (what: string, isTrue: () => boolean) => Effect.promise(() => waitUntilTrue(what, isTrue))
 const say = (ip: string, port: number, text: string) => Effect.promise(() => talk({ ip, port }, text))
 
 const get = (ip: string, port: number, agent: http.Agent) =>
@@ -48,7 +48,7 @@ describe("listening", () => {
         const cut = readAll(open)
         yield* Effect.callback<void>((resume) => void open.once("connect", () => resume(Effect.void)))
         yield* Scope.close(scope, Exit.void)
-        // Reset, if the connection had not been accepted yet.
+        // A connection that was not accepted yet is reset.
         assert.include(["", "ECONNRESET"], yield* Effect.promise(() => cut))
         assert.strictEqual(yield* say("127.215.1.1", 7000, "hi"), "ECONNREFUSED")
       })
@@ -102,7 +102,7 @@ describe("redirect", () => {
         })
         const old = net.connect({ port: 7000, host: "127.215.2.1", allowHalfOpen: true })
         const oldAnswer = readAll(old)
-        // The client is connected before the application knows of it.
+        // The client's connection opens before the application receives it.
         yield* untilTrue("the old connection", () => accepted.length === 1)
         const seen: Array<RedirectedConnection> = []
         const end = pod.redirect(7000, (connection) => {
@@ -136,7 +136,7 @@ describe("redirect", () => {
           void readAll(connection.connectToApplication()).then((text) => connection.socket.end(text))
         })
         assert.strictEqual(yield* say("127.215.2.2", 7001, ""), "ECONNREFUSED")
-        // An application that comes later is behind the redirect.
+        // An application that starts later is behind the redirect too.
         yield* pod.listen(7001, (socket) => socket.end("late app"))
         assert.strictEqual(yield* say("127.215.2.2", 7001, ""), "late app")
         end()

@@ -63,7 +63,7 @@ it.live("a liveness probe is over after failureThreshold failures in a row, and 
         Effect.promise(() => listenLocally(server, "127.216.1.2")),
         () => Effect.sync(() => server.close())
       )
-      // Long enough for any answer: a time-out would count as a failure.
+      // The time-out never ends first: it would count as a failure.
       const probe: ProbeSpec = { httpGet: { port }, periodSeconds: 0.001, timeoutSeconds: 50, failureThreshold: 3 }
       const target = probeTarget("livenessProbe", probe, container, "127.216.1.2")
       if ("unsupported" in target) return assert.fail(target.unsupported)

@@ -8,7 +8,7 @@ import { untilTrue } from "../../../support/until-true.ts"
 
 const program = fileURLToPath(new URL("orphans.mjs", import.meta.url))
 
-/** One that has ended may stay in the table until its parent looks. */
+/** A zombie does not count as alive: it stays in the process table until its parent asks for the exit code. */
 const lives = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/su.test(readFileSync(`/proc/${pid}/stat`, "utf8"))

@@ -8,10 +8,10 @@ import { startEndpointsControllers } from "../../../../lab/cluster/controllers/e
 import { startWorkloadControllers } from "../../../../lab/cluster/controllers/workload-controllers.ts"
 import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../lab/cluster/node/kubelet.ts"
+import { localNodeStore } from "../../../../lab/cluster/node/node-store.ts"
 import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kube-object.ts"
-import { localNodeStore } from "../../../../lab/cluster/store/node-store.ts"
 import { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
-import { namespaces, pods } from "../../../../lab/cluster/store/resources.ts"
+import { namespaces, pods } from "../../../../lab/cluster/store/resource-refs.ts"
 import { isPodReady } from "../../../../lab/cluster/store/store-access.ts"
 
 export interface TestCluster {
@@ -28,7 +28,7 @@ const newStore = (): ObjectStore => {
   return store
 }
 
-/** Another second octet for each test file and test: files run at the same time. */
+/** Each test needs a subnet of its own: test files run at the same time. */
 export const testCluster = (
   subnet: number,
   images: Readonly<Record<string, ContainerProgram>>,
@@ -54,15 +54,15 @@ export const testCluster = (
     return { store, kubelet, directory }
   }).pipe(Effect.orDie)
 
-/** Waits, by the store's events, until a look at it gives something. */
+/** Calls `find` after each event of the store until it gives something. */
 export const until = <A>(
   store: ObjectStore,
   refs: ReadonlyArray<ResourceRef>,
-  look: () => A | undefined
+  find: () => A | undefined
 ): Effect.Effect<A> =>
   Effect.callback<A>((resume) => {
     const check = (): void => {
-      const found = look()
+      const found = find()
       if (found !== undefined) resume(Effect.succeed(found))
     }
     const unwatch = refs.map((ref) => store.watch(ref, {}, check))
@@ -94,7 +94,7 @@ export const pod = (
   spec
 })
 
-/** Everything that the other side sends until it ends; "refused" or "reset" instead of bytes if so. */
+/** All text of the other side until it ends; the error's code, such as ECONNRESET, if the connection fails. */
 export const readAll = (socket: Duplex): Promise<string> =>
   new Promise((resolve) => {
     let text = ""
@@ -104,7 +104,7 @@ export const readAll = (socket: Duplex): Promise<string> =>
     socket.on("close", () => resolve(text))
   })
 
-/** Sends a text, ends, and reads what comes. */
+/** Sends a text, ends, and gives the answer. */
 export const talk = (endpoint: { readonly ip: string; readonly port: number }, text: string): Promise<string> => {
   const socket = net.connect({ host: endpoint.ip, port: endpoint.port, allowHalfOpen: true })
   const answer = readAll(socket)
@@ -112,7 +112,7 @@ export const talk = (endpoint: { readonly ip: string; readonly port: number }, t
   return answer
 }
 
-/** The next line of an async iterator, for logs that are followed. */
+/** The next line of a log; `undefined` at its end. */
 export const nextLine = (lines: AsyncIterator<string>): Effect.Effect<string | undefined> =>
   Effect.promise(async () => {
     const { done, value } = await lines.next()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { canonicalQuantity, compareQuantities } from "../../../../lab/cluster/schema/quantity.ts"
 
-// Each as a kube-apiserver 1.36 answered it.
+// All answers were recorded from a kube-apiserver 1.36.
 const canonical = {
   "1": "1",
   "1000m": "1",

@@ -1,6 +1,8 @@
 /**
- * Objects that every cluster has from the start (kube-apiserver's and kubeadm's own), as far as something reads them.
+ * Objects that every cluster has from the start (kube-apiserver's and kubeadm's own): those that something here reads.
+ * Objects whose content depends on the cluster are made in `embedded-cluster.ts`.
  */
+
 export const bootstrapYaml = `
 apiVersion: v1
 kind: Namespace

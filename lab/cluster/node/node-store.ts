@@ -1,37 +1,35 @@
+/**
+ * The store as a kubelet uses it: of the embedded cluster ({@link localNodeStore}), or of a real API server (the
+ * playground's mirror). No operation fails: an operation on a missing object does nothing, and an unreachable server is
+ * asked again.
+ */
+
 import { Effect } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
 import type { KubeObject, ResourceRef } from "../schema/kube-object.ts"
-import type { ObjectReader } from "./object-reader.ts"
-import type { ObjectStore } from "./object-store.ts"
-import { nodes, pods } from "./resources.ts"
-import { find, ifPresent, nameOf, namespaceOf, setStatus } from "./store-access.ts"
+import type { ObjectReader } from "../store/object-reader.ts"
+import type { ObjectStore } from "../store/object-store.ts"
+import { nodes, pods } from "../store/resource-refs.ts"
+import { find, ifPresent, nameOf, namespaceOf, setStatus } from "../store/store-access.ts"
 
-/**
- * A cluster as its kubelet uses it: the embedded one's store ({@link localNodeStore}), or what an API server tells. No
- * operation fails: what cannot be done because the object is gone is not done, and a server that is not there is asked
- * again.
- */
 export interface NodeStore extends ObjectReader {
-  /** Makes the Node unless it is there. */
+  /** Creates the Node unless it exists. */
   readonly register: (node: KubeObject) => Effect.Effect<void>
-  /** Gives the pod to the node, as a scheduler does; `undefined` if it cannot be had. */
+  /** Binds the pod to the node, as a scheduler does; `undefined` if the pod is gone or was changed meanwhile. */
   readonly bind: (pod: KubeObject, nodeName: string) => Effect.Effect<KubeObject | undefined>
-  /**
-   * Changes top-level fields of the object's status, if it is still the one with this `uid`. May take effect later, in
-   * order.
-   */
-  readonly setStatus: (ref: ResourceRef, of: KubeObject, status: Readonly<Record<string, unknown>>) => void
-  /** The programs of a deleted pod have ended: it may go. */
+  /** Changes top-level fields of the status if the object still has this `uid`. May take effect later, in order. */
+  readonly setStatus: (ref: ResourceRef, object: KubeObject, status: Readonly<Record<string, unknown>>) => void
+  /** Lets a deleted pod go: its programs have ended. */
   readonly release: (pod: KubeObject) => void
 }
 
 /**
- * Holds a deleted pod back until its programs have ended: the store itself removes pods at once. A hard removal, past
- * the finalizer, ends the programs as well.
+ * Keeps a deleted pod until its programs have ended: the store alone would remove pods at once. A removal past the
+ * finalizer ends the programs as well.
  */
 const terminationFinalizer = "stand-in-kubelet/termination"
 
-/** The store of a cluster in this process: everything happens at once. */
+/** The store of a cluster in this process, without any delay. */
 export const localNodeStore = (store: ObjectStore): NodeStore => ({
   get: (ref, namespace, name) => store.get(ref, namespace, name),
   list: (ref, options) => store.list(ref, options),
@@ -49,7 +47,7 @@ export const localNodeStore = (store: ObjectStore): NodeStore => ({
         })
       )
     ),
-  setStatus: (ref, of, status) => setStatus(store, ref, of, status),
+  setStatus: (ref, object, status) => setStatus(store, ref, object, status),
   release: (pod) => {
     const current = find(store, pods, namespaceOf(pod), nameOf(pod))
     if (current?.metadata.deletionTimestamp === undefined || current.metadata.uid !== pod.metadata.uid) return

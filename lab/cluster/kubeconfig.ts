@@ -1,8 +1,12 @@
-import { stringify } from "yaml"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import type { KeyPair } from "./pki.ts"
+/**
+ * Writes kubeconfigs that need no other file: one cluster, one user with a client certificate, one context. Reading a
+ * kubeconfig is the operator's part (`src`).
+ */
 
-/** A kubeconfig with everything in it: one cluster, one user with a client certificate, one context. */
+import { stringify } from "yaml"
+import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
+import type { KeyPair } from "./http/pki.ts"
+
 export const kubeconfigYaml = (options: {
   readonly cluster: string
   readonly server: string

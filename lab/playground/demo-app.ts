@@ -1,7 +1,12 @@
+/**
+ * The demo workload: an HTTP server, and a TCP server if it is wanted, that say which cluster answers. All copies are
+ * the same program; only their environment tells them apart.
+ */
+
 import * as http from "node:http"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
-import { type ContainerProgram, signalsReady } from "./container-program.ts"
+import { type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
 
 const portOf = (
   env: ReadonlyMap<string, string>,
@@ -17,10 +22,9 @@ const portOf = (
 }
 
 /**
- * The demo workload, told apart by its environment alone: an HTTP server on `PORT` (80) that answers `<GREETING> from
- * <CLUSTER>: <method> <path>` and a second line `request <n>`, and where `TCP_PORT` is set a server that greets with
- * `<GREETING> from <CLUSTER>` and echoes each line as `<CLUSTER>: <line>`. `GREETING` is "hello", `CLUSTER` "unknown
- * cluster" unless set. Each request and line is logged.
+ * HTTP on `PORT` (default 80): answers `<GREETING> from <CLUSTER>: <method> <path>` and a second line `request <n>`.
+ * TCP on `TCP_PORT`, if set: greets with `<GREETING> from <CLUSTER>` and echoes each line as `<CLUSTER>: <line>`.
+ * Defaults: `GREETING` "hello", `CLUSTER` "unknown cluster". Each request and line is logged.
  */
 export const demoApp: ContainerProgram = signalsReady((container) =>
   Effect.gen(function* () {
