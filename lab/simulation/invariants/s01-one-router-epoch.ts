@@ -1,13 +1,14 @@
+/**
+ * S1 (failures.md §1.1). An epoch is one client connection with the router that serves it; a client has one at a time.
+ * The epoch of a frame at an agent is known only where the session's stateful traffic differs from that of all others.
+ */
+
 import type { Invariant } from "./invariant.ts"
 import { statefulTraffic } from "./stateful-traffic.ts"
 
-/** Ms that frames of an old connection may be on their way after the first of the next one arrived. */
+/** How long frames of an old connection may still arrive after the first frame of the next connection, ms. */
 const onTheWay = 5_000
 
-/**
- * S1 (failures.md §1.1). An epoch is one client connection and the router that serves it; a client has one at a time.
- * Which epoch a frame at an agent is of is known where the session's stateful traffic differs from all other.
- */
 export const oneRouterEpoch: Invariant = {
   id: "S1",
   sentence: "At most one router epoch of a session passes bytes.",
@@ -25,10 +26,10 @@ export const oneRouterEpoch: Invariant = {
         const known = newest.get(sessionId)
         if (known === undefined || known.epoch < epoch) newest.set(sessionId, { epoch, since: event.at })
         if (known === undefined || known.epoch <= epoch || event.at - known.since <= onTheWay) return undefined
-        const late = ((event.at - known.since) / 1000).toFixed(1)
+        const secondsLate = ((event.at - known.since) / 1000).toFixed(1)
         return (
           `Connection ${connection} of ${client} still passes bytes to ${passed.agent.agent} in ` +
-          `${passed.agent.cluster}, ${late} s after a later one did.`
+          `${passed.agent.cluster}, ${secondsLate} s after a later one did.`
         )
       }
     }

@@ -1,17 +1,19 @@
+/**
+ * S5 (failures.md §1.5). Otherwise a crash could orphan a child (failures.md §4.2), or a neighbour's child could be
+ * taken for one's own (failures.md §4.14).
+ */
+
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { childName } from "../../../src/domain/session/names.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
 
-/**
- * S5 (failures.md §1.5): so that no crash can orphan a child (§4.2) and no neighbour's is taken for one's own (§4.14).
- */
 export const childAfterParent: Invariant = {
   id: "S5",
   sentence: "A child is created only after its parent's status names it, and its name follows from parent and cluster.",
   begin: () => {
-    /** Everything that a parent's status ever named, by parent's uid, cluster and child. */
+    /** Everything that a parent's status ever named, by the parent's uid, cluster and child. */
     const recorded = new Set<string>()
     return {
       on: (event) => {

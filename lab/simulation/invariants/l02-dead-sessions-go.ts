@@ -1,3 +1,8 @@
+/**
+ * L2 (failures.md §2.2, §4.15). Nothing of a session outlives its client for long, in any cluster that has an operator.
+ * Failed parents stay a while, so that people can read why.
+ */
+
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
@@ -9,14 +14,14 @@ import type { Invariant } from "./invariant.ts"
 import { conditionsOf, isLeaving, parentNameOf, parentStatus, recordedChildren } from "./session-objects.ts"
 
 /**
- * Ms that a session may outlive its client in a world that is well: a watch that is silent, a leader's grace, TTL,
+ * How long a session may outlive its client in a world that is well, ms: a silent watch, a leader's grace, the TTL and
  * retries.
  */
 const latest = 390_000
-/** As long again, in ms, as an operator needs to delete a failed parent once its time has come. */
+/** How long an operator may take to delete a failed parent once its time has come, ms. */
 const slack = 30_000
 
-/** Names of parents whose client is there or left only just now. */
+/** Names of parents whose client is connected or left only just now. */
 const alive = (world: World, endedAt: ReadonlyMap<string, number>): ReadonlySet<string> =>
   new Set(
     [...world.clients.values()].flatMap((client) => {
@@ -33,10 +38,10 @@ const deadParents = (world: World, living: ReadonlySet<string>): ReadonlyArray<s
     if (living.has(name)) return []
     const failed = conditionsOf(parent).find(({ status, type }) => type === "Failed" && status === "True")
     const stays = parentStatus(parent).phase === "Failed" && !isLeaving(parent)
-    // A cluster that a person wrote into it does not exist: what is there is owed after a while, and then the parent
-    // goes.
+    // A person may have written a cluster that does not exist into the parent. The child recorded there becomes a debt
+    // after a while, and then the parent goes.
     if (isLeaving(parent) && recordedChildren(parent).some(([cluster]) => !world.clusters.has(cluster))) return []
-    // A hand-written status may say Failed without a time.
+    // A status written by hand may say Failed without a time.
     const failedAt = timeOf(failed?.lastTransitionTime) ?? timeOf(parent.metadata.creationTimestamp) ?? 0
     if (stays && world.now < failedAt + failedRetention + slack) return []
     return [
@@ -64,7 +69,6 @@ const orphans = (world: World, living: ReadonlySet<string>): ReadonlyArray<strin
     })
   })
 
-/** L2 (failures.md §2.2, §4.15). Failed parents stay a while, so that people can read why. */
 export const deadSessionsGo: Invariant = {
   id: "L2",
   sentence: "Everything of a dead session is gone within its time-outs, in every cluster that has an operator.",

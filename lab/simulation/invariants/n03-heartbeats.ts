@@ -1,3 +1,10 @@
+/**
+ * N3 (failures.md §3.3, §4.11). Heartbeats of a session keep their distance and end soon after its client has gone.
+ * Distance counts per process and term, on the process's own clock: after a clock change, a restart or a new election
+ * the next heartbeat may come at once. Silence is demanded in time where no fault kept the departure from the operator,
+ * and of every operator in the end.
+ */
+
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
@@ -5,15 +12,15 @@ import type { PortCall } from "../world/world-event.ts"
 import type { Invariant } from "./invariant.ts"
 
 /**
- * Ms between two heartbeats, and for which they go on after the last socket closed: as promised, not as the product has
- * them.
+ * The promised interval between heartbeats, and how long they may go on after the last socket closed, ms. Written here
+ * again, so that a wrong constant of the operator is noticed.
  */
 const interval = 10_000
 const tail = 15_000
 
-/** A heartbeat may be late and the next one on time, ms. */
+/** Least distance of two heartbeats, ms: one may be late and the next in time. */
 const least = interval - 500
-/** The last heartbeat comes at most so long after the last socket closed, ms; with a second for closing it. */
+/** Latest moment of the last heartbeat after the last socket closed, ms; one second is for closing. */
 const last = tail + interval + 1_000
 
 export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
@@ -22,19 +29,13 @@ export const isHeartbeat = ({ body, subresource, verb }: PortCall): boolean =>
   (body as { readonly status?: object } | undefined)?.status !== undefined &&
   "connectedTimestamp" in (body as { readonly status: object }).status
 
-/**
- * N3 (failures.md §3.3, §4.11). The distance is counted per process and on its own clock; one whose clock is set
- * otherwise may write at once, and so may one that leads anew: like one that was started anew it remembers nothing of
- * its term before. Silence after a client has gone is demanded where no fault can have kept the news from the operator,
- * and of everybody in the end.
- */
 export const heartbeats: Invariant = {
   id: "N3",
   sentence:
     "A session gets at most one heartbeat per interval and process or term, and none after its client has gone.",
   begin: (world) => {
     const written = new Map<string, { readonly at: number; readonly skew: number }>()
-    /** By cluster: how often the Lease of its operators has changed hands. */
+    /** By cluster: how often the Lease has changed hands. */
     const terms = new Map<string, number>()
     const endedAt = new Map<string, number>()
     let isFaulty = false
@@ -63,13 +64,13 @@ export const heartbeats: Invariant = {
         if (event._tag !== "Called" || !isHeartbeat(event.call)) return undefined
         const { call, process } = event
         const skew = world().cluster(call.operator).host.skewOf(process)
-        // An object that was made anew under its name has a heartbeat of its own.
+        // A new object under the same name has its own heartbeat.
         const { metadata } = call.body as { readonly metadata?: { readonly uid?: string } }
         const key = `${process} ${terms.get(call.operator)} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`
         const before = written.get(key)
         written.set(key, { at: event.at, skew })
         newest = { at: event.at, what: `${process} for ${call.name} in ${call.to}` }
-        // A stale list takes a session away for a moment, and with it what is remembered of it.
+        // A stale list makes a session vanish for a moment, and the operator forgets when it last wrote.
         if (
           before !== undefined &&
           before.skew === skew &&
@@ -81,11 +82,11 @@ export const heartbeats: Invariant = {
             "before."
           )
         }
-        // A child's name starts with its parent's, which has a fixed length.
+        // A child's name begins with its parent's, which has a fixed length.
         const ended = endedAt.get(call.name.slice(0, 19))
-        // Somebody else may try the id of a session that is over.
+        // Another client may still use the id of a session that is over.
         const isWanted = [...world().clients.values()].some(
-          ({ ended: over, sessionId }) => over === undefined && call.name.startsWith(parentName(sessionId as SessionId))
+          ({ ended: end, sessionId }) => end === undefined && call.name.startsWith(parentName(sessionId as SessionId))
         )
         const isLate =
           !isFaulty && !isWanted && world().faultPlans.length === 0 && ended !== undefined && event.at - ended > last

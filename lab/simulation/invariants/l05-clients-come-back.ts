@@ -1,3 +1,9 @@
+/**
+ * L5 (failures.md §2.5). A connected client loses its session only after a fault; after the story's first fault every
+ * loss counts as explained until the world has settled. A client that asks while nothing is wrong, and until its answer
+ * nothing goes wrong, is not refused for good. A client that joins a session of worse times shares its fate.
+ */
+
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
@@ -12,7 +18,7 @@ const losses: ReadonlySet<string> = new Set([
 /** Answers to a first connect that tell the user what is wrong with the request itself. */
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
-/** Whether somebody is gone for ever whom clients need, or their target has no pods. */
+/** Whether a cluster that clients need has lost its operator for ever, or has no pods of the target. */
 const isMaimed = (world: World): boolean => {
   const { clusters, defaultCluster, primary, sessionStart } = world.plan
   const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
@@ -25,11 +31,6 @@ const isMaimed = (world: World): boolean => {
   )
 }
 
-/**
- * L5 (failures.md §2.5). Who is connected loses its session only after a fault: whatever the story did to the world,
- * until it is settled. Who asks for a session while nothing is wrong, and until the answer nothing goes wrong, is not
- * refused for good, whatever was wrong before; who joins a session that was asked for in worse times shares its fate.
- */
 export const clientsComeBack: Invariant = {
   id: "L5",
   sentence:
@@ -37,13 +38,13 @@ export const clientsComeBack: Invariant = {
     "is wrong is not refused.",
   begin: (world) => {
     let isFaulty = false
-    /** Connections died without a word. */
+    /** Whether connections have died without a word. */
     let isSilenced = false
     const refusals = new Map<string, number | undefined>()
-    /** Clients that wait for the answer to a connect request, if nothing has been wrong since their first one. */
+    /** Clients that wait for the answer to a connect request, and since whose first request nothing has been wrong. */
     const hopeful = new Set<string>()
     const known = new Set<string>()
-    /** Sessions that something may have happened to. */
+    /** Sessions that a fault may have touched. */
     const troubled = new Set<bigint>()
     const trouble = (): void => {
       isFaulty = true

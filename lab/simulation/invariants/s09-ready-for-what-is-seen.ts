@@ -1,3 +1,7 @@
+/**
+ * S9 (failures.md §1.9, §4.8). A spec that a person edits may be ahead of the claim for a while; at rest it may not.
+ */
+
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
@@ -6,7 +10,7 @@ import { conditionsOf, isChild, isLeaving, isParent, parentStatus } from "./sess
 
 const readyOf = (object: KubeObject) => conditionsOf(object).find(({ type }) => type === "Ready")
 
-/** What is wrong with an object that was just written, compared to what was there before. */
+/** What is wrong with an object that was just written, compared to the object before. */
 const claim = (object: KubeObject, before: KubeObject | undefined, where: string): string | undefined => {
   const { generation = 1, name } = object.metadata
   const ready = readyOf(object)
@@ -24,9 +28,6 @@ const claim = (object: KubeObject, before: KubeObject | undefined, where: string
   return `${name} in ${where} is said to be Ready for generation ${ready.observedGeneration}; it has ${generation}.`
 }
 
-/**
- * S9 (failures.md §1.9, §4.8). A spec that somebody edits may be ahead of the claim for a while, at rest it may not.
- */
 export const readyForWhatIsSeen: Invariant = {
   id: "S9",
   sentence: "A status never claims Ready for a generation that was not observed.",
@@ -44,7 +45,7 @@ export const readyForWhatIsSeen: Invariant = {
             const ready = readyOf(object)
             const { generation = 1, name } = object.metadata
             const isOld = ready?.status === "True" && (ready.observedGeneration ?? 0) < generation
-            // Nobody observes anything where the operator is gone.
+            // Without an operator nobody observes anything.
             if (!isOld || isLeaving(object) || host.isGone) return []
             return [
               `${name} in ${cluster} is Ready for generation ${ready.observedGeneration}, although ${generation} ` +

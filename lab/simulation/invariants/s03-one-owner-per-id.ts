@@ -1,3 +1,9 @@
+/**
+ * S3 (failures.md §1.3, §4.23, §4.27). A request that a client hears is recognised at the agents by its content. Where
+ * several agents sent the same content at a time, each may be the origin, and only what holds for all of them is
+ * demanded.
+ */
+
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
@@ -17,7 +23,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
 interface Incoming {
   readonly channel: "Tcp" | "TcpSteal"
   readonly id: bigint
-  /** Everything but the id; only of what opens something. */
+  /** Everything but the id; only for messages that open something. */
   readonly content: string | undefined
 }
 
@@ -41,32 +47,28 @@ const readClient = (bytes: Uint8Array) => {
   return decoded._tag === "Decoded" ? addressedByClient(decoded.value) : undefined
 }
 
-/** An id of an agent's connection: who allocated it. */
+/** An agent's connection id, and the agent that allocated it. */
 interface Origin {
   readonly cluster: string
   readonly agent: string
   readonly key: string
-  /** The client's id that it has become, once that is certain. */
+  /** The client's id for the same connection, once that is certain. */
   known: string | undefined
 }
 
-/**
- * S3 (failures.md §1.3, §4.23, §4.27). A request that a client hears is recognised at the agents by its content; where
- * several agents said the same one at a time, all of them may be its origin, and only what holds for all is demanded.
- */
 export const oneOwnerPerId: Invariant = {
   id: "S3",
   sentence: "A connection id that a client sees means one connection of one agent for its whole life.",
   begin: () => {
-    /** What agents opened and no client was certainly told of yet, by content. */
+    /** By content: what agents opened, until it is certain which client was told of it. */
     const opened = new Map<string, Array<Origin>>()
     const origins = new Map<string, Origin>()
     /** By client connection, channel and id. */
     const owners = new Map<string, ReadonlyArray<Origin>>()
     const closed = new Set<string>()
     /**
-     * Client ids that were said in a message towards the agents; kept, for what was said last may arrive after the
-     * connection's end.
+     * Client ids that were said in a message towards the agents. They are kept, because the last messages may arrive
+     * after the connection's end.
      */
     const used = new Set<string>()
     return {
@@ -98,7 +100,7 @@ export const oneOwnerPerId: Invariant = {
             const possible =
               known === undefined
                 ? same.filter((origin) => origin.known === undefined || origin.known === key)
-                : same.filter((origin) => known.some((one) => one.key === origin.key))
+                : same.filter((origin) => known.some((owner) => owner.key === origin.key))
             const [first] = possible
             if (first === undefined) {
               return known === undefined
@@ -138,7 +140,7 @@ export const oneOwnerPerId: Invariant = {
           case "AgentDisconnected": {
             const prefix = `${event.connection} `
             for (const key of origins.keys()) if (key.startsWith(prefix)) origins.delete(key)
-            // What it said last may still be on its way to the client, so `opened` stays.
+            // The last messages may still be on their way to the client, so `opened` stays.
             return undefined
           }
           default:

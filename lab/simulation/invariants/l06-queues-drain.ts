@@ -1,3 +1,9 @@
+/**
+ * L6 (failures.md §2.6). A queue that does not drain repeats its work. So calls that create, delete or fail count as
+ * work, and a world that has been well for long shows none. Health checks do not count: they fail for ever where an
+ * operator is gone.
+ */
+
 import { events } from "../../../src/domain/events/event-object.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -6,21 +12,16 @@ import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeftOut, isParent, parentStatus } from "./session-objects.ts"
 
-/** Ms of rest before the moment that is looked at. */
+/** Length of the rest before the check, ms. */
 const rest = 60_000
 
-/**
- * L6 (failures.md §2.6). A queue that does not drain tries something again and again: whatever is made, deleted or
- * fails in a world that has been well for long is such work. Asking clusters how they are is no work, and fails for
- * ever where an operator is gone.
- */
 export const queuesDrain: Invariant = {
   id: "L6",
   sentence: "Once all is well, no operator is still trying.",
   begin: (world) => {
     /** Names of parents that failed. */
     const failed = new Set<string>()
-    /** The last of each kind of call that is work, and when. */
+    /** The last call of each kind of work, and when it was made. */
     const last = new Map<string, { readonly at: number; readonly to: string }>()
     return {
       on: (event) => {
@@ -36,22 +37,22 @@ export const queuesDrain: Invariant = {
         const { call, outcome } = event
         const { operator, resource, to, verb } = call
         if (resource === mirrordOperators.plural) return undefined
-        // A failed session goes at its own time, and so does one whose client was away for its TTL.
+        // A failed session is deleted after its retention, and an abandoned session after its TTL.
         if (
           verb === "delete" &&
           (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))
         )
           return undefined
-        // A member ends a child that never served, and a session that goes without it tries again with the next one.
+        // A member ends a child that never served; a session that left it out tries again with a new child.
         if (
           resource === mirrordClusterSessions.plural &&
           (verb === "create" || verb === "delete") &&
           isLeftOut(world(), call.name)
         )
           return undefined
-        // A watch whose version is too old starts again from a list: that is how it goes on. An Event tells of what
-        // happened, which is counted itself; that none is told at rest is asked by N4. What is not there may stay away,
-        // and is looked for now and then; a ledger is made when there is something to note.
+        // A watch whose version is too old starts again from a list, as it should. An Event only reports work that is
+        // counted itself; N4 checks that none is written at rest. A missing object may stay missing and is looked for
+        // now and then; the ledger is created when there is a debt to note.
         const isWork =
           verb === "create" || verb === "delete"
             ? resource !== "subjectaccessreviews" &&
@@ -64,10 +65,10 @@ export const queuesDrain: Invariant = {
         return undefined
       },
       atRest: () =>
-        [...last].flatMap(([what, { at, to }]) => {
+        [...last].flatMap(([call, { at, to }]) => {
           const { now } = world()
           if (now - at >= rest || isAway(world(), to)) return []
-          return [`The operator of ${what}, ${Math.round((now - at) / 1000)} s ago.`]
+          return [`The operator of ${call}, ${Math.round((now - at) / 1000)} s ago.`]
         })
     }
   }

@@ -1,3 +1,9 @@
+/**
+ * N4 (failures.md §3.4, §4.9, §4.10). At rest an operator writes nothing but heartbeats. It catches a controller that
+ * wakes itself by its own status write, and lists whose order changes. A failed parent may still be deleted after its
+ * retention.
+ */
+
 import { events } from "../../../src/domain/events/event-object.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -7,20 +13,16 @@ import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
-import { isHeartbeat } from "./n3-heartbeats.ts"
+import { isHeartbeat } from "./n03-heartbeats.ts"
 import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
 
-/** Ms of rest before the moment that is looked at. */
+/** Length of the rest before the check, ms. */
 const rest = 60_000
 
-/** The session that a call is about; of an Event the one that it tells of. */
+/** The session that a call is about; for an Event, the session that it reports on. */
 const aboutOf = ({ name, resource }: PortCall): string =>
   resource === events.plural ? (name.split(".")[0] ?? name) : name
 
-/**
- * N4 (failures.md §3.4, §4.9, §4.10): a controller that wakes itself by its own status write, lists whose order
- * changes. A parent that failed may still be removed at its own time.
- */
 export const restIsQuiet: Invariant = {
   id: "N4",
   sentence: "At rest nothing is written but heartbeats of connected sessions.",
@@ -36,9 +38,9 @@ export const restIsQuiet: Invariant = {
         const { resource, to, verb } = call
         const name = aboutOf(call)
         if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
-        // Whoever leads renews its lease for as long as it does.
+        // A leader renews its Lease for as long as it leads.
         if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
-        // A member ends a child that never served, and a session that goes without it tries again with the next one.
+        // A member ends a child that never served; a session that left it out tries again with a new child.
         if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name))
           return undefined
         const heartbeat = isHeartbeat(call)
@@ -67,10 +69,10 @@ export const restIsQuiet: Invariant = {
             (ref) => objects?.peek(ref, name) !== undefined
           )
         }
-        return [...writes].flatMap(([what, { at, heartbeat, name, to }]) => {
+        return [...writes].flatMap(([write, { at, heartbeat, name, to }]) => {
           if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []
           if (heartbeat ? connected.has(name.slice(0, 19)) : !isThere(to, name) && moment === "healed") return []
-          return [`${what}, ${Math.round((now - at) / 1000)} s ago.`]
+          return [`${write}, ${Math.round((now - at) / 1000)} s ago.`]
         })
       }
     }

@@ -1,3 +1,8 @@
+/**
+ * S4 (failures.md §1.4, §4.24). Answers are counted by kind of request. Their order is checked at its source: the
+ * stateful answers that a client hears are, byte for byte, the beginning of what the default agent said.
+ */
+
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { answerOf } from "../../client/file-requests.ts"
 import type { SimClient } from "../world/sim-client.ts"
@@ -8,7 +13,7 @@ import { waitsForEver } from "./waits-for-ever.ts"
 /** Kinds of requests whose answers are matched by their order alone. */
 type Kind = "ping" | "version switch" | "file request" | "environment" | "lookup" | "port subscription"
 
-/** By first byte. */
+/** Kind of request that a message answers, by its first byte. */
 const answers: Readonly<Partial<Record<number, Kind>>> = {
   6: "file request",
   7: "ping",
@@ -50,7 +55,7 @@ const requestKind = (bytes: Uint8Array): Kind | undefined => {
 const answerKind = (bytes: Uint8Array): Kind | undefined =>
   bytes[0] === 1 || bytes[0] === 2 ? (bytes[1] === 3 ? "port subscription" : undefined) : answers[bytes[0] ?? 255]
 
-/** Ms within which a request is answered where nothing is broken. */
+/** How long a request may wait for its answer where nothing is broken, ms. */
 const patience = 30_000
 
 interface Count {
@@ -61,10 +66,6 @@ interface Count {
 
 const isStuck = (client: SimClient | undefined): boolean => client !== undefined && waitsForEver(client)
 
-/**
- * S4 (failures.md §1.4, §4.24). The order is checked at its source: the stateful answers that a client hears are, byte
- * for byte, the beginning of what the default agent said.
- */
 export const oneAnswerInOrder: Invariant = {
   id: "S4",
   sentence: "A client gets one answer for each request, in the order of its requests.",

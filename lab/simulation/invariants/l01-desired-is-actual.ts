@@ -1,3 +1,9 @@
+/**
+ * L1 (failures.md §2.1). A user wants a part of the session in each well cluster, and the promised traffic from every
+ * pod there. A port that several sessions ask for is left out: in each cluster the first session has it, and the others
+ * are told.
+ */
+
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
@@ -10,22 +16,22 @@ import { conditionsOf, isLeaving, parentStatus, recordedChildren } from "./sessi
 
 const targetless = "targetless"
 
-/** The pods of a cluster that a session means by its target. */
+/** The pods of a cluster that a session's target names. */
 const podsOf = ({ kubelet }: SimCluster, alias: string) =>
   kubelet.podsOf("myapp").filter(({ name }) => alias === "deployment.myapp" || alias === `pod.${name}`)
 
-/** Clusters that can take part: their operator is there and so is the target. */
+/** Clusters that can take part: their operator and the target are there. */
 const isAble = (cluster: SimCluster, alias: string): boolean =>
   !cluster.host.isGone && cluster.host.serves && (alias === targetless || podsOf(cluster, alias).length > 0)
 
-/** The ports whose traffic a client has, as it was told. */
+/** The ports whose subscription the client was told of as accepted. */
 const confirmedPorts = ({ state }: SimClient): ReadonlyArray<number> =>
   [...state.subscriptions].flatMap(([port, { confirmed }]) => (confirmed ? [port] : []))
 
-/** Which clients ever asked for a port, by port. */
+/** By port: the clients that ever asked for the port. */
 type Rivals = ReadonlyMap<number, ReadonlySet<string>>
 
-/** Whether the user was told that some agent is too old for what is asked of it. */
+/** Whether the user was told that an agent is too old for the subscription. */
 const wasTold = ({ logs }: SimClient, port: number): boolean =>
   logs.some((log) => log.includes(`takes no part in the subscription of port ${port}: its agent speaks protocol`))
 
@@ -37,7 +43,7 @@ const trafficProblems = (
 ): ReadonlyArray<string> =>
   confirmedPorts(client).flatMap((port) =>
     podsOf(cluster, alias).flatMap((pod) => {
-      // Agents give a port to whoever asks last, and take it away from everybody when that one leaves.
+      // Agents give a port to the client that asks last, and take it from all clients when that client leaves.
       if ((rivals.get(port)?.size ?? 0) > 1 || wasTold(client, port)) return []
       const { name } = cluster
       const agent = cluster.kubelet.agents.find(({ containerId }) => containerId === pod.containerId)
@@ -84,11 +90,6 @@ const sessionProblems = (
   })
 }
 
-/**
- * L1 (failures.md §2.1). What a user wants is each well cluster's part of the session, and the traffic that the client
- * was promised from every pod of it. A port that several sessions ask for is left out: in each cluster the first has
- * it, and the others are told.
- */
 export const desiredIsActual: Invariant = {
   id: "L1",
   sentence: "Once all is well, each session has its part in every well cluster, and its traffic from there.",
@@ -102,19 +103,19 @@ export const desiredIsActual: Invariant = {
         return undefined
       },
       atRest: (moment) => {
-        const it = world()
-        // Without a primary nobody says how the session stands, and the members end their parts.
-        if (moment === "left" || it.primary.host.isGone) return []
-        return [...it.clients.values()].flatMap((client) => {
+        const theWorld = world()
+        // Without a primary nobody reports on the session, and the members end their parts.
+        if (moment === "left" || theWorld.primary.host.isGone) return []
+        return [...theWorld.clients.values()].flatMap((client) => {
           if (client.ended !== undefined) return []
-          const parent = it.primary.server.objects.peek(
+          const parent = theWorld.primary.server.objects.peek(
             mirrordMultiClusterSessions,
             parentName(client.sessionId as SessionId)
           )
-          // A client without a session is told so, which L5 watches.
+          // A client without a session is told so; L5 watches that.
           return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
             ? []
-            : sessionProblems(it, client, parent, rivals)
+            : sessionProblems(theWorld, client, parent, rivals)
         })
       }
     }

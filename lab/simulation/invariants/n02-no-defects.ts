@@ -1,8 +1,10 @@
+/**
+ * N2 (failures.md §3.2). An operator logs Error only where it caught a defect; anything that can happen to a sound
+ * program is a warning at most.
+ */
+
 import type { Invariant } from "./invariant.ts"
 
-/**
- * An operator logs Error where it caught a defect; everything that can happen in a sound program is a warning at most.
- */
 export const noDefects: Invariant = {
   id: "N2",
   sentence: "No operator logs an error, and none ends by itself.",

@@ -1,3 +1,9 @@
+/**
+ * S6 (failures.md §1.6, §4.1, §4.18). A process knows a collection only after a list of it, and an object after a get.
+ * A member may end a child that has had no socket for too long without looking at the parent, so only the primary's
+ * deletes are held against parents.
+ */
+
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -5,12 +11,12 @@ import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentNameOf, parentStatus, parentUidOf } from "./session-objects.ts"
 
-/** Why a child may not be deleted: it is what a parent that lives has recorded. */
+/** The living parent that has recorded the child, so that the child may not be deleted. */
 const wanted = (world: World, { body, name, to }: PortCall): string | undefined => {
   const child = world.cluster(to).server.objects.peek(mirrordClusterSessions, name)
   const parentName = child === undefined ? undefined : parentNameOf(child)
   if (child === undefined || parentName === undefined || isLeaving(child)) return undefined
-  // The server refuses what is meant for its predecessor.
+  // The server refuses a delete that was meant for the child's predecessor.
   const uid = (body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
   if (uid !== undefined && uid !== child.metadata.uid) return undefined
   const parent = world.primary.server.objects.peek(mirrordMultiClusterSessions, parentName)
@@ -19,30 +25,25 @@ const wanted = (world: World, { body, name, to }: PortCall): string | undefined 
   return phase === "Failed" || clusterSessions?.[to]?.sessionName !== name ? undefined : parentName
 }
 
-/** Whether a parent that is at its end has recorded the child. */
+/** Whether a parent that is ending has recorded the child. */
 const isEnding = (world: World, { name, to }: PortCall): boolean =>
   world.primary.server.objects.peekAll(mirrordMultiClusterSessions).some((parent) => {
     const { clusterSessions, phase } = parentStatus(parent)
     return (isLeaving(parent) || phase === "Failed") && clusterSessions?.[to]?.sessionName === name
   })
 
-/**
- * S6 (failures.md §1.6, §4.1, §4.18). What a process knows of a collection begins with a list of it, or of one object
- * with a get. A member's own decision that its child has had no socket for too long needs no parent, so only the
- * primary's are held against parents.
- */
 export const noDeleteWithoutAList: Invariant = {
   id: "S6",
   sentence: "No delete is made from an incomplete or old view.",
   begin: (world) => {
-    /** What each process has read: `<process> <cluster> <resource>`, and with the name for a single object. */
+    /** What each process has read: `<process> <cluster> <resource>`, with the name for a single object. */
     const read = new Set<string>()
-    /** Reads that are not answered yet, by operator and number. */
+    /** Reads without an answer yet, by operator and number. */
     const asked = new Map<string, string>()
     let isMeddled = false
     return {
       on: (event) => {
-        // What a person wrote into a status while its watch was silent is not what the operator knows.
+        // The operator cannot know what a person wrote into a status while its watch was silent.
         if (event._tag === "Fault" && event.text.startsWith("somebody does kubectl garbage-status to parent"))
           isMeddled = true
         if (event._tag === "Answered") {
@@ -64,7 +65,7 @@ export const noDeleteWithoutAList: Invariant = {
         if (call.verb !== "delete") return undefined
         const isPrimarys = call.operator === world().plan.primary && call.to !== call.operator
         const parents = `${process} ${call.operator} ${mirrordMultiClusterSessions.plural}`
-        // The end of a parent ends its children, whether they can be seen or not.
+        // The end of a parent ends its children, even children that the primary cannot see.
         if (isPrimarys && read.has(parents) && isEnding(world(), call)) return undefined
         if (!read.has(collection) && !read.has(`${collection} ${call.name}`)) {
           return `${process} deletes ${call.resource} ${call.name} in ${call.to}, but has read neither it nor a list.`

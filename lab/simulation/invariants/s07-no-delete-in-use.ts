@@ -1,10 +1,15 @@
+/**
+ * S7 (failures.md §1.7). An operator may delete only sessions that are not in use; branches and their sync are not
+ * built. A session is in use while its client hears its operator, because no time-out can have passed then.
+ */
+
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentStatus } from "./session-objects.ts"
 
-/** Ms within which a client hears that its session was ended on purpose. */
+/** How long a client may wait to hear that its session was ended on purpose, ms. */
 const farewell = 5_000
 
 interface Use {
@@ -14,10 +19,6 @@ interface Use {
   heardAt: number
 }
 
-/**
- * S7 (failures.md §1.7). Branches and their sync are not built; what an operator may delete while it is in use is a
- * session. A session is in use while its client hears its operator: then no time-out can have passed.
- */
 export const noDeleteInUse: Invariant = {
   id: "S7",
   sentence: "Nothing that is in use is deleted.",
@@ -25,7 +26,7 @@ export const noDeleteInUse: Invariant = {
     /** By parent's name. */
     const uses = new Map<string, Use>()
     const byClient = new Map<string, Use>()
-    /** Clients whose sessions somebody asked the operator to end. */
+    /** Clients whose sessions a person asked the operator to end. */
     const unwanted = new Set<string>()
     const suspicions = new Map<Use, { readonly text: string; readonly due: number }>()
     const overdue = (now: number): string | undefined => {
@@ -51,8 +52,8 @@ export const noDeleteInUse: Invariant = {
             const use = byClient.get(event.client)
             if (use !== undefined) {
               use.connected = false
-              // Its operator closed it, or it leaves: the session was ended for it. What it was told may be lost with
-              // its connection.
+              // The operator closed the connection, or the client leaves: the session was ended for the client. The
+              // message that says so may be lost with the connection.
               if (event._tag === "ClientEnded" || event.reason === "connection reset") suspicions.delete(use)
             }
             return undefined
@@ -76,13 +77,13 @@ export const noDeleteInUse: Invariant = {
             if (use === undefined || !use.connected || unwanted.has(use.client) || parent === undefined)
               return undefined
             if (isLeaving(parent) || parentStatus(parent).phase === "Failed") return undefined
-            // The server refuses what is meant for its predecessor.
+            // The server refuses a delete that was meant for the parent's predecessor.
             const uid = (call.body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions
               ?.uid
             if (uid !== undefined && uid !== parent.metadata.uid) return undefined
-            // The TTL runs from a heartbeat, which is older than the last word by up to its interval.
+            // The TTL runs from a heartbeat, which is older than the operator's last word by up to its interval.
             if (event.at - use.heardAt >= world().plan.sessionTtlSecs * 800) return undefined
-            // What its operator says cannot reach it now, or not soon.
+            // The operator's word cannot reach the client now, or not soon.
             const { clients, network, plan } = world()
             if (!network.isPrompt(plan.primary, clients.get(use.client)?.place ?? plan.primary)) return undefined
             const text =

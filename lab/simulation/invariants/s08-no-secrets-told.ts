@@ -1,3 +1,8 @@
+/**
+ * S8 (failures.md §1.8). Every credential of a simulated world contains the canary; its base64, as Secrets hold it,
+ * counts too. Metrics and crash dumps are not part of a simulated world.
+ */
+
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import { canary } from "../world/world.ts"
@@ -14,13 +19,14 @@ const encoded = [0, 1, 2].map((shift) => {
 
 const leaks = (text: string): boolean => text.includes(canary) || encoded.some((part) => text.includes(part))
 
-/** The texts that an event shows to somebody who may not know credentials. */
+/** A text that an event shows to somebody who may not know credentials, and where. */
 const sink = (event: TimedEvent): readonly [where: string, text: string] | undefined => {
   switch (event._tag) {
     case "Log":
       return [`the log of ${event.process}`, `${event.line.message} ${json(event.line.details)}`]
     case "Called":
-      // What operators write is seen here, each text once; whole objects would be read again with every heartbeat.
+      // Bodies of operators' writes are checked here, once each; the whole object would be checked again with every
+      // heartbeat.
       if (event.call.body === undefined || event.call.resource === secrets.plural) return undefined
       return [`${event.call.verb} ${event.call.resource} ${event.call.name} in ${event.call.to}`, json(event.call.body)]
     case "Committed": {
@@ -45,10 +51,6 @@ const sink = (event: TimedEvent): readonly [where: string, text: string] | undef
   }
 }
 
-/**
- * S8 (failures.md §1.8). Every credential of a world contains the canary; its base64, as Secrets hold it, counts too.
- * Metrics and crash dumps are not part of a world.
- */
 export const noSecretsTold: Invariant = {
   id: "S8",
   sentence: "No credential appears in a log, a status, an object other than a Secret, or a message to a user.",

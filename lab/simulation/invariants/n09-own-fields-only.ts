@@ -1,3 +1,8 @@
+/**
+ * N9 (failures.md §3.9, §4.3, §4.6, §4.7, §4.15, §4.19), checked on what operators send. Patches of sessions touch only
+ * fields of the operator, and owner references stay within a cluster.
+ */
+
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { ownerLabel } from "../../../src/domain/session/names.ts"
@@ -11,7 +16,7 @@ interface Patch {
   readonly status?: unknown
 }
 
-/** What a patch of a session may not contain. */
+/** Why a patch of a session is not allowed, if it is not. */
 const problem = (patch: Patch, isStatus: boolean): string | undefined => {
   const { resourceVersion, uid, ...metadata } = patch.metadata ?? {}
   if (patch.spec !== undefined) return "changes the spec, which is the creator's"
@@ -22,13 +27,12 @@ const problem = (patch: Patch, isStatus: boolean): string | undefined => {
   }
   if (patch.status !== undefined) return "changes the status past its subresource"
   for (const field of ["labels", "annotations"]) if (field in metadata) return `changes ${field}, which others may own`
-  // A list is replaced as a whole: without a version another's entry may be lost.
+  // A list is replaced as a whole: without a version another writer's entry may be lost.
   return "finalizers" in metadata && resourceVersion === undefined
     ? "replaces the finalizers without a resourceVersion"
     : undefined
 }
 
-/** N9 (failures.md §3.9, §4.3, §4.6, §4.7, §4.15, §4.19), as seen in what operators send. */
 export const ownFieldsOnly: Invariant = {
   id: "N9",
   sentence:

@@ -1,3 +1,8 @@
+/**
+ * N1 (failures.md §3.1, §4.22 to §4.25). The strict client finds no surplus Pong, unknown id, swapped answer or
+ * malformed frame. The client itself is in lab/client.
+ */
+
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
@@ -7,8 +12,8 @@ import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentStatus } from "./session-objects.ts"
 
 /**
- * Ends that the network, a cluster that is away or an operator's word bring about; all others are faults found in what
- * was heard.
+ * Ends caused by the network, by a cluster that is away or by an operator's word; every other end is a fault in what
+ * the client heard.
  */
 const legitimateEnds: ReadonlySet<string> = new Set([
   // The first connect was refused.
@@ -23,11 +28,11 @@ const legitimateEnds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What the real client survives, but that no message of its own on the other way explains, as one does a stray close.
+ * What the real client survives, but no message of its own crossing on the way explains, as it explains a stray close.
  */
 const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
 
-/** What a client says when it drops the connection because of a frame. */
+/** How a client words the loss of a connection that it drops because of a frame. */
 const badFrame = /(^|: )a (message (of \d+ bytes|that)|text frame|ping frame|pong frame|close frame)/
 
 const fault = (event: TimedEvent): string | undefined => {
@@ -36,9 +41,9 @@ const fault = (event: TimedEvent): string | undefined => {
       const { message, rule } = event
       if (rule === undefined) return undefined
       if (badFrame.test(message)) return message
-      // These kinds do without older agents.
+      // Some kinds of clients refuse agents below a version.
       if (/^the version [\d.]+ is below [\d.]+$/.test(message)) return undefined
-      // An agent without a target has no traffic to give, and some clients do not live without.
+      // An agent without a target has no traffic to give, and some clients end then.
       if (message.startsWith("a subscription failed with ")) return undefined
       if (legitimateEnds.has(rule) || message.startsWith("the session was closed: ")) return undefined
       return `${rule}: ${message}`
@@ -59,7 +64,6 @@ const isOver = ({ primary }: World, sessionId: bigint): boolean => {
   return parent === undefined || isLeaving(parent) || parentStatus(parent).phase === "Failed"
 }
 
-/** N1 (failures.md §3.1, §4.22 to §4.25): surplus Pongs, unknown ids, swapped answers, frames that are no messages. */
 export const strictClient: Invariant = {
   id: "N1",
   sentence: "The strict client never finds fault with what it hears.",
@@ -67,7 +71,7 @@ export const strictClient: Invariant = {
     on: (event) => {
       const found = fault(event)
       if (found === undefined || !("client" in event)) return undefined
-      // A session that is ended while its client shakes hands can be ended with nothing but a Close.
+      // A session that ends during its client's handshake may be ended by a Close alone.
       const client = world().clients.get(event.client)
       if (/: Close where /.test(found) && client !== undefined && isOver(world(), client.sessionId)) return undefined
       return `${event.client}: ${found}.`

@@ -1,11 +1,15 @@
+/**
+ * N8 (failures.md §3.8, §4.5, §4.6, §4.9, §4.28). No operator lists over and over, runs into conflicts without a pause,
+ * or repeats a refused call at once.
+ */
+
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { Invariant } from "./invariant.ts"
 
-/** Ms over which calls are counted. */
+/** The window over which calls are counted, ms. */
 const within = 10_000
 /**
- * Calls of one process about one thing within that time; waiting for an agent's pod is the most eager that is meant to
- * be.
+ * Most calls of one process about one thing within the window; the most eager intended caller waits for an agent's pod.
  */
 const mostCalls = 60
 const mostPodLists = 400
@@ -23,10 +27,6 @@ class Window {
   }
 }
 
-/**
- * N8 (failures.md §3.8, §4.5, §4.6, §4.9, §4.28): lists over and over, conflicts without a pause, refusals that are
- * repeated at once.
- */
 export const noHammering: Invariant = {
   id: "N8",
   sentence: "No operator makes the same call over and over without a pause.",
@@ -45,7 +45,7 @@ export const noHammering: Invariant = {
           const what = `${verb} ${resource} ${name} in ${to}`.replaceAll("  ", " ")
           const isPods = verb === "list" && resource === pods.plural
           const times = count(calls, `${event.process} ${what}`, event.at)
-          // Sessions share agents: each dials, and asks for, the same one.
+          // Sessions share agents: each session dials, and asks for, the same agent.
           return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size
             ? `${event.process} called ${what} ${times} times within ${within / 1000} s.`
             : undefined

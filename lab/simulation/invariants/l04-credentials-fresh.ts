@@ -1,22 +1,23 @@
+/**
+ * L4 (failures.md §2.4, §4.28). Credentials of a simulated world never expire and are never refreshed. The only 401
+ * answers are injected by a story, and refusals must end with them.
+ */
+
 import type { Invariant } from "./invariant.ts"
 
-/** Ms for which a cluster may refuse an operator's credentials in a world without faults. */
+/** How long a cluster may refuse an operator's credentials in a world without faults, ms. */
 const tolerated = 60_000
 
-/**
- * L4 (failures.md §2.4, §4.28). Credentials of a simulated world never expire and are never refreshed yet: what there
- * is are 401 answers that a story injects, and they must not outlast it.
- */
 export const credentialsFresh: Invariant = {
   id: "L4",
   sentence: "No cluster keeps refusing an operator's credentials.",
   begin: (world) => {
-    /** Since when each operator is refused without one call that was not, by operator and cluster. */
+    /** Since when every call of an operator is refused, by operator and cluster. */
     const refusedSince = new Map<string, number>()
     return {
       on: (event) => {
         if (event._tag === "Step" && event.text === "(settle)") refusedSince.clear()
-        // While it stands still, nothing is refused.
+        // A paused process makes no calls, so the pause does not count.
         if (event._tag === "Operator" && event.change === "resumed") {
           for (const key of refusedSince.keys())
             if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)

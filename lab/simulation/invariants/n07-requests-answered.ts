@@ -1,36 +1,40 @@
+/**
+ * N7 (failures.md §3.7). A request is never answered by the wrong cluster, with the answer to another request, or not
+ * at all: what a user of the workload would see. A client's program answers `from <client>: <path>`, a workload `hello
+ * from <cluster>: GET <path>`. An agent's 502 in place of a client, or a connection closed without a word, passes only
+ * if something was wrong or a client left.
+ */
+
 import type { Invariant } from "./invariant.ts"
 
-/** Ms within which a request is answered once all is well. */
+/** How long a request may wait for its answer once all is well, ms. */
 const patience = 60_000
-/** The same, for a request that entered while nothing was wrong. */
+/** The same for a request that entered while nothing was wrong, ms. */
 const usualPatience = 10_000
-/** Ms for which nothing may have been wrong before: until then who has gone is still believed to be there. */
-const calm = 1_000
-/** Ms between two looks at whether something is wrong. */
-const lookEvery = 1_000
-
 /**
- * An answer of the wrong cluster, of the wrong request, or none: what a user of the workload would see. A client's
- * program answers `from <client>: <path>`, a workload `hello from <cluster>: GET <path>`. An agent's 502 in the place
- * of a client, or a connection that is closed without a word, is an answer only if something was wrong, or somebody
- * left.
+ * How long nothing may have been wrong before a request counts as hopeful, ms: until then, components still believe in
+ * a peer that is gone.
  */
+const calm = 1_000
+/** Interval of checks whether something is wrong, ms. */
+const checkInterval = 1_000
+
 export const requestsAnswered: Invariant = {
   id: "N7",
   sentence: "Each request that enters a workload gets the answer to that very request.",
   begin: (world) => {
     const entered = new Map<number, string>()
-    /** Requests that entered while nothing was wrong, if nothing has been since: when they entered. */
+    /** By id: when a request entered, if nothing was wrong then or since. */
     const hopeful = new Map<number, number>()
     let wellSince: number | undefined
-    /** The world is still being made when the first events are told. */
-    let lookAt: number | undefined
+    /** When to check next; undefined at first, because the first events come while the world is being made. */
+    let checkAt: number | undefined
     const disturbed = (): void => {
       hopeful.clear()
       wellSince = undefined
     }
-    const look = (now: number): string | undefined => {
-      lookAt = now + lookEvery
+    const findOverdue = (now: number): string | undefined => {
+      checkAt = now + checkInterval
       if (!world().isWell) wellSince = undefined
       else wellSince ??= now
       for (const [id, since] of hopeful) {
@@ -51,7 +55,7 @@ export const requestsAnswered: Invariant = {
             disturbed()
             return undefined
           case "Step":
-            // A person ends what was there to answer.
+            // A person ends the session or subscription that would have answered.
             if (/^(delete|unsubscribe) /.test(event.text)) disturbed()
             return undefined
           case "Operator":
@@ -60,9 +64,9 @@ export const requestsAnswered: Invariant = {
           case "RequestEntered": {
             const { at, id, path } = event
             entered.set(id, path)
-            const late = look(at)
+            const overdue = findOverdue(at)
             if (wellSince !== undefined && at - wellSince >= calm) hopeful.set(id, at)
-            return late
+            return overdue
           }
           case "RequestAnswered": {
             const { body, by, cluster, id, status } = event
@@ -74,7 +78,7 @@ export const requestsAnswered: Invariant = {
               return body === `hello from ${cluster}: GET ${path}`
                 ? undefined
                 : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)}.`
-            // 502 is the agent's own word in the place of a client that has gone.
+            // With a 502 the agent itself answers, in place of a client that has gone.
             if (by === "nobody" || status === 502) {
               const isExplained = !isHopeful || world().cluster(cluster).kubelet.podsOf("myapp").length === 0
               return isExplained
@@ -82,15 +86,15 @@ export const requestsAnswered: Invariant = {
                 : `Request ${id} to ${path} at ${cluster} is answered by ${by === "nobody" ? "nobody" : status} ` +
                     "although nothing was wrong."
             }
-            const who = /^from (\S+): (.*)$/.exec(body)
-            const client = who?.[1] === undefined ? undefined : world().clients.get(who[1])
-            return client !== undefined && who?.[2] === path
+            const claim = /^from (\S+): (.*)$/.exec(body)
+            const client = claim?.[1] === undefined ? undefined : world().clients.get(claim[1])
+            return client !== undefined && claim?.[2] === path
               ? undefined
               : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)} from a client.`
           }
           default:
-            lookAt ??= event.at + lookEvery
-            return event.at < lookAt ? undefined : look(event.at)
+            checkAt ??= event.at + checkInterval
+            return event.at < checkAt ? undefined : findOverdue(event.at)
         }
       },
       atRest: () => {

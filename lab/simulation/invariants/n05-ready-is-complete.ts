@@ -1,7 +1,11 @@
+/**
+ * N5 (failures.md §3.5, §4.16). A session is complete at the moment when it becomes Ready. Later it may lose clusters
+ * and stays Ready.
+ */
+
 import type { Invariant } from "./invariant.ts"
 import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
 
-/** N5 (failures.md §3.5, §4.16): looked at when a session becomes Ready; later it may lose clusters and stays Ready. */
 export const readyIsComplete: Invariant = {
   id: "N5",
   sentence:

@@ -1,9 +1,14 @@
+/**
+ * N6 (failures.md §3.6, §4.9, §4.10). A status does not oscillate. A person's edit may set a phase back; an operator's
+ * write never does.
+ */
+
 import type { SessionPhase } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentStatus } from "./session-objects.ts"
 
-/** A status that returns to an earlier value so often within so many ms is no news any more. */
+/** So many returns to an earlier value within so many ms are an oscillation. */
 const mostReturns = 12
 const within = 30_000
 
@@ -18,7 +23,10 @@ const order: Readonly<Record<SessionPhase, number>> = {
 const fieldsOf = (object: KubeObject): Readonly<Record<string, unknown>> =>
   (object["status"] ?? {}) as Readonly<Record<string, unknown>>
 
-/** The names of status fields that differ; the parts of an object that a write does not change stay the very same. */
+/**
+ * Names of status fields that differ. A write keeps the unchanged parts of an object identical, so comparing references
+ * is enough.
+ */
 const changedFields = (before: KubeObject, after: KubeObject): ReadonlyArray<string> => {
   const old = fieldsOf(before)
   const now = fieldsOf(after)
@@ -27,7 +35,7 @@ const changedFields = (before: KubeObject, after: KubeObject): ReadonlyArray<str
 }
 
 interface History {
-  /** When each value was there last, virtual ms. */
+  /** When each value was last seen, virtual ms. */
   readonly values: Map<string, number>
   readonly returns: Array<number>
 }
@@ -37,17 +45,16 @@ const timeless = (_key: string, value: unknown): unknown =>
     ? { ...value, lastTransitionTime: undefined }
     : value
 
-/** N6 (failures.md §3.6, §4.9, §4.10). A person's hand may set a phase back; what an operator writes never does. */
 export const noFlipFlop: Invariant = {
   id: "N6",
   sentence: "No status goes back and forth, and a session's phase never goes back.",
   begin: () => {
     const histories = new Map<string, History>()
-    /** Parents whose status an operator is about to write with a phase. */
-    const meant = new Map<string, string>()
+    /** By parent: the phase that an operator last asked to write. */
+    const plannedPhases = new Map<string, string>()
     return {
       on: (event) => {
-        // A new process finds out everything anew, and so does what it writes.
+        // A new process finds out everything anew, and may write earlier values.
         if (event._tag === "Operator") histories.clear()
         if (event._tag === "Called") {
           const { body, name, subresource } = event.call
@@ -55,7 +62,7 @@ export const noFlipFlop: Invariant = {
             subresource === "status"
               ? (body as { readonly status?: { readonly phase?: string } }).status?.phase
               : undefined
-          if (phase !== undefined) meant.set(name, phase)
+          if (phase !== undefined) plannedPhases.set(name, phase)
           return undefined
         }
         if (event._tag !== "Committed" || !(isParent(event.commit) || isChild(event.commit))) return undefined
@@ -65,7 +72,7 @@ export const noFlipFlop: Invariant = {
         if (fields.length === 0) return undefined
         const { name, uid } = after.metadata
         const [from, to] = [parentStatus(before).phase, parentStatus(after).phase]
-        if (from !== undefined && to !== undefined && order[to] < order[from] && meant.get(name) === to) {
+        if (from !== undefined && to !== undefined && order[to] < order[from] && plannedPhases.get(name) === to) {
           return `The phase of ${name} goes back from ${from} to ${to}.`
         }
         for (const field of fields) {

@@ -1,3 +1,8 @@
+/**
+ * L3 (failures.md §2.3, §4.17). When a parent goes before its children, the primary's ledger of debts names the
+ * children, and pays once their cluster is back. How the ledger is read is in `debts.ts`.
+ */
+
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -6,10 +11,9 @@ import { debtsOf, isAway, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
 
-/** Ms after which a debt in a cluster that is there is paid. */
+/** How long a debt in a reachable cluster may stay unpaid, ms. */
 const payment = 120_000
 
-/** L3 (failures.md §2.3, §4.17). */
 export const leftoversAreOwed: Invariant = {
   id: "L3",
   sentence: "A parent's leftovers are in the ledger when the parent goes, and are paid when their cluster is back.",
@@ -17,7 +21,7 @@ export const leftoversAreOwed: Invariant = {
     /** UIDs of parents from which an operator, not a person, took the finalizer. */
     const released = new Set<string>()
     const owedSince = new Map<string, number>()
-    /** Creates that nobody has heard the answer of, by cluster and name. */
+    /** Creates whose answer nobody has heard, by cluster and name. */
     const pending = new Set<string>()
     return {
       on: (event) => {
@@ -52,7 +56,7 @@ export const leftoversAreOwed: Invariant = {
         for (const [cluster, { sessionName }] of recordedChildren(before)) {
           const child = world().clusters.get(cluster)?.server.objects.peek(mirrordClusterSessions, sessionName)
           if (child === undefined || isLeaving(child) || debts.has(sessionName)) continue
-          // A create whose answer was given up may have been carried out at any time: such a child its member ends.
+          // A create whose answer was given up may be carried out later; the member ends such a child.
           if (pending.has(`${cluster} ${sessionName}`) && world().clusters.get(cluster)?.host.isGone === false) continue
           const uid = parentUidOf(child)
           if (uid === undefined ? parentNameOf(child) !== before.metadata.name : uid !== before.metadata.uid) continue

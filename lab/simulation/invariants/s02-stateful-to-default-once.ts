@@ -1,12 +1,18 @@
+/**
+ * S2 (failures.md §1.2). Byte for byte, because no stateful message is rewritten on its way: each agent connection's
+ * stateful frames are the beginning of what one client connection said, and no other agent connection serves that
+ * client connection.
+ */
+
 import type { Invariant } from "./invariant.ts"
 import { type AgentConnection, type ClientConnection, statefulTraffic } from "./stateful-traffic.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
 
-/** Ms after which a frame has arrived where nothing is broken. */
+/** After so many ms a frame has arrived where nothing is broken. */
 const arrival = 30_000
 
-/** Whether each agent connection can be given a client's connection of its own. */
-const isMatched = (agents: ReadonlyArray<AgentConnection>): AgentConnection | undefined => {
+/** The agent connection for which no client connection of its own is left, if there is one (bipartite matching). */
+const findUnmatched = (agents: ReadonlyArray<AgentConnection>): AgentConnection | undefined => {
   const taken = new Map<ClientConnection, AgentConnection>()
   const place = (agent: AgentConnection, tried: Set<ClientConnection>): boolean =>
     agent.candidates.some((client) => {
@@ -20,10 +26,6 @@ const isMatched = (agents: ReadonlyArray<AgentConnection>): AgentConnection | un
   return agents.find((agent) => !place(agent, new Set()))
 }
 
-/**
- * S2 (failures.md §1.2). Byte for byte: no stateful message is rewritten on its way. Each agent connection's stateful
- * frames must be the beginning of what one client connection said, of one that no other agent connection serves.
- */
 export const statefulToDefaultOnce: Invariant = {
   id: "S2",
   sentence: "Every stateful frame of a client reaches exactly the default agent, in order, at most once.",
@@ -54,7 +56,7 @@ export const statefulToDefaultOnce: Invariant = {
       },
       atRest: (moment) => {
         const heard = [...traffic.agents.values()].filter((agent) => agent.heard.length > 0)
-        const double = isMatched(heard)
+        const double = findUnmatched(heard)
         if (double !== undefined)
           return [`The frames at agent ${double.agent} in ${double.cluster} reached another agent connection too.`]
         if (moment === "left") return []
