@@ -1,3 +1,8 @@
+/**
+ * `cut primary b one-way`: nothing passes any more, and connections stay open. `reset` breaks connections, `silence`
+ * kills them unnoticed.
+ */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"

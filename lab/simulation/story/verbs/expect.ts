@@ -1,3 +1,8 @@
+/**
+ * `expect within 10s s1 serving`: fails the story unless something holds, now or within a time. The forms are in
+ * `../expectations.ts`.
+ */
+
 import { Result } from "effect"
 import { forms, sessionState } from "../expectations.ts"
 import { nothingHappens } from "../scene.ts"

@@ -1,3 +1,5 @@
+/** `heal primary b`: undoes a cut of one link; `heal all` ends every fault. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"

@@ -1,3 +1,5 @@
+/** `latency primary b 20ms 80ms`: sets how long packets take between two places. Bandwidth is `slow`. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"

@@ -1,3 +1,5 @@
+/** `leader a stops for 14s`: a fault of the one replica that leads. All replicas together are `pause` and `crash`. */
+
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

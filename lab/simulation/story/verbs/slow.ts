@@ -1,3 +1,5 @@
+/** `slow primary b 16`: limits a link's bandwidth; `slow agents a 1s 3s` makes agents think before each answer. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withCluster, withPlaces } from "../scene.ts"

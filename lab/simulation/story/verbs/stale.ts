@@ -1,3 +1,5 @@
+/** `stale a 3 for 12s`: lists of a cluster answer from an old state. */
+
 import { Result } from "effect"
 import type { FaultPlan } from "../../world/port-calls.ts"
 import { aDuration } from "../draws.ts"

@@ -1,11 +1,13 @@
+/** The common form of verbs by which a session's program asks for something and is told an answer, such as `env`. */
+
 import type { SimClient } from "../world/sim-client.ts"
 import { withSession } from "./scene.ts"
 import type { StoryRun } from "./verb.ts"
 
-/** ms within which an expected answer must come. */
+/** How long an expected answer may take, ms. */
 const patience = 10_000
 
-/** A session's program asks for something; `wanted` must be in what it is told within 10 s, if given. */
+/** Asks for something as a session's program. If `wanted` is given, the program must be told it within 10 s. */
 export const ask = (
   run: StoryRun,
   session: string,
