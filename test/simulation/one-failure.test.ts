@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
-import { errorKinds, type FaultPlan } from "../../lab/simulation/world/port-calls.ts"
+import { errorKinds, type FaultPlan } from "../../lab/simulation/world/call-faults.ts"
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
 import { sweptScenario } from "./swept-story.ts"

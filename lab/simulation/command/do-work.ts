@@ -9,7 +9,7 @@ import { runStory } from "../story/run-story.ts"
 import { shrinkStory } from "../story/shrink-story.ts"
 import type { Story, StoryResult } from "../story/story.ts"
 import { type SweepRun, sweepRuns } from "../story/sweep.ts"
-import type { FaultPlan } from "../world/port-calls.ts"
+import type { FaultPlan } from "../world/call-faults.ts"
 import type { Answer, Outcome, StoryChoice, Work } from "./work.ts"
 
 /** Runs that the search for a shorter story may take. */

@@ -46,8 +46,9 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
         return before !== undefined && parentText(before) === text ? undefined : `${event.cluster}: parent ${text}`
       }
       if (ref.plural === leases.plural) {
-        const [before, now] = [holderOf(before), holderOf(after)]
-        return was === is ? undefined : `${event.cluster}: ${is === "" ? "nobody leads" : `${is} leads`}`
+        const [oldHolder, newHolder] = [holderOf(before), holderOf(after)]
+        if (oldHolder === newHolder) return undefined
+        return `${event.cluster}: ${newHolder === "" ? "nobody leads" : `${newHolder} leads`}`
       }
       if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
         return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`

@@ -3,7 +3,7 @@
  * `random-story.ts`.
  */
 
-import { type CallFault, errorKinds, type FaultPlan } from "../world/port-calls.ts"
+import { type CallFault, errorKinds, type FaultPlan } from "../world/call-faults.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { runStory } from "./run-story.ts"
 import type { Story, StoryResult } from "./story.ts"

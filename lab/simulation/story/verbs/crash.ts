@@ -4,7 +4,7 @@
  */
 
 import { Result } from "effect"
-import type { FaultPlan } from "../../world/port-calls.ts"
+import type { FaultPlan } from "../../world/call-faults.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"

@@ -1,7 +1,7 @@
 /** `errors a conflict for 3 calls`: calls of operators to one cluster go wrong, for a time or a number of calls. */
 
 import { Result } from "effect"
-import { type CallFault, errorKinds, type FaultPlan } from "../../world/port-calls.ts"
+import { type CallFault, errorKinds, type FaultPlan } from "../../world/call-faults.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

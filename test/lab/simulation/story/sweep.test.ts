@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"
 import type { Story, StoryResult } from "../../../../lab/simulation/story/story.ts"
 import { runSweep, type SweepRun, sweepRuns } from "../../../../lab/simulation/story/sweep.ts"
-import { errorKinds } from "../../../../lab/simulation/world/port-calls.ts"
+import { errorKinds } from "../../../../lab/simulation/world/call-faults.ts"
 
 const story: Story = { seed: "1", lines: ["cluster a default", "cluster b", "session s1", "tick 5s"] }
 const runs = sweepRuns(story)

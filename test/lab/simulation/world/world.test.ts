@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { errorKinds } from "../../../../lab/simulation/world/port-calls.ts"
+import { errorKinds } from "../../../../lab/simulation/world/call-faults.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
 import { jobs } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"

@@ -1,7 +1,14 @@
+/**
+ * The ways in which a call of an operator can fail, and the plans by which stories and sweeps let calls fail. The call
+ * itself is `PortCall` in `world-event.ts`.
+ */
+
 import type { KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import type { PortCall } from "./world-event.ts"
 
-/** How a call goes wrong. `before`: nothing happened; `after`: it was carried out, only the answer is missing. */
+/**
+ * How a call goes wrong. `before`: nothing happened; `after`: the call was carried out, and only its answer is missing.
+ */
 export type CallFault =
   | { readonly _tag: "Crash"; readonly when: "before" | "after" }
   | {
@@ -12,7 +19,7 @@ export type CallFault =
       readonly retryAfterMs?: number
     }
   | { readonly _tag: "Slow"; readonly ms: number }
-  /** Lists and gets only: answers as things were so many writes ago. */
+  /** Lists and gets only: the answer is so many writes old. */
   | { readonly _tag: "Stale"; readonly by: number }
 
 /** The error kinds of a fault sweep, as API servers and networks give them. */
@@ -29,9 +36,9 @@ export const errorKinds: Readonly<Record<string, CallFault>> = {
   stale: { _tag: "Stale", by: 5 }
 }
 
-/** Decides what goes wrong with a call; the first that has an opinion is heard. */
+/** Decides what goes wrong with a call; the first plan with a fault for the call is heard. */
 export interface FaultPlan {
   (call: PortCall): CallFault | undefined
-  /** Whether nothing is wrong with calls on its account; without it something is until all faults end. */
+  /** Whether the plan will cause no more faults. A plan without this function lasts until all faults end. */
   readonly isOver?: () => boolean
 }
