@@ -1,3 +1,8 @@
+/**
+ * One client of the reference agent on one TCP connection. The operator is such a client; the user's mirrord is behind
+ * it. Each kind of request is served in a folder of its own: `files`, `incoming`, `outgoing`, `dns`.
+ */
+
 import type { Duplex } from "node:stream"
 import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
@@ -30,11 +35,10 @@ const noMirroring =
 const noStealing = "incoming traffic stealing is not available in the targetless mode"
 
 /**
- * One client of an agent, on one TCP connection: everything it has (files, connections, subscriptions, announced
- * version) lives and ends with it. Messages are handled one after the other; nothing is said before the client speaks
- * (wire.md §7.1).
+ * One client of an agent. Everything it has (files, connections, subscriptions, announced version) lives and ends with
+ * the connection. Messages are handled one after the other; nothing is said before the client speaks (wire.md §7.1).
  *
- * Bytes that are no message, or whose handling fails in a way nobody foresaw, end this connection only.
+ * Bytes that are no message, and unforeseen failures of their handling, end only this connection.
  */
 export class AgentClientConnection {
   readonly #id: number
@@ -78,7 +82,7 @@ export class AgentClientConnection {
     socket.on("data", (bytes: Uint8Array) => this.#feed(bytes))
     socket.on("drain", () => this.#drain())
     socket.on("error", () => undefined)
-    // The protocol knows no half-close: who stops sending has left.
+    // The protocol knows no half-close, so a client that stops sending has left.
     socket.once("end", () => this.close())
     socket.once("close", () => {
       this.close()
@@ -86,7 +90,7 @@ export class AgentClientConnection {
     })
   }
 
-  /** Ends the connection, after what was already said has been sent. */
+  /** Ends the connection after all earlier messages have been sent. */
   close(): void {
     if (this.#over) return
     this.#over = true
@@ -155,7 +159,7 @@ export class AgentClientConnection {
     }
   }
 
-  /** A mistake of this program ends the connection that met it, nothing else. */
+  /** A mistake of this program ends only the connection that met it. */
   #fail(defect: unknown): void {
     const text = defect instanceof Error ? (defect.stack ?? defect.message) : String(defect)
     this.#surroundings.log(`client ${this.#id}: ${text}`)
@@ -215,7 +219,7 @@ export class AgentClientConnection {
         this.#send({ _tag: "Close", value: "VPN is not supported" })
         return
       case "SwitchProtocolVersion":
-        // What the client said decides from now on, not the minimum (wire.md §5.3).
+        // From now on the version that the client said counts, not the minimum (wire.md §5.3).
         this.#version = message.value
         this.#send({ _tag: "SwitchProtocolVersionResponse", value: minVersion(protocolVersion, message.value) })
         return

@@ -1,9 +1,10 @@
+/**
+ * Why a file request ends its whole connection, if it does: the real agent strips the leading slash first, and gives up
+ * if there is none.
+ */
+
 import type { FileRequest } from "../../../src/domain/protocol/file-messages.ts"
 
-/**
- * Why a file request ends its connection, if it does: upstream strips the leading slash before anything else, and gives
- * up on everything if there is none.
- */
 export const fatalPath = (request: FileRequest): string | undefined => {
   const path =
     request._tag === "Open" ? request.value.path : request._tag === "Access" ? request.value.pathname : undefined

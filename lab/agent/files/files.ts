@@ -1,3 +1,8 @@
+/**
+ * File requests of one client of the reference agent: descriptors and all operations. How a path is found below the
+ * container's root is in `resolve-in-root.ts`, reading and writing in `open-file.ts`.
+ */
+
 import * as fs from "node:fs"
 import type { FileRequest, FileResponse, Metadata, OpenOptions } from "../../../src/domain/protocol/file-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
@@ -11,14 +16,17 @@ import { openFlags } from "./open-flags.ts"
 import { FileFailure, failWith, resolveInRoot } from "./root-path.ts"
 
 /**
- * What a file request leads to. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire.md §7.4).
+ * The outcome of a file request. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire.md
+ * §7.4).
  */
 export type FileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
   | { readonly _tag: "None" }
   | { readonly _tag: "EndConnection"; readonly reason: string }
 
-/** An open directory is only a path, as in the real agent: it is looked up again whenever it is used. */
+/**
+ * An open file or directory. A directory is only a path, which is looked up again for every use, as in the real agent.
+ */
 type Entry =
   | { readonly _tag: "File"; readonly file: OpenFile }
   | { readonly _tag: "Directory"; readonly guest: string; dents: DirectoryStream | undefined }
@@ -48,7 +56,9 @@ const attempt = <A>(run: () => A) => {
   }
 }
 
-/** These calls answer a path with a NUL with the system's EINVAL, the others without an error number. */
+/**
+ * For requests that answer a path with a NUL by the system's EINVAL; other requests answer it without an error number.
+ */
 const nulIsEinval = <A>(path: string, run: () => A): A => (path.includes("\0") ? failWith(errno.EINVAL) : run())
 
 /** The time fields hold only their nanosecond part (wire.md §4.7). */
@@ -69,14 +79,13 @@ const metadata = (stat: fs.BigIntStats): Metadata => ({
 })
 
 /**
- * The files of one client connection: its descriptors (files and directory streams share one counter from 0) over the
- * folder that is the container's `/`. Operations run to their end before the next begins, like the real agent's
- * (agent.md §4.2).
+ * The files of one client connection. Files and directory streams share one counter of descriptors, from 0. Operations
+ * run to their end before the next begins, as in the real agent (agent.md §4.2).
  *
- * Differs from the real agent, on purpose: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens` with
- * given times work (the real one fails with an unrelated error); times are exact to a microsecond only; Node's `statfs`
- * does not tell file system id, name length, fragment size and flags, so `XstatFsV2` and `StatFsV2` say 0, 255, the
- * block size and 0.
+ * Four deliberate differences from the real agent: FIFOs never block; `UnlinkAt` relative to a directory and `Futimens`
+ * with given times work (the real agent fails with an unrelated error); times are exact to a microsecond only; and
+ * `XstatFsV2` and `StatFsV2` say 0 for file system id and flags, 255 for the name length, and the block size for the
+ * fragment size, because Node's `statfs` does not tell them.
  */
 export class AgentFiles {
   readonly #root: string
@@ -91,7 +100,7 @@ export class AgentFiles {
     this.#now = now
   }
 
-  /** Closes whatever the client left open. */
+  /** Closes all that the client left open. */
   close(): void {
     for (const fd of [...this.#open.keys()]) this.#close(fd)
     this.#streams.clear()
@@ -246,7 +255,7 @@ export class AgentFiles {
     return resolveInRoot(this.#root, guest, follow).host
   }
 
-  /** Paths that name the root itself are an empty path to the real agent, which does not exist. */
+  /** To the real agent a path to the root itself is an empty path, which does not exist. */
   #nonRoot(path: string): string {
     return path.split("/").every((part) => part === "" || part === ".") ? failWith(errno.ENOENT) : path
   }
@@ -292,7 +301,7 @@ export class AgentFiles {
     return followSymlink ? fs.statSync(host, { bigint: true }) : fs.lstatSync(host, { bigint: true })
   }
 
-  /** Where the descriptor's file system can be asked about. */
+  /** The path by which the descriptor's file system can be asked about. */
   #hostOfFd(fd: bigint): string {
     const entry = this.#entry(fd)
     return entry._tag === "Directory" ? this.#host(entry.guest) : entry.file.procPath
@@ -370,10 +379,10 @@ export class AgentFiles {
   }
 }
 
-/** The last part of these paths is never followed, not even for a slash at the end. */
+/** The last part of these paths is never followed, not even with a slash at the end. */
 const withoutSlash = (path: string): string => path.replace(/(.)\/+$/, "$1")
 
 const read = (bytes: Uint8Array) => ({ bytes, readAmount: BigInt(bytes.length) })
 const written = (amount: number) => ({ writtenAmount: BigInt(amount) })
-/** For calls that answer nothing but success. */
+/** The answer of requests that report nothing but success. */
 const done = (_result: void): null => null

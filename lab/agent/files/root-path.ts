@@ -1,8 +1,13 @@
+/**
+ * Finds a client's path below a container's root, as the kernel would find it inside. Links that change meanwhile can
+ * lead outside: this is a stand-in for trusted use, not a sandbox.
+ */
+
 import * as fs from "node:fs"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import { errno, agentError, systemError } from "../io-errors.ts"
 
-/** A file operation that ends in an error answer. Never leaves the file room. */
+/** Ends a file operation with an error answer. Caught in `agent-files.ts` and `outgoing/dial.ts`. */
 export class FileFailure extends Error {
   readonly response: ResponseError
 
@@ -16,31 +21,32 @@ export const failWith = (rawOsError: number): never => {
   throw new FileFailure(systemError(rawOsError))
 }
 
-/** Where a client's path leads. */
+/** The place to which a client's path leads. */
 export interface Resolved {
-  /** Path on this machine, with a slash at the end if the client's had one (the kernel then insists on a directory). */
+  /**
+   * Path on this machine. It ends in a slash if the client's path does, because the kernel then insists on a directory.
+   */
   readonly host: string
-  /** The same place as the container names it. */
+  /** The same place by its path in the container. */
   readonly guest: string
-  /** The path's last part: a name, or one of the two that cannot be renamed or removed. */
+  /** The path's last part: a name, or a part that cannot be renamed or removed. */
   readonly last: "name" | "." | ".." | "/"
 }
 
-/** As the kernel's. */
+/** Most links of one path, as in the kernel. */
 const mostLinks = 40
 const longestPath = 4096
 
-/** `lstat` without exceptions for what is simply not there. */
+/** `lstat` without an exception for a missing file. */
 const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throwIfNoEntry: false })
 
 /**
- * Finds a client's path in a container whose `/` is the folder `root`, as the kernel would inside: `..` is the parent
- * of where links have led, absolute links start at the container's root, at most 40 links. The last part may be
- * missing; whether a link in the last place is followed is the caller's choice.
+ * Finds a path: `..` is the parent of the place to which links have led, absolute links start at the container's root,
+ * and at most 40 links are followed. The last part may be missing; `follow` says whether a link in the last place is
+ * followed.
  *
- * `..` above the root is "not found" (agent.md §5.3), except where the root is the machine's own, whose parent is
- * itself. Relative paths count from the root. Links that change while this runs can lead outside: this is a stand-in
- * among friends.
+ * `..` above the root is "not found" (agent.md §5.3), except on the machine's own root, whose parent is itself.
+ * Relative paths count from the root.
  *
  * @throws FileFailure
  */
@@ -77,7 +83,7 @@ export const resolveInRoot = (root: string, path: string, follow: boolean): Reso
       const target = fs.readlinkSync(hostOf(at))
       at.pop()
       if (target.startsWith("/")) at.length = 0
-      rest.unshift(...target.split("/").filter((one) => one !== ""))
+      rest.unshift(...target.split("/").filter((piece) => piece !== ""))
     } else if (!final && !stat.isDirectory()) {
       failWith(errno.ENOTDIR)
     }

@@ -1,13 +1,17 @@
+/**
+ * Tells by the first bytes of a connection whether it speaks HTTP. Waiting for the bytes is in `detect-connection.ts`.
+ */
+
 /** What the first bytes of a connection say about its protocol. */
 export type Detected = "http1" | "http2" | "other" | "more"
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-/** A request line longer than this is no HTTP that anybody serves. */
+/** Longer request lines are taken for something other than HTTP. */
 const longestRequestLine = 65_536
 
 /**
  * Whether a connection begins with HTTP/1.x or with HTTP/2 (prior knowledge). `more`: too few bytes to tell. A request
- * line must be complete before it counts as HTTP.
+ * line counts as HTTP only when it is complete.
  */
 export const detectHttp = (bytes: Uint8Array): Detected => {
   let isPreface = true

@@ -1,3 +1,8 @@
+/**
+ * Incoming traffic of the reference agent: mirroring and stealing for all its clients, on top of `AgentTarget.redirect`
+ * (agent.md §6.1, §6.5). Who owns what is decided in `subscriptions.ts`.
+ */
+
 import { Result } from "effect"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
@@ -23,9 +28,7 @@ import {
   type Subscriptions
 } from "./subscriptions.ts"
 
-/**
- * What a message about incoming traffic does to its sender beyond the answers. `Close` texts per wire.md §7.4.
- */
+/** What a message about incoming traffic does to its sender beyond the answers. `Close` texts as in wire.md §7.4. */
 export type IncomingOutcome =
   | { readonly _tag: "Fine" }
   /** The client is told to go, but the connection stays. */
@@ -42,11 +45,10 @@ export interface IncomingOptions {
 }
 
 /**
- * Mirroring and stealing for all clients of one agent, on top of `AgentTarget.redirect` (agent.md §6.1, §6.5). A port
- * is redirected while anybody subscribes to it (§6.8).
+ * All incoming traffic of one agent. A port is redirected while any client subscribes to it (agent.md §6.8).
  *
- * HTTP/1.x is understood, HTTP/2 is not: on a port that is stolen or mirrored whole it travels as a plain TCP
- * connection, on a filtered port it goes to the application like everything that is not HTTP. There is no TLS.
+ * HTTP/1.x is understood, HTTP/2 is not. On a port that is stolen or mirrored whole, HTTP/2 travels as a plain TCP
+ * connection; on a filtered port it goes to the application, as all other traffic does. There is no TLS.
  */
 export class AgentIncoming {
   readonly #options: IncomingOptions
@@ -67,7 +69,7 @@ export class AgentIncoming {
     this.#clients.set(id, new IncomingClient(id, output))
   }
 
-  /** A client is gone: its subscriptions at once, what it held with a FIN or a 502. */
+  /** A client is gone: its subscriptions end at once, its open connections with a FIN or a 502. */
   leave(id: number): void {
     const client = this.#clients.get(id)
     this.#clients.delete(id)
@@ -153,7 +155,7 @@ export class AgentIncoming {
     }
   }
 
-  /** Answers under another request number than 0 belong to nobody (wire.md §7.3). */
+  /** Answers under another request number than 0 are ignored (wire.md §7.3). */
   #chunk(client: IncomingClient, message: ChunkedResponse): void {
     const { connectionId, requestId } = message.value
     if (requestId !== 0) return
@@ -171,7 +173,7 @@ export class AgentIncoming {
     }
   }
 
-  /** Takes the new subscriptions if their ports can be redirected; else says why not. */
+  /** Takes the new subscriptions if their ports can be redirected; else the result says why not. */
   #subscribe(next: Subscriptions): string | undefined {
     const before = this.#subscriptions
     this.#subscriptions = next

@@ -1,3 +1,8 @@
+/**
+ * What the real agent does with a host name before it asks a resolver, as pure functions. Shared by the reference agent
+ * and the simulated agent.
+ */
+
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import { formatIp, parseIp } from "../../../src/domain/protocol/ip-address.ts"
 import type { ResolveErrorKind, ResponseError } from "../../../src/domain/protocol/response-error.ts"
@@ -16,7 +21,7 @@ export const noSuchName: ResolveErrorKind = { _tag: "NoRecordsFound", value: 3 }
 
 const longestLabel = 63
 
-/** Why a name cannot be asked for, in the words of the real agent, or `undefined`. */
+/** Why a name cannot be asked for, in the words of the real agent; `undefined` if it can. */
 const rejection = (node: string): string | undefined => {
   const bare = node.endsWith(".") ? node.slice(0, -1) : node
   const unknown = /[^\p{L}\p{M}\p{N}_*.-]/u.exec(bare)
@@ -28,7 +33,7 @@ const rejection = (node: string): string | undefined => {
   return undefined
 }
 
-/** What to do for a name, decided without asking anybody. */
+/** What to do for a name, decided without a resolver. */
 export type Question =
   | { readonly _tag: "Answered"; readonly records: ReadonlyArray<LookupRecord> }
   | { readonly _tag: "Refused"; readonly kind: ResolveErrorKind }
@@ -36,8 +41,8 @@ export type Question =
   | { readonly _tag: "Ask"; readonly name: string; readonly answerName: string }
 
 /**
- * How the real agent takes a host name: addresses answer themselves whatever family is asked for (IPv4 under their own
- * text, IPv6 under an empty name), the root has no records, malformed names are refused with a message.
+ * Decides as the real agent does. Addresses answer themselves, whatever family is asked for (IPv4 under their own text,
+ * IPv6 under an empty name); the root has no records; malformed names are refused with a message.
  */
 export const question = (node: string): Question => {
   const octets = parseIp(node)
@@ -54,8 +59,8 @@ export const question = (node: string): Question => {
 }
 
 /**
- * Which families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all are joined.
- * The old request form without a family counts as `Any`.
+ * The families to ask for, in order. `first`: stop at the first family that has addresses; otherwise all addresses are
+ * joined. The old request form without a family counts as `Any`.
  */
 export const families = (
   family: AddressFamily["_tag"]

@@ -1,3 +1,8 @@
+/**
+ * Answers name look-ups of one client of the reference agent, with the names of the target's cluster first and then the
+ * machine's resolver. Judging a name is in `dns-names.ts`.
+ */
+
 import * as dns from "node:dns/promises"
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
@@ -14,7 +19,10 @@ type Found =
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 
-/** The machine's resolver cannot tell "no such name" from "no such records": both are "no such name" here. */
+/**
+ * Why there are no addresses. The machine's resolver cannot tell "no such name" from "no such records"; both are "no
+ * such name" here.
+ */
 const kindOf = (error: unknown): ResolveErrorKind => {
   switch (codeOf(error)) {
     case "ENOTFOUND":
@@ -31,8 +39,8 @@ const kindOf = (error: unknown): ResolveErrorKind => {
 const isV6 = (ip: string): boolean => ip.includes(":")
 
 /**
- * Name look-ups of one client: any number at once, answered in the order of the requests; forward and reverse ones
- * apart (wire.md §7.2). Names that the target's cluster knows come first, then the machine's resolver.
+ * Name look-ups of one client. Any number run at once and are answered in the order of the requests; forward and
+ * reverse look-ups are ordered apart (wire.md §7.2).
  */
 export class AgentDns {
   readonly #output: ClientOutput
@@ -88,7 +96,7 @@ export class AgentDns {
   async #addresses(name: string, version: 4 | 6): Promise<Found> {
     const known = this.#resolve(name)?.filter((ip) => isV6(ip) === (version === 6))
     if (known !== undefined) return known.length > 0 ? { _tag: "Ips", ips: known } : { _tag: "None", kind: noSuchName }
-    // The real agent's resolver answers this one itself, also where /etc/hosts knows no IPv6.
+    // The real agent's resolver answers `localhost` itself, even where /etc/hosts knows no IPv6.
     if (name.toLowerCase() === "localhost") return { _tag: "Ips", ips: [version === 4 ? "127.0.0.1" : "::1"] }
     try {
       const found = await dns.lookup(name, { all: true, family: version })

@@ -1,3 +1,8 @@
+/**
+ * The peer of an outgoing connection, as `AgentOutgoing` sees it: a real socket (`dial.ts`), or an echo in the
+ * simulation.
+ */
+
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 
@@ -31,5 +36,5 @@ export type Dialled =
   | { readonly _tag: "Open"; readonly peer: Peer }
   | { readonly _tag: "Failed"; readonly error: ResponseError }
 
-/** Makes one connection attempt; `cancel` ends it without a result. */
+/** Makes one connection attempt; `cancel` ends the attempt without a result. */
 export type Dial = (address: SocketAddress, result: (dialled: Dialled) => void) => { readonly cancel: () => void }

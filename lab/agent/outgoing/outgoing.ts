@@ -1,3 +1,8 @@
+/**
+ * Outgoing connections of one client of the reference agent: ids, order of answers, limits. The sockets are made in
+ * `dial.ts`; the simulated agent uses the same class with echoing peers.
+ */
+
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { LayerTcpOutgoing } from "../../../src/domain/protocol/outgoing-messages.ts"
 import { type After, type ClientOutput, err, ok } from "../client-output.ts"
@@ -9,7 +14,7 @@ import type { Dial, Dialled, Peer } from "./outgoing-connection.ts"
 export interface OutgoingLimits {
   readonly connectTimeoutMs: number
   readonly writeTimeoutMs: number
-  /** Bytes that wait for slow peers before the client's messages are no longer read. */
+  /** Bytes that may wait for slow peers before the client's messages are no longer read. */
   readonly bufferedBytes: number
 }
 
@@ -21,14 +26,14 @@ export const outgoingLimits: OutgoingLimits = {
 
 interface Connection {
   readonly peer: Peer
-  /** The client has half-closed. A peer's end that comes after that is told by the `Close` alone. */
+  /** Whether the client has half-closed. If the peer ends after that, the client is told by the `Close` alone. */
   ended: boolean
   paused: boolean
 }
 
 /**
- * The outgoing connections of one protocol and client (wire.md §7.2, §7.3): ids from 0, legacy connects one after the
- * other, connects with a uid in the order in which they complete.
+ * The outgoing connections of one protocol and client (wire.md §7.2, §7.3). Ids count from 0; legacy connects run one
+ * after the other; connects with a uid are answered in the order in which they complete.
  */
 export class AgentOutgoing {
   readonly #channel: "TcpOutgoing" | "UdpOutgoing"
@@ -59,7 +64,7 @@ export class AgentOutgoing {
     this.#limits = limits
   }
 
-  /** TCP and UDP messages look the same. */
+  /** Handles a message; TCP and UDP messages have the same form. */
   handle(message: LayerTcpOutgoing): void {
     switch (message._tag) {
       case "Connect":
@@ -134,7 +139,10 @@ export class AgentOutgoing {
     this.#dialling.add(cancel)
   }
 
-  /** Gives a new connection its id. `start` must follow the answer, so that no data comes before it. */
+  /**
+   * Gives a new connection its id. The caller must call `start` after the answer is sent, so that no data comes before
+   * it.
+   */
   #admit(dialled: Dialled) {
     if (dialled._tag === "Failed") return { result: err(dialled.error), start: () => undefined }
     const { peer } = dialled
@@ -183,7 +191,7 @@ export class AgentOutgoing {
 
   #write(connectionId: bigint, bytes: Uint8Array): void {
     const connection = this.#connections.get(connectionId)
-    // Writes may be under way when a connection ends; they are nobody's mistake.
+    // Writes may be under way when a connection ends, so they are no mistake.
     if (connection === undefined || connection.ended) return
     if (bytes.length === 0) {
       connection.ended = true

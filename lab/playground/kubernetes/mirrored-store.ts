@@ -96,7 +96,9 @@ class Collection {
  */
 export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const collections = new Map([...builtIn, ...installed].map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)]))
+    const collections = new Map(
+      [...builtIn, ...installed].map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)])
+    )
     const collection = (ref: ResourceRef): Collection => {
       const found = collections.get(keyOf(ref))
       if (found === undefined) throw new Error(`${keyOf(ref)} is not mirrored here`)
@@ -182,7 +184,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
             Effect.catch(() => Effect.succeed(undefined))
           )
       },
-      setStatus: => (ref, object, status) => => {
+      setStatus: (ref, object, status) => {
         const current = get(ref, object.metadata.namespace, nameOf(object))
         if (current === undefined || uidOf(current) !== uidOf(object)) return
         const before = given.get(uidOf(object)) ?? asObject(current["status"])
