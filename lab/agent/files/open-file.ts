@@ -3,7 +3,7 @@
 import * as fs from "node:fs"
 import type { SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
 import { errno } from "../io-errors.ts"
-import { failWith } from "./root-path.ts"
+import { failWith } from "./resolve-in-root.ts"
 
 /** Most bytes that a single read returns, as `read(2)` may; the rest comes with the next read. */
 const longestRead = 32n * 1024n * 1024n

@@ -5,7 +5,7 @@
 
 import type { Duplex } from "node:stream"
 import type { After } from "../client-output.ts"
-import { detectHttp } from "./http-detection.ts"
+import { detectHttp } from "./detect-http.ts"
 
 /**
  * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.

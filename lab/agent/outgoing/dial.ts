@@ -11,10 +11,10 @@ import type { LayerSeqpacket } from "../../../src/domain/protocol/outgoing-messa
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { Endpoint } from "../../cluster/network/endpoint.ts"
 import { type ClientOutput, err } from "../client-output.ts"
-import { FileFailure, resolveInRoot } from "../files/root-path.ts"
+import { FileFailure, resolveInRoot } from "../files/resolve-in-root.ts"
 import { agentError, errno, systemError } from "../io-errors.ts"
 import { errnoOf, responseError } from "../node-errors.ts"
-import type { Dial, Peer } from "./outgoing-connection.ts"
+import type { Dial, Peer } from "./peer.ts"
 
 /** The place from which connections are made. */
 export interface DialSettings {

@@ -15,7 +15,7 @@ import { visibleEnvironment } from "../../agent/environment.ts"
 import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
 import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
 import { agentError } from "../../agent/io-errors.ts"
-import { AgentOutgoing } from "../../agent/outgoing/outgoing.ts"
+import { AgentOutgoing } from "../../agent/outgoing/agent-outgoing.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
 

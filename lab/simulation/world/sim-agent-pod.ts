@@ -9,10 +9,10 @@ import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.
 import type { FileRequest, FileResponse, SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
-import { fatalPath } from "../../agent/files/file-path.ts"
+import { dnsError, families, noData, noSuchName, question } from "../../agent/dns/dns-names.ts"
+import { fatalPath } from "../../agent/files/fatal-path.ts"
 import { agentError, errno, systemError } from "../../agent/io-errors.ts"
-import { dnsError, families, noData, noSuchName, question } from "../../agent/outgoing/dns-names.ts"
-import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/outgoing-connection.ts"
+import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/peer.ts"
 import { answerOf } from "../../client/file-requests.ts"
 
 const encoder = new TextEncoder()

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { families, question } from "../../../../lab/agent/outgoing/dns-names.ts"
+import { families, question } from "../../../../lab/agent/dns/dns-names.ts"
 
 it.each([
   ["db", { _tag: "Ask", name: "db", answerName: "db." }],

@@ -10,10 +10,10 @@ import { err, ok } from "../client-output.ts"
 import { agentError, errno } from "../io-errors.ts"
 import { responseError } from "../node-errors.ts"
 import { DirectoryStream } from "./directory-stream.ts"
-import { fatalPath } from "./file-path.ts"
+import { fatalPath } from "./fatal-path.ts"
 import { OpenFile } from "./open-file.ts"
 import { openFlags } from "./open-flags.ts"
-import { FileFailure, failWith, resolveInRoot } from "./root-path.ts"
+import { FileFailure, failWith, resolveInRoot } from "./resolve-in-root.ts"
 
 /**
  * The outcome of a file request. `Close` and `CloseDir` have no answer; some mistakes end the connection (wire.md

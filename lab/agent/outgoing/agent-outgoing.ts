@@ -8,7 +8,7 @@ import type { LayerTcpOutgoing } from "../../../src/domain/protocol/outgoing-mes
 import { type After, type ClientOutput, err, ok } from "../client-output.ts"
 import { agentError } from "../io-errors.ts"
 import { describeError } from "../node-errors.ts"
-import type { Dial, Dialled, Peer } from "./outgoing-connection.ts"
+import type { Dial, Dialled, Peer } from "./peer.ts"
 
 /** Time-outs and limits of agent.md §4.3. */
 export interface OutgoingLimits {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
 const vectors = (...args: ReadonlyArray<string>) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/vectors/vectors.ts", ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/vectors/vectors-command.ts", ...args], {
     cwd: root,
     encoding: "utf8"
   })

@@ -1,7 +1,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { AgentFiles, type FileAnswer } from "../../../../lab/agent/files/files.ts"
+import { AgentFiles, type FileAnswer } from "../../../../lab/agent/files/agent-files.ts"
 import type { FileRequest } from "../../../../src/domain/protocol/file-messages.ts"
 
 let outside: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { After, ClientOutput } from "../../../../lab/agent/client-output.ts"
-import type { Dialled, Peer, PeerEvents } from "../../../../lab/agent/outgoing/outgoing-connection.ts"
-import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/outgoing.ts"
+import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/agent-outgoing.ts"
+import type { Dialled, Peer, PeerEvents } from "../../../../lab/agent/outgoing/peer.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import type { SocketAddress } from "../../../../src/domain/protocol/network-messages.ts"
 

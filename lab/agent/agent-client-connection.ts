@@ -10,12 +10,12 @@ import { StreamDecoder } from "../../src/domain/protocol/stream-decoder.ts"
 import { minVersion, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type After, type ClientOutput, ok } from "./client-output.ts"
+import { AgentDns } from "./dns/agent-dns.ts"
 import { visibleEnvironment } from "./environment.ts"
-import { AgentFiles } from "./files/files.ts"
-import type { AgentIncoming, IncomingOutcome } from "./incoming/incoming.ts"
+import { AgentFiles } from "./files/agent-files.ts"
+import type { AgentIncoming, IncomingOutcome } from "./incoming/agent-incoming.ts"
+import { AgentOutgoing } from "./outgoing/agent-outgoing.ts"
 import { dialDatagram, type DialSettings, dialStream, handleSeqpacket } from "./outgoing/dial.ts"
-import { AgentDns } from "./outgoing/dns.ts"
-import { AgentOutgoing } from "./outgoing/outgoing.ts"
 
 /** What all clients of one agent share. */
 export interface AgentSurroundings {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { detectHttp } from "../../../../lab/agent/incoming/http-detection.ts"
+import { detectHttp } from "../../../../lab/agent/incoming/detect-http.ts"
 
 const detect = (text: string) => detectHttp(Uint8Array.from(text, (char) => char.charCodeAt(0)))
 

@@ -5,7 +5,7 @@ import { Effect, Result } from "effect"
 import { apiVersionOf, readResource } from "../../src/domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { ClientFailed } from "./client-failed.ts"
-import { userCredentials } from "./user-credential.ts"
+import { userCredentials } from "./mirrord-cluster-operator-user-credential.ts"
 
 /**
  * Asks the operator for a user certificate, as the real client does once per user; base64 of its DER, for
