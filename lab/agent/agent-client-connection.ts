@@ -17,7 +17,7 @@ import type { AgentIncoming, IncomingOutcome } from "./incoming/agent-incoming.t
 import { AgentOutgoing } from "./outgoing/agent-outgoing.ts"
 import { dialDatagram, type DialSettings, dialStream, handleSeqpacket } from "./outgoing/dial.ts"
 
-/** What all clients of one agent share. */
+/** The parts of an agent that all its clients share. */
 export interface AgentSurroundings {
   readonly target: AgentTarget
   /** `undefined` in a targetless agent. */

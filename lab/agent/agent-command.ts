@@ -1,6 +1,6 @@
 /**
  * The reference agent as a program: alone on this machine (`npm run agent`), or in a container of the stand-in kubelet.
- * What it does once it runs is in `agent.ts`.
+ * The running agent is in `agent.ts`.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -11,7 +11,7 @@ import { runAgent } from "./agent.ts"
 
 type Environment = ReadonlyMap<string, string>
 
-/** What arguments and environment decide for the agent (agent.md §2.3, §2.4). */
+/** The settings of an agent from its arguments and environment (agent.md §2.3, §2.4). */
 interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number

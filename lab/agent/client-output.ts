@@ -1,6 +1,6 @@
 /**
- * What the parts of the reference agent need of their client's connection: sending, waiting, logging, timers. The
- * simulated agent gives the same parts its own connections.
+ * A client's connection as the parts of the reference agent see it: sending, waiting, logging, timers. The simulated
+ * agent gives the same parts its own connections.
  */
 
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"

@@ -1,9 +1,11 @@
+/** The resource by which a client requests a certificate, as the client sends it (operator-api.md §5.2). */
+
 import * as Schema from "effect/Schema"
 import type { ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
 
 /**
- * A client's request for a certificate (operator-api.md §5.2). Never stored. `spec.kind` is `regular` or `ci`; the
- * client reads others as unknown, so any text is accepted here.
+ * A client's request for a certificate; never stored. `spec.kind` is `regular` or `ci`; the client reads other texts as
+ * unknown, so any text is accepted here.
  */
 export const MirrordClusterOperatorUserCredential = Schema.Struct({
   metadata: Schema.Struct({

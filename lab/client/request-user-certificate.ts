@@ -1,3 +1,5 @@
+/** Asks the operator for a user certificate, as the real client does once per user. */
+
 import "reflect-metadata"
 import { webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
@@ -7,10 +9,7 @@ import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { ClientFailed } from "./client-failed.ts"
 import { userCredentials } from "./mirrord-cluster-operator-user-credential.ts"
 
-/**
- * Asks the operator for a user certificate, as the real client does once per user; base64 of its DER, for
- * `x-client-der`.
- */
+/** The certificate: base64 of its DER, for `x-client-der`. */
 export const requestUserCertificate = (api: KubeApi, commonName: string): Effect.Effect<string, ClientFailed> =>
   Effect.gen(function* () {
     const csr = yield* Effect.promise(async () => {

@@ -1,3 +1,8 @@
+/**
+ * The command `npm run vectors`: checks files of golden vectors and prints what differs. The check is in
+ * `golden-vectors.ts`.
+ */
+
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { checkVectors } from "./golden-vectors.ts"

@@ -1,5 +1,5 @@
 /**
- * What the real agent does with a host name before it asks a resolver, as pure functions. Shared by the reference agent
+ * The real agent's treatment of a host name before it asks a resolver, as pure functions. Shared by the reference agent
  * and the simulated agent.
  */
 
@@ -33,7 +33,7 @@ const rejection = (node: string): string | undefined => {
   return undefined
 }
 
-/** What to do for a name, decided without a resolver. */
+/** The treatment of a name, decided without a resolver. */
 export type Question =
   | { readonly _tag: "Answered"; readonly records: ReadonlyArray<LookupRecord> }
   | { readonly _tag: "Refused"; readonly kind: ResolveErrorKind }

@@ -1,6 +1,6 @@
 /**
  * Incoming traffic of the reference agent: mirroring and stealing for all its clients, on top of `AgentTarget.redirect`
- * (agent.md §6.1, §6.5). Who owns what is decided in `subscriptions.ts`.
+ * (agent.md §6.1, §6.5). Ownership is decided in `subscriptions.ts`.
  */
 
 import { Result } from "effect"
@@ -28,7 +28,7 @@ import {
   type Subscriptions
 } from "./subscriptions.ts"
 
-/** What a message about incoming traffic does to its sender beyond the answers. `Close` texts as in wire.md §7.4. */
+/** The effect of a message about incoming traffic on its sender, beyond the answers. `Close` texts as in wire.md §7.4. */
 export type IncomingOutcome =
   | { readonly _tag: "Fine" }
   /** The client is told to go, but the connection stays. */

@@ -2,7 +2,7 @@
  * Tells by the first bytes of a connection whether it speaks HTTP. Waiting for the bytes is in `detect-connection.ts`.
  */
 
-/** What the first bytes of a connection say about its protocol. */
+/** The protocol of a connection, as far as its first bytes tell. */
 export type Detected = "http1" | "http2" | "other" | "more"
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

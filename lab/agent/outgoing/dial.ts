@@ -1,6 +1,6 @@
 /**
- * Makes outgoing connections of the reference agent over real sockets: TCP, UDP, unix streams. What clients see of them
- * is in `agent-outgoing.ts`.
+ * Makes outgoing connections of the reference agent over real sockets: TCP, UDP, unix streams. The clients' side of
+ * them is in `agent-outgoing.ts`.
  */
 
 import * as dgram from "node:dgram"

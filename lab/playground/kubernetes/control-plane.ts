@@ -147,9 +147,9 @@ class Program {
     return new Error(`${this.#name} ${what}; the end of ${this.log}:\n${lines.slice(-20).join("\n")}`)
   }
 
-  /** Waits until `look` says yes, however long a loaded machine takes. Fails if the program ends before. */
-  async until(look: () => Promise<boolean>): Promise<void> {
-    while (!(await look().catch(() => false))) {
+  /** Waits until `isReady` says yes, however long a loaded machine takes. Fails if the program ends before. */
+  async until(isReady: () => Promise<boolean>): Promise<void> {
+    while (!(await isReady().catch(() => false))) {
       if (!this.isRunning) throw await this.failure("ended at its start")
       await delay(100)
     }

@@ -61,7 +61,7 @@ const builtIn: ReadonlyArray<Kind> = [
 /** Kinds that an installation brings. */
 const installed: ReadonlyArray<Kind> = [custom(mirrordClusterSessions), custom(mirrordMultiClusterSessions)]
 
-const again = Schedule.spaced("500 millis")
+const everyHalfSecond = Schedule.spaced("500 millis")
 
 const keyOf = ({ group, resource }: ResourceRef): string => `${group}/${resource}`
 const portRef = ({ ref, scope }: Kind, subresource = ""): port.ResourceRef => ({
@@ -156,7 +156,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
         const isSeen = Effect.sync(() => get(nodes, undefined, nameOf(node)) !== undefined)
         return api.create(portRef(collection(nodes).kind), node).pipe(
           Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
-          Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+          Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
           Effect.orDie,
           Effect.andThen(Effect.repeat(isSeen, { until: (seen) => seen, schedule: Schedule.spaced("50 millis") })),
           Effect.asVoid
@@ -179,7 +179,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
           )
           .pipe(
             Effect.as(bound),
-            Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+            Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
             // The pod is gone or bound to another node; the watch tells which.
             Effect.catch(() => Effect.succeed(undefined))
           )

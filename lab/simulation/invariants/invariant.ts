@@ -21,7 +21,7 @@ export interface Checker {
 export interface Invariant {
   /** `S1` to `S10`, `L1` to `L6`, `N1` to `N14`, or `ledger`. */
   readonly id: string
-  /** What the invariant demands, as a sentence; docs/failures.md has the same words. */
+  /** The rule as a sentence; docs/failures.md has the same words. */
   readonly sentence: string
   /**
    * Begins a checker for one story. It runs before the world exists, so only the checker itself may ask for the world.

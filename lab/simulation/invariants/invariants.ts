@@ -38,7 +38,7 @@ import { noCallFromTheDead } from "./s10-no-call-from-the-dead.ts"
 
 /** All that must hold in every story; the first to break is reported. */
 export const invariants: ReadonlyArray<Invariant> = [
-  // What must never happen.
+  // Rules that must never be broken.
   noDefects,
   strictClient,
   oneRouterEpoch,
@@ -59,7 +59,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   oneAgentPerPod,
   namesAreValid,
   retryAfter,
-  // What must be so once all is well.
+  // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,
   desiredIsActual,

@@ -69,7 +69,7 @@ const ofCluster = (
 }
 
 /**
- * What living operators hold in memory although their cluster has no session any more. `sleepers`: the fewest fibers of
+ * Memory that living operators hold although their cluster has no session any more. `sleepers`: the fewest fibers of
  * each process that slept at a time, since some fibers sleep only for a moment.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>

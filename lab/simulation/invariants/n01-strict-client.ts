@@ -28,7 +28,8 @@ const legitimateEnds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What the real client survives, but no message of its own crossing on the way explains, as it explains a stray close.
+ * Events that the real client survives, but that no message of its own, crossing on the way, explains. A stray close
+ * has such an explanation.
  */
 const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
 

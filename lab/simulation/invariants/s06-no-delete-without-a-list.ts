@@ -36,7 +36,7 @@ export const noDeleteWithoutAList: Invariant = {
   id: "S6",
   sentence: "No delete is made from an incomplete or old view.",
   begin: (world) => {
-    /** What each process has read: `<process> <cluster> <resource>`, with the name for a single object. */
+    /** Reads of each process: `<process> <cluster> <resource>`, with the name for a single object. */
     const read = new Set<string>()
     /** Reads without an answer yet, by operator and number. */
     const asked = new Map<string, string>()

@@ -10,7 +10,7 @@ import { conditionsOf, isChild, isLeaving, isParent, parentStatus } from "./sess
 
 const readyOf = (object: KubeObject) => conditionsOf(object).find(({ type }) => type === "Ready")
 
-/** What is wrong with an object that was just written, compared to the object before. */
+/** Finds a wrong claim in an object that was just written, compared to the object before. */
 const claim = (object: KubeObject, before: KubeObject | undefined, where: string): string | undefined => {
   const { generation = 1, name } = object.metadata
   const ready = readyOf(object)

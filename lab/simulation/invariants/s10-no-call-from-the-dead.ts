@@ -1,6 +1,6 @@
 /**
  * S10 (failures.md §1.10). A process's time ends when it crashes, ends, is paused or is replaced; a call that it made
- * before may still arrive. What a standby replica may do is N13.
+ * before may still arrive. Acts of a standby replica are N13.
  */
 
 import type { Invariant } from "./invariant.ts"

@@ -1,6 +1,6 @@
 /**
- * Writes an event as one line of a trace. The same story gives the same lines on every machine, so traces can be
- * compared byte for byte.
+ * Writes an event as one line of a trace. The same story gives the same lines in every run of the same source, so
+ * traces can be compared byte for byte; logged stack traces in them name lines of the source.
  */
 
 import type { TimedEvent } from "../world/world-event.ts"

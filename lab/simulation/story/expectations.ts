@@ -68,7 +68,7 @@ export const sessionState = (session: string, words: ReadonlyArray<string>): Res
     }
   })
 
-/** What can be expected, by the first word; any other first word is a session's name. */
+/** The forms of an expectation, by their first word; any other first word is a session's name. */
 export const forms: Readonly<Record<string, Form>> = {
   phase: {
     usage: `phase <session> ${phases.join("|")}`,

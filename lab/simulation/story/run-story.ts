@@ -1,6 +1,6 @@
 /**
- * Runs a story in a new world: acts, recovery, departure, and the invariants all along. What a line means is in
- * `verbs/`, what must hold is in `../invariants`.
+ * Runs a story in a new world: acts, recovery, departure, and the invariants all along. The meaning of a line is in
+ * `verbs/`, the rules that must hold are in `../invariants`.
  */
 
 import { createHash, type Hash } from "node:crypto"

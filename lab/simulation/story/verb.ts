@@ -7,7 +7,7 @@ import type { Result } from "effect"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { World, WorldPlan } from "../world/world.ts"
 
-/** What a scenario's setup lines build up before there is a world. */
+/** The plan that setup lines build up before there is a world. */
 export type PlanDraft = { -readonly [K in keyof WorldPlan]: WorldPlan[K] }
 
 /** The running story as its acts see it. */
@@ -48,7 +48,7 @@ export type Verb = {
   readonly name: string
   /** The verb's words, such as `cut <place> <place> [one-way]`. */
   readonly usage: string
-  /** What the verb does, in one line, for `--help` and the docs. */
+  /** The effect of the verb, in one line, for `--help` and the docs. */
   readonly summary: string
 } & (
   | {

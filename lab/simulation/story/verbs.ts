@@ -1,4 +1,4 @@
-/** The language of stories: the list of its verbs. What a verb means is in its own file in `verbs/`. */
+/** The language of stories: the list of its verbs. Each verb has its own file in `verbs/`. */
 
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"

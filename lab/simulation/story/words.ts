@@ -87,7 +87,7 @@ export const regex = (words: ReadonlyArray<string>): Result.Result<string, strin
 /** `→` or `->`. */
 export const isArrow = (word: string | undefined): boolean => word === "→" || word === "->"
 
-/** What follows an arrow, if there is one: nothing else may be left over. */
+/** The text after an arrow, if there is an arrow: no other word may be left over. */
 export const afterArrow = (words: ReadonlyArray<string>, what: string): Result.Result<string | undefined, string> => {
   const [arrow, ...rest] = words
   if (arrow === undefined) return Result.succeed(undefined)

@@ -1,6 +1,6 @@
 /**
- * What connects the places of a world: delays, cuts in one or both directions, slow links. What is sent over a
- * connection is in `pipe.ts` (processes) and `sim-api-server.ts` (requests).
+ * The network between the places of a world: delays, cuts in one or both directions, slow links. Data over a connection
+ * is in `pipe.ts` (processes) and `sim-api-server.ts` (requests).
  */
 
 import type { Cancel, Kernel, Owner } from "../kernel/kernel.ts"
@@ -27,7 +27,7 @@ const usualLatency: readonly [number, number] = [5, 25]
 const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean =>
   open && bandwidth === Infinity && most <= usualLatency[1]
 
-/** What connects the places: delays, one-way and two-way cuts, slow links. */
+/** All routes between places, and the connections over them. */
 export class Network {
   readonly #kernel: Kernel
   readonly #random: RandomStream

@@ -1,4 +1,4 @@
-/** What an operator's host and its replicas are given by the world, and what a replica needs of its host. */
+/** The parts of a world that an operator's host and its replicas use, and the parts of a host that a replica uses. */
 
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -31,7 +31,7 @@ export interface ConnectOutcome {
   readonly refused: (code: number | undefined, reason: string, message: string) => void
 }
 
-/** What a replica needs of the host that it runs on. */
+/** The host, as a replica on it sees it. */
 export interface ReplicaHost {
   /** Calls that left this operator so far. */
   readonly calls: number

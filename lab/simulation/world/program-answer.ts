@@ -1,6 +1,6 @@
 /**
- * Puts what a session's local program got from the remote side into words, for transcripts and expectations. What other
- * events say is in `../story/describe-event.ts`.
+ * Puts the answers that a session's local program gets from the remote side into words, for transcripts and
+ * expectations. Other events are worded in `../story/describe-event.ts`.
  */
 
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"

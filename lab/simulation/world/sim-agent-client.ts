@@ -1,6 +1,7 @@
 /**
- * One client connection of a simulated agent: its state, its counters, its answers in time and order. What all clients
- * of the agent share is in `sim-agent.ts`; connections of the reference agent over real sockets are in `lab/agent`.
+ * One client connection of a simulated agent: its state, its counters, its answers in time and order. The part that all
+ * clients of the agent share is in `sim-agent.ts`; connections of the reference agent over real sockets are in
+ * `lab/agent`.
  */
 
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -19,7 +20,7 @@ import { AgentOutgoing } from "../../agent/outgoing/agent-outgoing.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
 
-/** What a client's connection needs of its agent. */
+/** The agent, as a client's connection sees it. */
 export interface ClientSurroundings {
   readonly cluster: string
   readonly version: string

@@ -1,7 +1,8 @@
 /**
- * What a simulated agent finds in and around its pod: environment, names, peers, files. Everything names its cluster,
- * so that an answer from the wrong cluster is noticed. Failures can be had on purpose: host names below `.invalid` and
- * files whose name is `missing` do not exist, port 1 refuses connections, 192.0.2.0/24 (RFC 5737) never answers.
+ * The surroundings of a simulated agent, in and around its pod: environment, names, peers, files. Everything names its
+ * cluster, so that an answer from the wrong cluster is noticed. Failures can be had on purpose: host names below
+ * `.invalid` and files whose name is `missing` do not exist, port 1 refuses connections, 192.0.2.0/24 (RFC 5737) never
+ * answers.
  */
 
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"

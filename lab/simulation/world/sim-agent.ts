@@ -75,7 +75,7 @@ export type Answered = { readonly by: "workload" | "client"; readonly status: nu
 interface Flight {
   readonly request: PodRequest
   readonly answered: (answer: Answered) => void
-  /** What was heard of a client's response so far. */
+  /** The client's response, as far as it was heard. */
   status: number | undefined
   body: string
   /** Copies that mirroring clients got; they close with the answer. */

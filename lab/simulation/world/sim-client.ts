@@ -16,7 +16,7 @@ import type { OperatorHost } from "./operator-host.ts"
 import { programAnswer } from "./program-answer.ts"
 import type { WorldEvent } from "./world-event.ts"
 
-/** What the user started. `exec` is two connections: the command line's, then the internal proxy's. */
+/** The command that the user started. `exec` is two connections: the command line's, then the internal proxy's. */
 export type ClientShape = "exec" | "port-forward" | "dump"
 
 export interface SimClientOptions {
@@ -60,10 +60,10 @@ export class SimClient {
   #ended: { readonly rule: string | undefined; readonly message: string } | undefined
   #abandon: () => void = () => {}
   #repeats = 0
-  /** What the program asked for before the internal proxy was there. */
+  /** Requests of the program before the internal proxy was there. */
   readonly #early: Array<ClientRequest> = []
   readonly logs: Array<string> = []
-  /** What the program was told so far, such as `env of a`; newest last. */
+  /** Answers that the program got so far, such as `env of a`; newest last. */
   readonly answers: Array<string> = []
   /** By uid of a connect: bytes to write as soon as the connection is open. */
   readonly #floods = new Map<bigint, number>()
