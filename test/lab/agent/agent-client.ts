@@ -1,3 +1,5 @@
+/** A client of an agent for tests, over the agent's raw TCP side. */
+
 import * as net from "node:net"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
@@ -14,7 +16,7 @@ export const plain = (value: unknown): unknown => {
   return value
 }
 
-/** A client of an agent over its raw TCP side. Messages are handed out in the order of their arrival. */
+/** A client of an agent. Messages are handed out in the order of their arrival. */
 export class AgentClient {
   readonly socket: net.Socket
   readonly #decoder = new StreamDecoder(daemonMessage, DaemonMessage)
@@ -60,7 +62,7 @@ export class AgentClient {
     return plain(await this.next())
   }
 
-  /** What arrives until the agent has handled everything that was sent before. */
+  /** All messages until the agent has handled everything that was sent before. */
   async settle(): Promise<ReadonlyArray<unknown>> {
     this.send({ _tag: "Ping" })
     const messages: Array<unknown> = []

@@ -1,3 +1,5 @@
+/** The life of the reference agent: ports, clients, time-outs, end. */
+
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"

@@ -1,3 +1,5 @@
+/** Which environment variables a client sees: wildcards, and names that are never answered. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { matchesWildcard, visibleEnvironment } from "../../../lab/agent/environment.ts"

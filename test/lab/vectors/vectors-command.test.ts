@@ -1,3 +1,5 @@
+/** The command `npm run vectors`: output and exit codes. */
+
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

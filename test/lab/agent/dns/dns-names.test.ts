@@ -1,3 +1,5 @@
+/** Host names as the real agent treats them: addresses, malformed names, families. */
+
 import { expect, it } from "vitest"
 import { families, question } from "../../../../lab/agent/dns/dns-names.ts"
 

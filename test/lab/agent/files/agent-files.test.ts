@@ -1,3 +1,5 @@
+/** Files below the container's root, and the points in which the reference agent goes beyond the real agent. */
+
 import * as fs from "node:fs"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"

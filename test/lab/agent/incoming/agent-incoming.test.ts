@@ -1,3 +1,5 @@
+/** Stealing and mirroring over real sockets, from the peer's request to the client's messages and back. */
+
 import * as fs from "node:fs"
 import * as http from "node:http"
 import * as os from "node:os"
@@ -17,7 +19,7 @@ let agent: RunningAgent
 let application: http.Server
 const clients: Array<AgentClient> = []
 
-/** Answers with what it was asked, so that a test sees who served a request. */
+/** The application echoes each request, so that a test sees which side served it. */
 const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
   let body = ""
   request.setEncoding("latin1")
@@ -39,7 +41,7 @@ beforeEach(async () => {
   })
   application.on("clientError", (_error, socket) => socket.end("application: not HTTP"))
   world = await loopbackTarget(application, { root })
-  // Idle connections stay, and no peer is too slow to be HTTP, however long this process stands still.
+  // Idle connections stay open, and no peer is too slow to be HTTP, however long this process stands still.
   application.keepAliveTimeout = 0
   agent = await startOurs({ target: world.target, idleTtlSecs: 600, httpDetectionTimeoutSecs: 600 })
 })

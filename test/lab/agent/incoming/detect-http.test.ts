@@ -1,3 +1,5 @@
+/** First bytes of connections, and the protocol that they are taken for. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { detectHttp } from "../../../../lab/agent/incoming/detect-http.ts"

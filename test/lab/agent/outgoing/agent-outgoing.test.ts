@@ -1,3 +1,5 @@
+/** Outgoing connections with dials and a clock that the test moves, so that order and limits are exact. */
+
 import { describe, expect, it } from "vitest"
 import type { After, ClientOutput } from "../../../../lab/agent/client-output.ts"
 import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/agent-outgoing.ts"
@@ -8,7 +10,7 @@ import type { SocketAddress } from "../../../../src/domain/protocol/network-mess
 const limits: OutgoingLimits = { connectTimeoutMs: 5000, writeTimeoutMs: 30_000, bufferedBytes: 10 }
 const address = (port: number): SocketAddress => ({ _tag: "Ip", value: { ip: "10.0.0.1", port } })
 
-/** An outgoing side with dials that the test completes, and a clock that the test moves. */
+/** An outgoing side; the test completes its dials and moves its clock. */
 const setUp = () => {
   const sent: Array<DaemonMessage> = []
   const logged: Array<string> = []
@@ -85,7 +87,7 @@ const setUp = () => {
       keepsUp = true
       for (const resume of drained.splice(0)) resume()
     },
-    /** Lets everything that waits for `milliseconds` happen. */
+    /** Lets the timers of `milliseconds` run. */
     pass: (milliseconds: number) => {
       for (const timer of [...timers]) {
         if (timer.after > milliseconds) continue

@@ -1,3 +1,5 @@
+/** The command `simulate` as a whole, in processes: exit codes, failures, traces, reports. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { gunzipSync } from "node:zlib"
@@ -18,9 +20,9 @@ const read = (name: string): string => readFileSync(`${folder}/${name}`, "utf8")
 const json = (lines: ReadonlyArray<string>) =>
   lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
-/** A story that surely fails: its session goes on. */
+/** A story that surely fails, because its session does not end. */
 const wrong = ["cluster a default", "cluster b", "session s1", "tick 5s", "request a", "tick 3s", "expect s1 ended"]
-/** What is left of it: without the tick the session would not serve yet, which is another way to be wrong. */
+/** The shrunk story. Without the tick the session would not serve yet, which is another failure. */
 const shortest = ["cluster a default", "session s1", expect.stringMatching(/^tick [1-4]\d*m?s$/), "expect s1 ended"]
 const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"]
 

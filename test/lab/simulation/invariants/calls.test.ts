@@ -1,3 +1,5 @@
+/** Invariants over operators' calls and objects, each with events that break it and events that do not. */
+
 import { describe, expect, it } from "vitest"
 import { noDefects } from "../../../../lab/simulation/invariants/n02-no-defects.ts"
 import { heartbeats } from "../../../../lab/simulation/invariants/n03-heartbeats.ts"
@@ -279,7 +281,7 @@ describe("N3", () => {
     const world = makeWorld()
     const client = world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId })
     expect(client.sessionId).toBe(sessionId)
-    // Somebody else who tries the same session id and is refused says nothing about its client.
+    // A stranger who tries the same session id and is refused says nothing about the session's own client.
     world.startClient({ name: "s1-as-bob", user: "bob", shape: "exec", target: "deployment.myapp", sessionId })
     const bob = at(0, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api.md §7.5", message: "403" })
     expect(find(heartbeats, [bob, beat(30_000)], world)).toBeUndefined()

@@ -1,3 +1,5 @@
+/** Invariants over traffic (N1, S1 to S4), with frames by hand. */
+
 import { describe, expect, it } from "vitest"
 import { strictClient } from "../../../../lab/simulation/invariants/n01-strict-client.ts"
 import { oneRouterEpoch } from "../../../../lab/simulation/invariants/s01-one-router-epoch.ts"

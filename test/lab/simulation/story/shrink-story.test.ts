@@ -1,3 +1,5 @@
+/** Shrinking stories, with predicates instead of real runs. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory } from "../../../../lab/simulation/story/parse-story.ts"

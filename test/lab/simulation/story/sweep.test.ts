@@ -1,3 +1,5 @@
+/** The plan of a sweep, and a run that fails. */
+
 import { describe, expect, it } from "vitest"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"
 import type { Story, StoryResult } from "../../../../lab/simulation/story/story.ts"
