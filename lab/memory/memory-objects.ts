@@ -250,7 +250,7 @@ export class MemoryObjects {
     const { metadata = {}, status, ...rest } = patch as { readonly metadata?: Json; readonly status?: unknown }
     const { resourceVersion, uid, ...metadataChange } = metadata
     const isStale = resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion
-    // A patch of a status changes whatever object has the name now, unless it says the version.
+    // A patch of a status changes the object that has the name now, unless it says the version.
     const isOther = options?.subresource !== "status" && uid !== undefined && uid !== known.metadata.uid
     if (isStale || isOther) {
       return Result.fail(this.error(`patch ${name}`, "Conflict", "the object has been modified", 409))

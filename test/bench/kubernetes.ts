@@ -91,8 +91,8 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
         runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)])
       )
     type Caches = Awaited<ReturnType<typeof measureCaches>>
-    const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) =>
-      [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
+    const read = (caches: Caches, valueOf: (result: CacheResult) => number | ReadonlyArray<number>) =>
+      [caches.ours.flatMap(valueOf), caches.theirs.flatMap(valueOf)] as const
     const events = function* (caches: Caches): Generator<string> {
       yield compare(
         "events per second",
@@ -137,10 +137,10 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
           `${side} ${workers} ${repetition}`
         ])
       )
-      const of = (name: keyof ReconcileResult) =>
+      const bothSides = (name: keyof ReconcileResult) =>
         [runs.ours.map((result) => result[name]), runs.plain.map((result) => result[name])] as const
-      yield compare(`${workers} at a time, round trips per second`, "1/s", ...of("perSecond"))
-      yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...of("cpuMicros"))
+      yield compare(`${workers} at a time, round trips per second`, "1/s", ...bothSides("perSecond"))
+      yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...bothSides("cpuMicros"))
     }
   } finally {
     progress("")

@@ -71,7 +71,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
         }
         return conditions.some(
           ({ status, type }) =>
-            type === "Available" && status === String(served).replace(/^./, (one) => one.toUpperCase())
+            type === "Available" && status === String(served).replace(/^./, (first) => first.toUpperCase())
         )
           ? true
           : undefined

@@ -62,7 +62,7 @@ export const readySession = async (
       children(cluster).find((child) => child.spec.multiClusterParentName === metadata.name && isReady(child))
     )
     await until(`${metadata.name} says that ${name} is ready`, () => {
-      const parent = parents(real.playground()).find((one) => one.metadata.name === metadata.name)
+      const parent = parents(real.playground()).find((candidate) => candidate.metadata.name === metadata.name)
       return parent?.status?.clusterSessions?.[name]?.ready === true ? parent : undefined
     })
   }

@@ -8,10 +8,10 @@ import { StreamDecoder } from "../../../src/domain/protocol/stream-decoder.ts"
 /** A message with bytes as latin-1 text and maps as objects, so that expectations are easy to write. */
 export const plain = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("latin1")
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one)]))
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, part]) => [String(key), plain(part)]))
   if (Array.isArray(value)) return value.map(plain)
   if (value !== null && typeof value === "object") {
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]))
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
   }
   return value
 }

@@ -483,18 +483,18 @@ const files: ReadonlyArray<Case> = [
   {
     name: "statfs",
     steps: ({ dir }) => {
-      const one = like({ blockSize: 4096n, filesystemType: 40_864n, blocks: 0n })
+      const procMetadata = like({ blockSize: 4096n, filesystemType: 40_864n, blocks: 0n })
       return [
-        [ask({ _tag: "StatFs", value: { path: "/proc" } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "StatFs", value: { path: "proc" } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "StatFsV2", value: { path: "/proc" } }), ok("XstatFsV2", { metadata: one })],
+        [ask({ _tag: "StatFs", value: { path: "/proc" } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "StatFs", value: { path: "proc" } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "StatFsV2", value: { path: "/proc" } }), ok("XstatFsV2", { metadata: procMetadata })],
         [ask({ _tag: "StatFs", value: { path: `${dir}/none` } }), err("XstatFs", noFile)],
         [ask({ _tag: "StatFs", value: { path: "" } }), err("XstatFs", noFile)],
         [ask({ _tag: "StatFsV2", value: { path: "a\0b" } }), err("XstatFsV2", invalid)],
         [open("/proc/version"), fd(0n)],
         [open("/proc"), fd(1n)],
-        [ask({ _tag: "XstatFs", value: { fd: 0n } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "XstatFsV2", value: { fd: 1n } }), ok("XstatFsV2", { metadata: one })],
+        [ask({ _tag: "XstatFs", value: { fd: 0n } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "XstatFsV2", value: { fd: 1n } }), ok("XstatFsV2", { metadata: procMetadata })],
         [ask({ _tag: "XstatFs", value: { fd: 9n } }), err("XstatFs", unknownFd(9n))],
         [ask({ _tag: "XstatFsV2", value: { fd: 9n } }), err("XstatFsV2", unknownFd(9n))]
       ]

@@ -34,7 +34,7 @@ describe("matchesWildcard", () => {
     fc.assert(
       fc.property(fc.array(letter), fc.array(fc.constantFrom("a", "b")), (pattern, text) => {
         const expression = new RegExp(
-          `^${pattern.map((one) => (one === "*" ? ".*" : one === "?" ? "." : one)).join("")}$`
+          `^${pattern.map((char) => (char === "*" ? ".*" : char === "?" ? "." : char)).join("")}$`
         )
         expect(matchesWildcard(pattern.join(""), text.join(""))).toBe(expression.test(text.join("")))
       })

@@ -78,8 +78,8 @@ export class Driver {
   }
 
   #take<T extends ClientOutput["_tag"]>(tag: T): ReadonlyArray<Extract<ClientOutput, { readonly _tag: T }>> {
-    const is = (output: ClientOutput): output is Extract<ClientOutput, { readonly _tag: T }> => output._tag === tag
-    const taken = this.outputs.filter(is)
+    const hasTag = (output: ClientOutput): output is Extract<ClientOutput, { readonly _tag: T }> => output._tag === tag
+    const taken = this.outputs.filter(hasTag)
     this.outputs = this.outputs.filter((output) => output._tag !== tag)
     return taken
   }

@@ -126,7 +126,7 @@ describe("connecting", () => {
     expect(sent).toHaveLength(1)
   })
 
-  it("gives up after the time-out, and takes no late success", () => {
+  it("gives up after the time-out, and takes no latePeer success", () => {
     const { outgoing, dials, sent, peer, pass } = setUp()
     outgoing.handle(legacy(1))
     outgoing.handle(legacy(2))
@@ -140,9 +140,9 @@ describe("connecting", () => {
         }
       }
     ])
-    const late = peer()
-    dials[0]?.result({ _tag: "Open", peer: late.made })
-    expect(late.calls).toEqual(["destroy"])
+    const latePeer = peer()
+    dials[0]?.result({ _tag: "Open", peer: latePeer.made })
+    expect(latePeer.calls).toEqual(["destroy"])
     expect(sent).toHaveLength(1)
     expect(dials).toHaveLength(2)
   })

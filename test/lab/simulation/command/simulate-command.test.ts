@@ -28,9 +28,9 @@ const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"
 
 describe("braid simulate", () => {
   it("gives the same output and the same trace, however many workers there are", async () => {
-    const of = (workers: string) =>
+    const withWorkers = (workers: string) =>
       simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
-    const [one, two] = [await of("1"), await of("2")]
+    const [one, two] = [await withWorkers("1"), await withWorkers("2")]
     expect(two.out).toBe(one.out)
     expect(two.code).toBe(one.code)
     expect(one.lines.at(-1)).toMatch(/^\d+ passed, \d+ failed$/)
@@ -44,11 +44,11 @@ describe("braid simulate", () => {
   })
 
   it("draws other stories from another seed", async () => {
-    const of = async (seed: string) => {
+    const traceOf = async (seed: string) => {
       await simulate(folder, ["--seed", seed, "--stories", "1", "--trace", `${seed}.jsonl`])
       return read(`${seed}.jsonl`)
     }
-    expect((await of("1")) === (await of("2"))).toBe(false)
+    expect((await traceOf("1")) === (await traceOf("2"))).toBe(false)
   })
 
   it("writes JSON lines only, one per story in their order, and the counts last", async () => {
@@ -92,9 +92,9 @@ describe("braid simulate", () => {
     expect(story.filter((line) => line !== "" && !line.startsWith("#"))).toEqual(shortest)
     // The whole transcript comes first.
     expect(out.indexOf("request a")).toBeLessThan(out.indexOf("✗ scenario"))
-    const again = await simulate(folder, ["--scenario", saved])
-    expect(again.out).toMatch(/BROKEN expect: /)
-    expect(again.code).toBe(1)
+    const replayed = await simulate(folder, ["--scenario", saved])
+    expect(replayed.out).toMatch(/BROKEN expect: /)
+    expect(replayed.code).toBe(1)
   })
 
   it("does not take another broken expectation for a shorter form of the first one", async () => {

@@ -28,7 +28,7 @@ const agentSays = (ms: number, connection: number, bytes: Uint8Array, cluster = 
 const [one, two, three] = [lookup("one"), lookup("two"), lookup("three")]
 
 describe("S1", () => {
-  const story = (late: number) => [
+  const story = (delayMs: number) => [
     connect(0, 1),
     says(0, 1, one),
     agentHears(1, 101, one),
@@ -36,7 +36,7 @@ describe("S1", () => {
     connect(10, 2),
     says(10, 2, three),
     agentHears(11, 102, three),
-    agentHears(11 + late, 101, two)
+    agentHears(11 + delayMs, 101, two)
   ]
   it("finds bytes of an old epoch long after the next one began", () =>
     expect(find(oneRouterEpoch, story(8_000))).toContain("Connection 1 of s1 still passes"))

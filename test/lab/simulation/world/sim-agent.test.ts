@@ -847,9 +847,9 @@ describe("life", () => {
     expect(w.exits).toEqual([])
     w.run(1)
     expect(w.exits).toEqual([30_000])
-    const late = connect(w)
+    const lateClient = connect(w)
     w.run()
-    expect([late.ended(), w.agent.clients, w.exits.length]).toEqual([true, 0, 1])
+    expect([lateClient.ended(), w.agent.clients, w.exits.length]).toEqual([true, 0, 1])
   })
 
   it("exits after the idle time when the last client has left, unless another one comes", () => {
@@ -971,7 +971,7 @@ const live = (deeds: ReadonlyArray<Deed>) => {
   const w = world({ idleTtl: 100_000, firstClientTimeout: 100_000, delay: () => w.kernel.random.int(0, 20) })
   const clients: Array<ReturnType<typeof connect> & { gone: boolean; answered: number }> = []
   let requests = 0
-  const one = (n: number) => {
+  const livingClient = (n: number) => {
     const client = clients[n % Math.max(1, clients.length)]
     return client?.gone === false ? client : undefined
   }
@@ -984,20 +984,20 @@ const live = (deeds: ReadonlyArray<Deed>) => {
         break
       }
       case "Subscribe":
-        one(it.which)?.say(subscriptions[it.mode])
+        livingClient(it.which)?.say(subscriptions[it.mode])
         break
       case "Unsubscribe":
-        one(it.which)?.say(steal({ _tag: "PortUnsubscribe", value: 8080 }))
+        livingClient(it.which)?.say(steal({ _tag: "PortUnsubscribe", value: 8080 }))
         break
       case "Respond": {
-        const client = one(it.which)
+        const client = livingClient(it.which)
         if (client?.heard.some((message) => brief(message) === `steal StartV2 ${client.answered}`) === true) {
           client.say(respond(BigInt(client.answered++)))
         }
         break
       }
       case "Leave": {
-        const client = one(it.which)
+        const client = livingClient(it.which)
         if (client === undefined) break
         client.gone = true
         client.leave()
