@@ -1,4 +1,4 @@
-/** `leader a stops for 14s`: a fault of the one replica that leads. All replicas together are `pause` and `crash`. */
+/** `leader a stops for 14s`: a fault of the one replica that leads. `pause` stops all replicas together. */
 
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
