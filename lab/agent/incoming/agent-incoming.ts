@@ -48,7 +48,7 @@ export interface IncomingOptions {
  * All incoming traffic of one agent. A port is redirected while any client subscribes to it (agent.md §6.8).
  *
  * HTTP/1.x is understood, HTTP/2 is not. On a port that is stolen or mirrored whole, HTTP/2 travels as a plain TCP
- * connection; on a filtered port it goes to the application, as all other traffic does. There is no TLS.
+ * connection; on a filtered port it goes to the application, as does all else there that is not HTTP. There is no TLS.
  */
 export class AgentIncoming {
   readonly #options: IncomingOptions
