@@ -1,6 +1,11 @@
+/**
+ * Reads the command line of the reference agent, which is that of mirrord's own agent, so that the operator starts both
+ * alike.
+ */
+
 import { Result } from "effect"
 
-/** What the agent is to work on. `targeted`: a container, named by its id without the runtime's prefix. */
+/** The target of the agent. `targeted`: a container, named by its id without the runtime's prefix. */
 export type AgentMode =
   | { readonly _tag: "Targetless" }
   | { readonly _tag: "Targeted"; readonly containerId: string }
@@ -11,7 +16,7 @@ export interface AgentArguments {
   /** How long to wait for the first client. */
   readonly communicationTimeoutSecs: number
   readonly mode: AgentMode
-  /** Names of options that this agent knows but cannot honour. */
+  /** Names of options that the reference agent knows but cannot honour. */
   readonly unsupported: ReadonlyArray<string>
 }
 
@@ -19,7 +24,7 @@ const modes: ReadonlySet<string> = new Set(["targetless", "targeted", "ephemeral
 
 interface AgentOption {
   readonly name: string
-  /** Whether a value follows. */
+  /** Whether a value follows the option. */
   readonly value: boolean
   readonly supported: boolean
 }
@@ -60,8 +65,8 @@ const wholeNumber = (
 }
 
 /**
- * The real agent's command line: options, then a mode word, then the mode's options. `argv` may begin with the
- * program's name. The failure is a sentence; it means exit code 2.
+ * Reads the real agent's command line: options, a mode word, the mode's options. `argv` may begin with the program's
+ * name. The failure is a sentence; it means exit code 2.
  */
 export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<AgentArguments, string> => {
   const first = argv[0]

@@ -1,3 +1,8 @@
+/**
+ * The reference agent as a program: alone on this machine (`npm run agent`), or in a container of the stand-in kubelet.
+ * The running agent is in `agent.ts`.
+ */
+
 import { Effect, Result, type Scope } from "effect"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
@@ -6,14 +11,14 @@ import { runAgent } from "./agent.ts"
 
 type Environment = ReadonlyMap<string, string>
 
-/** What an agent's surroundings decide for it: its arguments and its environment (agent.md §2.3, §2.4). */
+/** The settings of an agent from its arguments and environment (agent.md §2.3, §2.4). */
 interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number
   readonly httpDetectionTimeoutSecs: number
 }
 
-/** A malformed value is reported and the default holds, as in the real agent. */
+/** Reads a number of seconds. A malformed value is reported and the default holds, as in the real agent. */
 const seconds = (env: Environment, name: string, byDefault: number, log: (line: string) => void): number => {
   const text = env.get(name)
   if (text === undefined) return byDefault
@@ -22,7 +27,7 @@ const seconds = (env: Environment, name: string, byDefault: number, log: (line: 
   return byDefault
 }
 
-/** The set-up, or the exit code with which the agent refuses; the reason is in the log. */
+/** The setup, or the exit code with which the agent refuses; the reason is in the log. */
 const setUp = (
   argv: ReadonlyArray<string>,
   env: Environment,
@@ -62,10 +67,10 @@ const noRedirect = (): never => {
 
 /**
  * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
- * modes need a container runtime that hands out {@link AgentTarget}s; only the stand-in kubelet does (see
+ * modes need a container runtime that hands out {@link AgentTarget}s, as only the stand-in kubelet does (see
  * {@link agentProgram}).
  *
- * The result is the exit code; 2 for a wrong command line. Standard output gets the ready line and errors, as from the
+ * The result is the exit code, 2 for a wrong command line. Standard output gets the ready line and errors, as from the
  * real agent.
  */
 export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<number> =>
@@ -86,10 +91,10 @@ export const runAgentCommand = (argv: ReadonlyArray<string>): Effect.Effect<numb
     return Effect.scoped(runAgent({ ...options(setup.success), target, listen: { port }, log }))
   })
 
-/** The agent's own container serves as the target of a targetless agent. */
+/** The agent's own container, which is the target of a targetless agent. */
 const ownTarget = (container: ContainerContext): AgentTarget => {
-  const isOwn = (one: { readonly podIp: string; readonly container: string }): boolean =>
-    one.podIp === container.podIp && one.container === container.containerName
+  const isOwn = (candidate: { readonly podIp: string; readonly container: string }): boolean =>
+    candidate.podIp === container.podIp && candidate.container === container.containerName
   const own = container.onNode().find(isOwn)
   return {
     env: container.env,
@@ -138,7 +143,7 @@ const runInContainer = (container: ContainerContext): Effect.Effect<number, neve
   })
 
 /**
- * The agent as the program of a container of the stand-in kubelet: reads the real agent's arguments, `-c <container
+ * The agent as the program of a container of the stand-in kubelet. It reads the real agent's arguments, `-c <container
  * id>` included.
  */
 export const agentProgram: ContainerProgram = signalsReady(runInContainer)

@@ -1,13 +1,19 @@
+/**
+ * The reference agent: braid's stand-in for mirrord's agent, not mirrord's own program. It accepts clients and ends
+ * when they are gone; each client is served by an `AgentClientConnection`. The agent of virtual time is
+ * `lab/simulation/world/sim-agent.ts`.
+ */
+
 import * as net from "node:net"
 import type { Duplex } from "node:stream"
 import { Duration, Effect, Option, Queue, type Scope } from "effect"
 import type { Endpoint } from "../cluster/network/endpoint.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
-import { AgentClientConnection, type AgentSurroundings } from "./client-connection.ts"
+import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
 import { systemAfter } from "./client-output.ts"
-import { AgentIncoming } from "./incoming/incoming.ts"
+import { AgentIncoming } from "./incoming/agent-incoming.ts"
 
-/** The release of mirrord whose agent this one stands in for. */
+/** The release of mirrord whose agent the reference agent stands in for. */
 export const agentVersion = "3.250.0"
 
 /** Opens the agent's port until the scope closes. */
@@ -18,20 +24,20 @@ export type AgentListener = (
 export interface AgentOptions {
   readonly target: AgentTarget
   /**
-   * Where clients connect: an address of this machine (all of them without `host`; port 0: any free one, told by
-   * `onListening`), or a listener of somebody else's.
+   * Where clients connect: a listener of the caller's, or an address of this machine. Without `host` it is every
+   * address; port 0 is any free port, told by `onListening`.
    */
   readonly listen: { readonly host?: string; readonly port: number } | AgentListener
   /** How long to wait for the first client. */
   readonly communicationTimeoutSecs: number
   /** How long to stay after the last client has left. */
   readonly idleTtlSecs: number
-  /** Product version to print and to name in 502 answers. */
+  /** Product version to print, and to name in 502 answers. */
   readonly version?: string
-  /** Without a target there is no incoming traffic: such messages are answered with `Close`. */
+  /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
-  /** Where a connection to an address of the cluster must really go; by default there. */
+  /** The real endpoint of a cluster's address; by default the address itself. */
   readonly reach?: (endpoint: Endpoint) => Endpoint
   readonly log: (line: string) => void
   /** Called with the bound port once clients may connect. */
@@ -59,8 +65,8 @@ const listenOn =
     ).pipe(Effect.asVoid)
 
 /**
- * The reference agent: serves any number of clients until the last one has left, then waits `idleTtlSecs` for another
- * one (agent.md §3.4). The port is bound before the line `agent ready - version …` is logged.
+ * Runs the agent: serves any number of clients until the last has left, then waits `idleTtlSecs` for another (agent.md
+ * §3.4). The port is bound before the line `agent ready - version …` is logged.
  *
  * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
  * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.

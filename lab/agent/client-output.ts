@@ -1,17 +1,22 @@
+/**
+ * A client's connection as the parts of the reference agent see it: sending, waiting, logging, timers. The simulated
+ * agent gives the same parts its own connections.
+ */
+
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { ResponseError } from "../../src/domain/protocol/response-error.ts"
 
-/** What the parts of an agent see of the client they work for. */
+/** The client as the parts of an agent see it. */
 export interface ClientOutput {
-  /** Sends a message. `false`: the client does not keep up; producers stop until {@link drained} calls back. */
+  /** Sends a message. `false`: the client does not keep up, and producers stop until {@link drained} calls back. */
   readonly send: (message: DaemonMessage) => boolean
   /** A `LogMessage`, dropped until the client has said `ReadyForLogs`. */
   readonly log: (level: "Warn" | "Error", message: string) => void
-  /** Calls once, as soon as the client keeps up again; never after it is gone. */
+  /** Calls back once, as soon as the client keeps up again; never after the client is gone. */
   readonly drained: (resume: () => void) => void
   /** The version that the client has announced. */
   readonly version: () => string
-  /** Stops reading messages of this client until the returned function is called (once). */
+  /** Stops reading the client's messages until the returned function is called (once). */
   readonly hold: () => () => void
 }
 

@@ -1,7 +1,8 @@
-/** Which of a container's environment variables a client may see (agent.md §5.1, §5.2). */
+/** The environment variables of a container that a client may see (agent.md §5.1, §5.2). */
 
 /**
- * Names that are never answered, even if a client selects them: they describe the remote runtime, not the application.
+ * Names that are never answered, even if a client selects them, because they describe the remote runtime and not the
+ * application.
  */
 const alwaysExcluded: ReadonlySet<string> = new Set([
   "BUNDLER_ORIG_BUNDLER_ORIG_MANPATH",
@@ -46,8 +47,8 @@ const alwaysExcluded: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the whole of `text` fits `pattern`: `*` is any run of characters, `?` exactly one, everything else itself,
- * case-sensitive. Linear in practice: only the last `*` is ever retried.
+ * Whether the whole of `text` fits `pattern`, case-sensitive: `*` is any run of characters, `?` exactly one character.
+ * Linear in practice, because only the last `*` is ever retried.
  */
 export const matchesWildcard = (pattern: string, text: string): boolean => {
   const [wanted, given] = [Array.from(pattern), Array.from(text)]
@@ -79,8 +80,8 @@ const matchesAny = (patterns: ReadonlySet<string>, name: string): boolean => {
 }
 
 /**
- * The variables that a `GetEnvVarsRequest` is answered with. `exclude` and `select` are the request's two sets of
- * patterns; an empty `select` means everything. Exclusion always wins.
+ * The variables in the answer to a `GetEnvVarsRequest`. `exclude` and `select` are the request's sets of patterns; an
+ * empty `select` means everything. Exclusion always wins.
  */
 export const visibleEnvironment = (
   env: ReadonlyMap<string, string>,

@@ -1,10 +1,15 @@
+/**
+ * Turns Linux error numbers into the protocol's errors, as the real agent words them. Errors of Node are first read in
+ * `node-errors.ts`.
+ */
+
 import type { ErrorKind, ResponseError } from "../../src/domain/protocol/response-error.ts"
 
-/** The kinds that carry no text. */
+/** The kinds of errors that carry no text. */
 type PlainKind = Exclude<ErrorKind, { readonly _tag: "Unknown" }>
 
 /**
- * Linux error number → kind, as Rust's standard library maps it to `io::ErrorKind` and mirrord-protocol to its own
+ * Kind by Linux error number, as Rust's standard library maps it to `io::ErrorKind`, and mirrord-protocol to its own
  * enum. Kinds that Rust has not stabilised reach the wire as `Unknown` with their description (seen with the real
  * agent: ELOOP, EBADF).
  */
@@ -53,7 +58,7 @@ const unstable: ReadonlyMap<number, string> = new Map([
   [115, "in progress"]
 ])
 
-/** Linux error numbers that this agent itself decides on. */
+/** Linux error numbers that the reference agent itself decides on. */
 export const errno = {
   ENOENT: 2,
   ENXIO: 6,
@@ -86,7 +91,7 @@ export const systemError = (rawOsError: number): ResponseError => {
   }
 }
 
-/** The answer for a failure that the agent found itself, without a system call. */
+/** The answer for a failure that the agent found without a system call. */
 export const agentError = (
   kind: "NotFound" | "InvalidInput" | "TimedOut" | "Unsupported" | "Other"
 ): ResponseError => ({

@@ -1,16 +1,17 @@
+/** Reads what Node throws: as an answer to a client, or as text for a log. */
+
 import { getSystemErrorMessage } from "node:util"
 import type { ResponseError } from "../../src/domain/protocol/response-error.ts"
 import { agentError, systemError } from "./io-errors.ts"
 
-/** The (positive) error number of a failed system call, or `undefined` for other failures. */
+/** The (positive) error number of a failed system call; `undefined` for other failures. */
 export const errnoOf = (error: unknown): number | undefined => {
   if (!(error instanceof Error) || !("errno" in error) || typeof error.errno !== "number") return undefined
   return Math.abs(error.errno)
 }
 
 /**
- * The answer for whatever Node threw: the system's error number, or `InvalidInput` for arguments that Node itself
- * refuses.
+ * The answer for an error of Node: the system's error number, or `InvalidInput` for arguments that Node itself refuses.
  */
 export const responseError = (error: unknown): ResponseError => {
   const number = errnoOf(error)
@@ -19,7 +20,7 @@ export const responseError = (error: unknown): ResponseError => {
   return agentError("Other")
 }
 
-/** As the real agent's log says it: `Connection reset by peer (os error 104)`. */
+/** The error in the words of the real agent's log: `Connection reset by peer (os error 104)`. */
 export const describeError = (error: unknown): string => {
   const number = errnoOf(error)
   if (number === undefined) return error instanceof Error ? error.message : String(error)

@@ -1,3 +1,7 @@
+/**
+ * Carries out the wishes of local programs: which kind of client serves it, and which file sends it.
+ */
+
 import type { ClientKind, ClientRequest } from "./client-input.ts"
 import { notDone, type Turn, update } from "./client-state.ts"
 import { requestFile } from "./file-requests.ts"
@@ -7,7 +11,7 @@ import { requestEnv, requestLookup } from "./lookups.ts"
 import { closeOutgoing, connect, write } from "./outgoing-connections.ts"
 import { subscribe, unsubscribe } from "./port-subscriptions.ts"
 
-/** What each kind of client can be asked for; `cli` and `extproxy` ask for nothing on their own connection. */
+/** Requests that each kind of client serves; `cli` and `extproxy` ask for nothing on their own connection. */
 const serves: Readonly<Record<ClientKind, ReadonlySet<ClientRequest["_tag"]> | "all">> = {
   cli: new Set(),
   extproxy: new Set(),
@@ -35,8 +39,8 @@ export const carryOut = (turn: Turn, request: ClientRequest): void => {
   if (options.kind === "portForward" && request._tag === "Connect" && request.transport !== "Tcp") {
     return notDone(turn, request, "port-forwarding connects over TCP only")
   }
-  // On the first socket everything waits for the version; after a reconnect the oldest forms go out at once
-  // (wire.md §5.5).
+  // On the first socket all requests wait for the version; after a reconnect the oldest forms go out at once (wire.md
+  // §5.5).
   if (phase !== "main" || !online || (version === undefined && attempts === 0)) {
     return update(turn, { held: [...turn.state.held, request] })
   }

@@ -1,10 +1,15 @@
+/**
+ * The strict client's inputs: options, wishes of local programs, frames and time. Plain data; the outputs are in
+ * `client-output.ts`.
+ */
+
 import type { FileRequest } from "../../src/domain/protocol/file-messages.ts"
 import type { HttpFilter, StealType } from "../../src/domain/protocol/http-filter-messages.ts"
 import type { BodyFrame } from "../../src/domain/protocol/http-messages.ts"
 import type { SocketAddress } from "../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../src/domain/protocol/shape.ts"
 
-/** The protocol clients of mirrord 3.250.0, each a column (or two) of the table in wire.md §6.2. */
+/** The kinds of clients in mirrord 3.250.0, each a column (or two) of the table in wire.md §6.2. */
 export type ClientKind = "cli" | "intproxy" | "portForward" | "reversePortForward" | "dump" | "extproxy"
 
 export interface EnvSelection {
@@ -14,21 +19,21 @@ export interface EnvSelection {
 
 export interface ClientOptions {
   readonly kind: ClientKind
-  /** What the client announces; the real 3.250.0 says `1.29.0`. */
+  /** The version that the client announces; the real 3.250.0 says `1.29.0`. */
   readonly version: string
-  /** Milliseconds between two pings; the real default is 30 000. `cli` and `dump` never ping. */
+  /** Time between two pings, ms; the real default is 30 000. `cli` and `dump` never ping. */
   readonly pingInterval: number
   /** Whether the operator offers `LayerReconnect`. Only the intproxy ever reconnects (operator-api.md §8.7). */
   readonly reconnect: boolean
-  /** `cli`: what it asks for after the handshake; everything if left out. */
+  /** `cli`: the variables that it asks for after the handshake; all if left out. */
   readonly env?: EnvSelection
   /** `intproxy`: the question of its DB port-forwards before the version switch; none if left out (wire.md §6.3). */
   readonly branchEnv?: EnvSelection
-  /** `intproxy`: milliseconds without a version answer after which it gives up (wire.md §5.4); 60 000 if left out. */
+  /** `intproxy`: after so many ms without a version answer it gives up (wire.md §5.4); 60 000 if left out. */
   readonly startIdleTimeout?: number
 }
 
-/** `internal_proxy.start_idle_timeout`, milliseconds. */
+/** `internal_proxy.start_idle_timeout`, ms. */
 export const defaultStartIdleTimeout = 60_000
 
 export type Transport = "Tcp" | "Udp" | "Seqpacket"
@@ -36,9 +41,8 @@ export type Transport = "Tcp" | "Udp" | "Seqpacket"
 export type Channel = "Tcp" | "TcpSteal"
 
 /**
- * What the local programs want. Connection ids and file descriptors are those of the events; everything that the client
- * can decide on its own (a newer operation towards an old agent, an id that is gone) fails locally as an event
- * `NotDone`.
+ * A wish of a local program. Connection ids and file descriptors are those of the events. Wishes that the client can
+ * refuse on its own (a newer operation towards an old agent, an id that is gone) fail locally with an event `NotDone`.
  */
 export type ClientRequest =
   | { readonly _tag: "FetchEnv"; readonly selection: EnvSelection }
@@ -79,7 +83,7 @@ export type ClientRequest =
   /** The local side of a connection ends first. */
   | { readonly _tag: "CloseConnection"; readonly channel: Channel; readonly connectionId: bigint }
 
-/** `now` is epoch milliseconds and never goes back. */
+/** One input. `now` is epoch ms and never goes back. */
 export type ClientInput = { readonly now: number } &
   /** The first socket is open. */
   (
@@ -90,12 +94,13 @@ export type ClientInput = { readonly now: number } &
         readonly bytes: Uint8Array
       }
     /**
-     * The socket ended, or an attempt to reconnect failed: then `code` and `reason` are those of the Status, if any.
+     * The socket ended, or an attempt to reconnect failed; `code` and `reason` are then those of the Status, if there
+     * is one.
      */
     | { readonly _tag: "Closed"; readonly code?: number; readonly reason?: string }
     /** The attempt that a `Reconnect` output asked for succeeded. */
     | { readonly _tag: "Reconnected" }
-    /** At or after the time of the last `WakeAt`. */
+    /** Time has passed; given at or after the time of the last `WakeAt`. */
     | { readonly _tag: "Tick" }
     | { readonly _tag: "Do"; readonly request: ClientRequest }
   )

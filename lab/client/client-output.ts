@@ -1,3 +1,5 @@
+/** The strict client's outputs: messages to send, events for local programs and tests, and its end. Plain data. */
+
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { FileRequest, FileResponse } from "../../src/domain/protocol/file-messages.ts"
 import type { BodyFrame, IncomingTrafficTransportType } from "../../src/domain/protocol/http-messages.ts"
@@ -8,9 +10,9 @@ import type { Headers, ResultOf } from "../../src/domain/protocol/shape.ts"
 import type { Channel, ClientRequest, Transport } from "./client-input.ts"
 
 /**
- * The FIFO that a message waits in (wire.md §6.15). The order inside one is kept; which one is served next is anybody's
- * guess, so whoever runs the machine may take them in any order. Each stolen connection and each HTTP request has its
- * own.
+ * The FIFO in which a message waits (wire.md §6.15). The order inside a FIFO is kept; which FIFO is served next is not
+ * defined, so a caller of the machine may serve them in any order. Each stolen connection and each HTTP request has its
+ * own FIFO.
  */
 export type QueueName =
   | "main"
@@ -22,7 +24,9 @@ export type QueueName =
   | `connection ${bigint}`
   | `request ${bigint} ${number}`
 
-/** Why something that arrived had no effect although the real client survives it. A test may be stricter than that. */
+/**
+ * Why a message had no effect although the real client survives it. Tests and the simulation may be stricter than that.
+ */
 export type IgnoredReason =
   | "strayData"
   | "strayBody"
@@ -41,7 +45,7 @@ export interface Connected {
   readonly localAddress: SocketAddress
 }
 
-/** Which HTTP request an event belongs to. */
+/** The HTTP request that an event belongs to. */
 export interface RequestKey {
   readonly channel: Channel
   readonly connectionId: bigint
@@ -70,14 +74,14 @@ export type ClientEvent =
       readonly bytes: Uint8Array
     }
   | { readonly _tag: "OutgoingClosed"; readonly transport: Transport; readonly connectionId: bigint }
-  /** The `listen()` calls that waited for the port, and what they got. */
+  /** The `listen()` calls that waited for the port, and their result. */
   | {
       readonly _tag: "Subscribed"
       readonly port: number
       readonly calls: number
       readonly result: { readonly _tag: "Ok" } | { readonly _tag: "Err"; readonly error: ResponseError }
     }
-  /** `replaced`: a connection with this id was open and lost its local side (wire.md §6.12). */
+  /** `replaced`: an open connection with this id lost its local side (wire.md §6.12). */
   | {
       readonly _tag: "NewConnection"
       readonly channel: Channel
@@ -85,7 +89,7 @@ export type ClientEvent =
       readonly transport: IncomingTrafficTransportType
       readonly replaced: boolean
     }
-  /** Head and first frames of a request. `replaced`: a running one with these ids was aborted (wire.md §6.12). */
+  /** Head and first frames of a request. `replaced`: a running request with these ids was aborted (wire.md §6.12). */
   | ({
       readonly _tag: "HttpRequest"
       readonly port: number
@@ -100,7 +104,7 @@ export type ClientEvent =
   | ({ readonly _tag: "HttpBody"; readonly frames: ReadonlyArray<BodyFrame>; readonly isLast: boolean } & RequestKey)
   | ({ readonly _tag: "HttpAborted"; readonly message: string } & RequestKey)
   | { readonly _tag: "Data"; readonly channel: Channel; readonly connectionId: bigint; readonly bytes: Uint8Array }
-  /** By the other side; ids are not used again after it. */
+  /** The other side closed the connection; its id is not used again. */
   | { readonly _tag: "ConnectionClosed"; readonly channel: Channel; readonly connectionId: bigint }
   /** Traffic of a port that is not subscribed in this channel; it was refused (wire.md §6.11). */
   | { readonly _tag: "Stale"; readonly channel: Channel; readonly connectionId: bigint; readonly port: number }
@@ -108,21 +112,24 @@ export type ClientEvent =
   | { readonly _tag: "Pong" }
   | { readonly _tag: "OperatorPing"; readonly id: bigint }
   | { readonly _tag: "Ignored"; readonly what: IgnoredReason; readonly message: DaemonMessage["_tag"] }
-  /** Failed locally; nothing (more) is sent or awaited for it. */
+  /** The request failed locally; nothing more is sent or awaited for it. */
   | { readonly _tag: "NotDone"; readonly request: ClientRequest; readonly reason: string }
   /** The socket is gone; a `Reconnect` follows. Everything that was open or pending has failed locally. */
   | { readonly _tag: "Lost"; readonly reason: string }
   | { readonly _tag: "Resumed" }
-  /** The client has what it wanted and lets go of the connection; it reads nothing more (`cli`). */
+  /** The client (`cli`) has what it wanted and lets go of the connection; it reads nothing more. */
   | { readonly _tag: "Finished" }
 
 export type ClientOutput =
   /** One WebSocket binary message. */
   | { readonly _tag: "Send"; readonly queue: QueueName; readonly bytes: Uint8Array }
   | { readonly _tag: "Event"; readonly event: ClientEvent }
-  /** The end, as the user of the real client sees it; `rule` is the section that says so. Later inputs are ignored. */
+  /**
+   * The end, as the user of the real client sees it; `rule` cites the section that demands it. Later inputs are
+   * ignored.
+   */
   | { readonly _tag: "Fatal"; readonly rule: string; readonly message: string }
-  /** Drop the socket, forget what is queued, and try to connect again in `after` milliseconds. */
+  /** Drop the socket, forget queued messages, and try to connect again in `after` ms. */
   | { readonly _tag: "Reconnect"; readonly after: number }
-  /** Please `Tick` then; a later one replaces it. */
+  /** Asks for a `Tick` at that time; a later `WakeAt` replaces it. */
   | { readonly _tag: "WakeAt"; readonly at: number }

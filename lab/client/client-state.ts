@@ -1,3 +1,5 @@
+/** The immutable state of the strict client, and the small steps (send, event, fatal) of which its turns are made. */
+
 import { type ClientMessage, clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { FileRequest } from "../../src/domain/protocol/file-messages.ts"
 import type { HttpResponseFramed } from "../../src/domain/protocol/http-messages.ts"
@@ -5,21 +7,21 @@ import { atLeast, unannouncedVersion } from "../../src/domain/protocol/version.t
 import type { Channel, ClientOptions, ClientRequest, Transport } from "./client-input.ts"
 import type { ClientEvent, ClientOutput, QueueName } from "./client-output.ts"
 
-/** Columns of wire.md §6.2: A, B, C, D, and E to I together as `main`, which the kind tells apart. */
+/** Columns of wire.md §6.2: A, B, C, D, and E to I together as `main`, where the kind of client tells them apart. */
 export type Phase = "idle" | "handshake" | "env" | "firstPing" | "branchEnv" | "main" | "finished" | "failed"
 
 export interface PortSubscription {
   readonly channel: Channel
   readonly confirmed: boolean
-  /** `listen()` calls that wait. */
+  /** `listen()` calls that wait for the result. */
   readonly calls: number
   readonly request: Extract<ClientRequest, { readonly _tag: "Steal" | "Mirror" }>
 }
 
-/** A stolen or mirrored connection. Its HTTP requests, if it carries any, are keyed by request id. */
+/** A stolen or mirrored connection. HTTP requests on it are keyed by request id. */
 export interface Incoming {
   readonly port: number
-  /** `raw` from the beginning or since an upgrade. */
+  /** Whether bytes pass as they are: from the beginning, or since an upgrade. */
   readonly raw: boolean
   readonly requests: ReadonlyMap<number, IncomingRequest>
 }
@@ -45,7 +47,7 @@ export interface Pings {
   readonly timeouts: number
 }
 
-/** Immutable. */
+/** The state of one client. */
 export interface ClientState {
   readonly options: ClientOptions
   readonly phase: Phase
@@ -54,9 +56,9 @@ export interface ClientState {
   /** Attempts to reconnect since the loss. */
   readonly attempts: number
   readonly startedAt: number
-  /** As negotiated on this socket; `undefined` until the answer. */
+  /** The version negotiated on this socket; `undefined` until the answer. */
   readonly version: string | undefined
-  /** What is announced: the own version, after a negotiation the negotiated one (wire.md §5.5). */
+  /** The version to announce: the client's own, after a negotiation the negotiated one (wire.md §5.5). */
   readonly announces: string
   /** Requests that wait for the first version answer or for the socket. */
   readonly held: ReadonlyArray<ClientRequest>
@@ -64,12 +66,13 @@ export interface ClientState {
   readonly pings: Pings
   readonly files: ReadonlyArray<FileRequest>
   /**
-   * Added to the agent's descriptors, so that those of an earlier socket are not taken for new ones (wire.md §6.14).
+   * Added to the agent's descriptors, so that descriptors of an earlier socket are not taken for new ones (wire.md
+   * §6.14).
    */
   readonly fdOffset: bigint
   readonly highestFd: bigint
   readonly lookups: ReadonlyArray<{ readonly node: string; readonly request: ClientRequest }>
-  /** Env requests under way, which may be those of phase D. */
+  /** Pending env requests; the request of phase D may be among them. */
   readonly envs: ReadonlyArray<ClientRequest>
   readonly connects: ReadonlyArray<PendingConnect>
   readonly legacyConnects: Readonly<Record<"Tcp" | "Udp", ReadonlyArray<PendingConnect>>>
@@ -123,14 +126,14 @@ export const event = (turn: Turn, happened: ClientEvent): void => {
 export const notDone = (turn: Turn, request: ClientRequest, reason: string): void =>
   event(turn, { _tag: "NotDone", request, reason })
 
-/** There is no way back (wire.md §6.1). */
+/** Ends the client for good (wire.md §6.1). */
 export const fatal = (turn: Turn, rule: string, message: string): void => {
   if (turn.state.phase === "failed") return
   turn.outputs.push({ _tag: "Fatal", rule, message })
   update(turn, { phase: "failed" })
 }
 
-/** Whether the negotiated version has it; before the answer nothing newer than the beginning does (wire.md §5.5). */
+/** Whether the negotiated version is new enough; before the answer only the oldest forms are (wire.md §5.5). */
 export const speaks = (state: ClientState, least: string): boolean =>
   atLeast(state.version ?? unannouncedVersion, least)
 

@@ -1,3 +1,10 @@
+/**
+ * The strict client: braid's stand-in for mirrord's clients, not mirrord's own code. A pure machine without socket or
+ * clock: it does what the real clients of 3.250.0 do, and ends where they end (wire.md §5.4, §5.5, §6; operator-api.md
+ * §8.4 to §8.8). It is tolerant exactly where they are; what they survive is an event `Ignored`. Sockets are put around
+ * it by `session-client.ts` and by the simulation.
+ */
+
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { largestMessage } from "../../src/domain/protocol/stream-decoder.ts"
 import { atLeast, gate } from "../../src/domain/protocol/version.ts"
@@ -10,15 +17,12 @@ import { mainMessage, operatorPing } from "./main-phase.ts"
 import { pingTick, startPings } from "./ping-pong.ts"
 import { connectionLost, reconnected } from "./reconnecting.ts"
 
-/**
- * The strict reference client: a pure machine that does what the real protocol clients of mirrord 3.250.0 do, and ends
- * where they end (wire.md §5.4, §5.5, §6; operator-api.md §8.4 to §8.8). Tolerant exactly where they are: what they
- * survive is an event `Ignored`.
- */
-
 export const makeClient = (options: ClientOptions): ClientState => initialState(options)
 
-/** Never throws on bytes of the other side. A `Do` that the wire cannot carry (a port of 70000) is a `RangeError`. */
+/**
+ * Takes one input. Never throws on bytes of the other side; a `Do` that the wire cannot carry (a port of 70000) is a
+ * `RangeError`.
+ */
 export const step = (state: ClientState, input: ClientInput): readonly [ClientState, ReadonlyArray<ClientOutput>] => {
   if (state.phase === "failed" || state.phase === "finished") return [state, []]
   const turn: Turn = { now: input.now, state, outputs: [] }
@@ -106,7 +110,7 @@ const received = (turn: Turn, message: DaemonMessage): void => {
   }
 }
 
-/** What waited for the first version answer (wire.md §5.4). */
+/** Sends the requests that waited for the first version answer (wire.md §5.4). */
 const release = (turn: Turn): void => {
   const { held } = turn.state
   update(turn, { held: [] })
@@ -177,7 +181,7 @@ const firstPing = (turn: Turn, message: DaemonMessage): void => {
 }
 
 /**
- * Phase D: anything else only disables the DB port-forwards; the answer that comes later meets an empty FIFO (wire.md
+ * Phase D: any other message only disables the DB port-forwards; the late answer then meets an empty FIFO (wire.md
  * §6.3).
  */
 const branchEnv = (turn: Turn, message: DaemonMessage): void => {
@@ -225,7 +229,7 @@ const wakeTime = (state: ClientState): number =>
 
 const wake = (turn: Turn, before: ClientState, ticked: boolean): void => {
   const at = wakeTime(turn.state)
-  // A Tick that came too early uses up the wish to be woken.
+  // A Tick that came too early has used up the wish to be woken.
   if (at !== Infinity && (ticked || at !== wakeTime(before)))
     turn.outputs.push({ _tag: "WakeAt", at: Math.max(at, turn.now) })
 }

@@ -1,11 +1,14 @@
+/**
+ * File requests of the strict client: one FIFO over all requests that have an answer, and each answer must be of the
+ * kind of its request (wire.md §6.6).
+ */
+
 import type { FileRequest, FileResponse } from "../../src/domain/protocol/file-messages.ts"
 import type { ClientRequest } from "./client-input.ts"
 import { event, fatal, notDone, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** One FIFO over all file requests that have an answer, which must be of the request's kind (wire.md §6.6). */
-
 interface Kind {
-  /** Its answer; `undefined`: there is none. */
+  /** Kind of the answer; `undefined`: there is none. */
   readonly answer: FileResponse["_tag"] | undefined
   readonly since?: string
   readonly fd?: string
@@ -44,7 +47,7 @@ const kinds: Readonly<Record<FileRequest["_tag"], Kind>> = {
   Fchmod: { answer: "Fchmod", since: "1.24.0", fd: "fd" }
 }
 
-/** The kind of answer that a request waits for; `undefined` for those that have none. */
+/** The kind of answer that a request waits for; `undefined` if it has none. */
 export const answerOf = (request: FileRequest): FileResponse["_tag"] | undefined => kinds[request._tag].answer
 
 /** The request with the agent's own descriptor; `undefined` if the descriptor is of an earlier socket. */
@@ -70,7 +73,7 @@ export const requestFile = (turn: Turn, wanted: ClientRequest, request: FileRequ
   send(turn, "files", { _tag: "FileRequest", value: own })
 }
 
-/** Descriptors in answers, as the local programs know them. */
+/** The answer with descriptors as the local programs know them. */
 const withOffset = (response: FileResponse, offset: bigint): readonly [FileResponse, bigint | undefined] => {
   switch (response._tag) {
     case "Open":

@@ -1,10 +1,13 @@
+/**
+ * Sends the local program's responses to stolen requests, in the form that the negotiated version allows (wire.md
+ * §3.6).
+ */
+
 import type { HttpResponseFramed } from "../../src/domain/protocol/http-messages.ts"
 import { gate } from "../../src/domain/protocol/version.ts"
 import type { ClientRequest } from "./client-input.ts"
 import { type Incoming, type IncomingRequest, mapWith, notDone, send, speaks, type Turn } from "./client-state.ts"
 import { badGateway, incomingOf, putIncoming } from "./incoming-traffic.ts"
-
-/** Responses to stolen requests, in the form that the negotiated version allows (wire.md §3.6). */
 
 type Answering = Extract<ClientRequest, { readonly _tag: "Respond" | "RespondBody" | "FailResponse" }>
 

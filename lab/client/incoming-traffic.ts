@@ -1,3 +1,8 @@
+/**
+ * Mirrored and stolen connections and requests of the strict client, in one map per channel (wire.md §6.12). Responses
+ * are in `http-responses.ts`, subscriptions in `port-subscriptions.ts`.
+ */
+
 import type { BodyFrame, IncomingTrafficTransportType } from "../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp, NewTcpConnection } from "../../src/domain/protocol/incoming-messages.ts"
 import type { Headers } from "../../src/domain/protocol/shape.ts"
@@ -15,8 +20,6 @@ import {
   update
 } from "./client-state.ts"
 
-/** Mirrored and stolen connections and requests, in one map per channel (wire.md §6.12). */
-
 export const incomingOf = (turn: Turn, channel: Channel, id: bigint): Incoming | undefined =>
   turn.state.incoming[channel].get(id)
 
@@ -32,7 +35,7 @@ const dropIncoming = (turn: Turn, channel: Channel, id: bigint): void =>
 const ignored = (turn: Turn, channel: Channel, what: IgnoredReason): void =>
   event(turn, { _tag: "Ignored", what, message: channel })
 
-/** Traffic of a port that is not subscribed, or in the other channel only. Dump prints whatever comes. */
+/** Whether traffic is of a port that is not subscribed, or only in the other channel. Dump prints all traffic. */
 const isStale = (turn: Turn, channel: Channel, port: number): boolean =>
   turn.state.options.kind !== "dump" && turn.state.subscriptions.get(port)?.channel !== channel
 
@@ -84,7 +87,7 @@ const newRequest = (
   event(turn, { _tag: "HttpRequest", ...key, port, method, uri, headers, version, frames, isLast, replaced })
 }
 
-/** Made by the client itself; always in the oldest form (wire.md §3.6). */
+/** The answer that the client itself gives; always in the oldest form (wire.md §3.6). */
 export const badGateway = (turn: Turn, connectionId: bigint, requestId: number, port: number): void =>
   send(turn, `request ${connectionId} ${requestId}`, {
     _tag: "TcpSteal",
@@ -120,7 +123,7 @@ const aborted = (turn: Turn, key: RequestKey, message: string): void => {
   event(turn, { _tag: "HttpAborted", ...key, message })
 }
 
-/** Everything of `Tcp` and `TcpSteal` but subscription results. */
+/** Takes all messages of `Tcp` and `TcpSteal` except subscription results. */
 export const incomingTraffic = (
   turn: Turn,
   channel: Channel,
@@ -197,7 +200,7 @@ export const closeConnection = (
   request: Extract<ClientRequest, { readonly _tag: "CloseConnection" }>
 ): void => {
   const { channel, connectionId } = request
-  // Requests never produce this message, except after an upgrade (wire.md §6.12).
+  // HTTP requests never produce this message, except after an upgrade (wire.md §6.12).
   if (!incomingOf(turn, channel, connectionId)?.raw) return notDone(turn, request, "no such connection is open")
   dropIncoming(turn, channel, connectionId)
   send(turn, "incoming", { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: connectionId } })

@@ -1,13 +1,16 @@
+/**
+ * Environment and name look-ups of the strict client: one FIFO of pending requests each, both sent through the queue
+ * `simple` (wire.md §6.6).
+ */
+
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { ClientRequest, EnvSelection } from "./client-input.ts"
 import { event, fatal, send, speaks, type Turn, update } from "./client-state.ts"
 
-/** Environment and DNS: one FIFO each, both in the queue `simple` (wire.md §6.6). */
-
 type EnvResponse = Extract<DaemonMessage, { readonly _tag: "GetEnvVarsResponse" }>
 type LookupResponse = Extract<DaemonMessage, { readonly _tag: "GetAddrInfoResponse" }>
 
-/** wire.md §5.2: GetAddrInfoRequestV2. */
+/** The version that has GetAddrInfoRequestV2 (wire.md §5.2). */
 const lookupV2 = "1.15.0"
 
 export const requestEnv = (turn: Turn, selection: EnvSelection): void => {
@@ -49,7 +52,7 @@ export const requestLookup = (turn: Turn, request: Extract<ClientRequest, { read
 export const lookupAnswer = (turn: Turn, { value }: LookupResponse): void => {
   const [first, ...lookups] = turn.state.lookups
   if (turn.state.options.kind === "portForward") {
-    // Only an answer with exactly one address needs somebody who waits for it.
+    // Only an answer with exactly one address needs a waiting request.
     if (first === undefined && value._tag === "Ok" && value.value.length === 1) {
       return fatal(turn, "wire.md §6.2 F", "an address for nobody: no lookup waits")
     }

@@ -1,3 +1,8 @@
+/**
+ * The reaction of a strict client past its handshake to each message: columns E to I of wire.md §6.2. The handshake is
+ * in `client.ts`.
+ */
+
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { gate } from "../../src/domain/protocol/version.ts"
 import { event, fatal, send, speaks, type Turn, update } from "./client-state.ts"
@@ -8,8 +13,6 @@ import { outgoingMessage } from "./outgoing-connections.ts"
 import { pong } from "./ping-pong.ts"
 import { dumpResult, resubscribe, subscribeResult } from "./port-subscriptions.ts"
 
-/** Columns E to I of wire.md §6.2: what a client that is past its handshake does with each message. */
-
 type MainKind = "intproxy" | "portForward" | "reversePortForward" | "dump" | "extproxy"
 const columns: Readonly<Record<MainKind, string>> = {
   intproxy: "E",
@@ -19,7 +22,7 @@ const columns: Readonly<Record<MainKind, string>> = {
   extproxy: "I"
 }
 
-/** The kinds that take a message at all; pongs, logs, operator pings and Close are everybody's. */
+/** The kinds of clients that take a message at all; all kinds take pongs, logs, operator pings and Close. */
 const takenBy: Readonly<
   Record<Exclude<DaemonMessage["_tag"], "Pong" | "OperatorPing" | "LogMessage" | "Close">, ReadonlyArray<MainKind>>
 > = {
@@ -42,7 +45,7 @@ export const operatorPing = (turn: Turn, id: bigint): void => {
   send(turn, "main", { _tag: "OperatorPong", value: id })
 }
 
-/** Every answer counts, the last one wins, and each is thanked for (wire.md §5.4). */
+/** Every version answer counts, the last one wins, and each is answered by `ReadyForLogs` (wire.md §5.4). */
 const versioned = (turn: Turn, version: string): void => {
   const first = turn.state.version === undefined
   update(turn, { version, announces: version })

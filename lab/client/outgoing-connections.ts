@@ -1,3 +1,8 @@
+/**
+ * Outgoing connections of the strict client: connects matched by uid or, in the oldest form, by position; ids per
+ * transport (wire.md §6.6, §6.13).
+ */
+
 import type { ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { SocketAddress } from "../../src/domain/protocol/network-messages.ts"
@@ -7,8 +12,6 @@ import { gate } from "../../src/domain/protocol/version.ts"
 import type { ClientRequest, Transport } from "./client-input.ts"
 import type { Connected } from "./client-output.ts"
 import { event, fatal, notDone, type PendingConnect, send, speaks, type Turn, update } from "./client-state.ts"
-
-/** Connects by uid or, in the oldest form, by position; ids per transport (wire.md §6.6, §6.13). */
 
 export type OutgoingMessage = Extract<
   DaemonMessage,
@@ -74,7 +77,10 @@ export const closeOutgoing = (
   send(turn, "outgoing", wrap(transport, { _tag: "Close", value: { connectionId } }))
 }
 
-/** The local socket's type is taken from the answer's address (wire.md §6.7). */
+/**
+ * Whether an address fits the transport, because the local socket's type is taken from the answer's address (wire.md
+ * §6.7).
+ */
 const fits = (transport: Transport, address: SocketAddress): boolean =>
   transport === "Tcp" || (transport === "Udp" ? address._tag === "Ip" : address._tag === "Unix")
 
@@ -92,7 +98,7 @@ const connected = (
   event(turn, { _tag: "Connected", transport, uid, result })
 }
 
-/** Any message about outgoing traffic, for the kinds that take it. */
+/** Takes any message about outgoing traffic, for the kinds of clients that have some. */
 export const outgoingMessage = (turn: Turn, message: OutgoingMessage): void => {
   const transport = transportOf(message)
   const { value } = message
@@ -109,10 +115,10 @@ export const outgoingMessage = (turn: Turn, message: OutgoingMessage): void => {
     }
     case "ConnectV2": {
       const { uid, connect: result } = value.value
-      const pending = turn.state.connects.find((one) => one.uid === uid && one.transport === transport)
+      const pending = turn.state.connects.find((waiting) => waiting.uid === uid && waiting.transport === transport)
       if (pending === undefined)
         return fatal(turn, "wire.md §6.6 ConnectV2", `no ${transport} connect has the uid ${uid.toString(16)}`)
-      update(turn, { connects: turn.state.connects.filter((one) => one !== pending) })
+      update(turn, { connects: turn.state.connects.filter((waiting) => waiting !== pending) })
       return connected(turn, pending, result)
     }
     case "Read": {

@@ -1,8 +1,14 @@
+/**
+ * The strict client's own pings, per kind of client (wire.md §6.16, operator-api.md §8.5). Pings of the operator are
+ * answered in `main-phase.ts`.
+ */
+
 import { event, fatal, send, type Turn, update } from "./client-state.ts"
 
-/** The client's own pings, per kind (wire.md §6.16, operator-api.md §8.5). */
-
-/** The client has reached the phase in which it pings. Port-forwarding pings at once, the others after one interval. */
+/**
+ * Called when the client reaches the phase in which it pings. Port-forwarding pings at once, other kinds after one
+ * interval.
+ */
 export const startPings = (turn: Turn): void => {
   const { kind, pingInterval } = turn.state.options
   if (kind === "cli" || kind === "dump") return
@@ -10,7 +16,7 @@ export const startPings = (turn: Turn): void => {
   update(turn, { pings: { ...turn.state.pings, nextAt, lastOtherMessageAt: turn.now } })
 }
 
-/** `"Timeout"`: the operator has been silent for too long. */
+/** Pings if it is time. `"Timeout"`: the operator has been silent for too long. */
 export const pingTick = (turn: Turn): "Fine" | "Timeout" => {
   const { pings, options } = turn.state
   if (pings.nextAt === undefined || turn.now < pings.nextAt) return "Fine"

@@ -1,15 +1,18 @@
+/**
+ * How the strict client loses a socket and comes back (operator-api.md §8.7, wire.md §5.5 and §6.14). The attempts
+ * themselves are made by the machine's caller.
+ */
+
 import { carryOut } from "./carry-out.ts"
 import { type ClientState, event, fatal, initialState, notDone, send, type Turn, update } from "./client-state.ts"
 
-/** A lost socket and the way back (operator-api.md §8.7, wire.md §5.5 and §6.14). */
-
-/** Milliseconds before the first attempt and each of the ten retries. */
+/** Time before the first attempt and before each of the ten retries, ms. */
 const delays = [0, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000, 8000]
 
 const mayReconnect = ({ options, phase }: ClientState): boolean =>
   options.kind === "intproxy" && options.reconnect && phase === "main"
 
-/** The socket is gone or unusable; or, while there is none, an attempt to get a new one failed with this Status. */
+/** The socket is gone or unusable; or, while there is none, an attempt to open one failed with this Status. */
 export const connectionLost = (turn: Turn, reason: string, code?: number): void => {
   if (turn.state.phase === "idle") return fatal(turn, "wire.md §6.14", `no connection: ${reason}`)
   if (!turn.state.online) return attemptFailed(turn, reason, code)
@@ -56,7 +59,7 @@ const failPending = (turn: Turn): void => {
   for (const { request } of [...connects, ...legacyConnects.Tcp, ...legacyConnects.Udp]) notDone(turn, request, reason)
 }
 
-/** A new socket: the version negotiated before is announced, then what local programs asked for meanwhile goes out. */
+/** A new socket is open: announce the version negotiated before, then send what local programs asked for meanwhile. */
 export const reconnected = (turn: Turn): void => {
   if (turn.state.online) return
   const { held, pings, options, announces } = turn.state

@@ -1,3 +1,8 @@
+/**
+ * The strict client over a real WebSocket, for the playground and tests: connects as mirrord's client does, and lets a
+ * test ask and wait. The protocol is in `client.ts`.
+ */
+
 import type { RequestOptions } from "node:https"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Clock, Effect, Fiber, FiberMap, type Scope } from "effect"
@@ -7,13 +12,13 @@ import type { ClientInput, ClientOptions, ClientRequest } from "./client-input.t
 import type { ClientEvent, ClientOutput } from "./client-output.ts"
 import { makeClient, step } from "./client.ts"
 
-/** How long a single answer may take, in ms. */
+/** How long a single answer may take, ms. */
 const patience = 30_000
 
 export interface SessionClientOptions {
   readonly kubeconfigPath: string
   readonly namespace: string
-  /** As in connect URLs, such as `deployment.myapp`. */
+  /** The target as in connect URLs, such as `deployment.myapp`. */
   readonly target: string
   readonly sessionId: bigint
   /** Value of `x-client-der`. */
@@ -21,7 +26,7 @@ export interface SessionClientOptions {
   readonly client: ClientOptions
 }
 
-/** A client of one session over a real socket: the strict machine of `domain/client` with a WebSocket around it. */
+/** A client of one session: the machine of `client.ts` with a WebSocket around it. */
 export interface SessionClient {
   /** Makes a request, and waits for the first event that `pick` recognises. */
   readonly ask: <A>(
@@ -33,7 +38,7 @@ export interface SessionClient {
   readonly expect: <A>(what: string, pick: (event: ClientEvent) => A | undefined) => Effect.Effect<A, ClientFailed>
   /** Calls `listener` for every event until the scope ends. */
   readonly listen: (listener: (event: ClientEvent) => void) => Effect.Effect<void, never, Scope.Scope>
-  /** What killed the client, if anything did. */
+  /** Why the client ended, if it did. */
   readonly failure: () => string | undefined
 }
 
@@ -67,7 +72,7 @@ export const openSessionClient = (
         case "Send":
           return socket.send(output.bytes, { binary: true })
         case "Event":
-          // A copy: whoever waits for the next event registers while this one is told.
+          // A copy, because a waiting caller may register for the next event while this event is told.
           for (const listener of Array.from(listeners)) listener(output.event)
           return
         case "Fatal":

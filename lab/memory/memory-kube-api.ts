@@ -1,3 +1,8 @@
+/**
+ * {@link KubeApi} over {@link MemoryObjects}, for tests: no HTTP, every call recorded, faults by hooks. The simulation
+ * has an API server of its own over the same objects (`lab/simulation/world/sim-api-server.ts`).
+ */
+
 import { type Cause, Clock, Effect, Queue, Result, Stream } from "effect"
 import {
   type KubeApi,
@@ -8,7 +13,7 @@ import {
 } from "../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "./memory-objects.ts"
 
-/** One request, as hooks and the log of calls see it. */
+/** One request, as hooks and the record of calls see it. */
 export interface MemoryCall {
   readonly verb: "get" | "list" | "watch" | "create" | "patch" | "delete"
   readonly plural: string
@@ -21,17 +26,17 @@ export interface MemoryCall {
 type Hook = (call: MemoryCall) => Effect.Effect<void, KubeError>
 
 /**
- * {@link KubeApi} over {@link MemoryObjects}, for tests. Time is Effect's clock, no request takes time unless a hook
- * makes it, and refusals come from hooks.
+ * A Kubernetes API in memory. Time is Effect's clock, a request takes time only if a hook makes it, and refusals come
+ * from hooks.
  */
 export class MemoryKubeApi implements KubeApi {
   readonly cluster: string
   readonly objects: MemoryObjects
-  /** Every request in order, refused ones included. */
+  /** Every request in order, refused requests included. */
   readonly calls: Array<MemoryCall> = []
-  /** Runs before a request is carried out; fails it, or makes it wait. */
+  /** Runs before a request is carried out; it may fail the request or make it wait. */
   before: Hook = () => Effect.void
-  /** Runs after a write was carried out: failing it loses the answer. */
+  /** Runs after a write was carried out; failing here loses the answer. */
   after: Hook = () => Effect.void
   #reachable = true
 
@@ -40,7 +45,7 @@ export class MemoryKubeApi implements KubeApi {
     this.objects = new MemoryObjects(cluster)
   }
 
-  // What the world does to it.
+  // Faults and changes that tests bring about.
 
   /** An unreachable server answers nothing, and its watches break. */
   setReachable(reachable: boolean): void {

@@ -1,5 +1,10 @@
+/**
+ * The objects, versions and watches of one API server in memory: deterministic, without promises and timers. Schemas,
+ * RBAC and the exact sentences of a server are not here; `lab/cluster/store` has those.
+ */
+
 import { Result } from "effect"
-import { jsonEqual } from "../../src/domain/json.ts"
+import { isObject, jsonEqual } from "../../src/domain/json.ts"
 import { type OwnerReference, timestamp } from "../../src/domain/resources/object-meta.ts"
 import {
   type KubeErrorReason,
@@ -38,19 +43,19 @@ interface Change {
 interface Watcher {
   readonly selection: Selection | undefined
   readonly listener: WatchListener
-  /** Something was kept from it: whatever it would be told now would hide that. */
+  /**
+   * Whether a change was kept from the watcher. From then on nothing is told, because later events would hide the gap.
+   */
   missed: boolean
 }
 
-/** So many changes are kept for watches from the past and for stale reads; a watch from before them is told 410. */
+/** Number of changes kept for watches from the past and for stale reads; a watch from before them is told 410. */
 const historyLength = 1_000
 
-const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** RFC 7396. Gives `target` itself where nothing changes. */
+/** A merge patch (RFC 7396). The result is `target` itself where nothing changes. */
 const merged = (target: unknown, patch: unknown): unknown => {
-  if (!isJson(patch)) return jsonEqual(target, patch) ? target : patch
-  const base = isJson(target) ? target : {}
+  if (!isObject(patch)) return jsonEqual(target, patch) ? target : patch
+  const base = isObject(target) ? target : {}
   const result: Record<string, unknown> = { ...base }
   let changed = base !== target
   for (const [key, value] of Object.entries(patch)) {
@@ -82,14 +87,14 @@ const isSelected = ({ metadata }: KubeObject, selection: Selection | undefined):
 }
 
 /**
- * The objects of one API server as a value. Deterministic: versions and uids are counted, time is an argument. It keeps
- * the promises that controllers rely on: resourceVersion and uid preconditions, no event for a write without effect,
- * the status subresource, generations, finalizers, owner references, watches from a version and 410 when that is gone.
- * Label selectors are `key=value` and `key`, joined by commas; schemas and RBAC are not played.
+ * The objects of one API server. Versions and uids are counted, time is an argument. The promises that controllers rely
+ * on are kept: resourceVersion and uid preconditions, no event for a write without effect, the status subresource,
+ * generations, finalizers, owner references, watches from a version, and 410 when that version is gone. Label selectors
+ * are `key=value` and `key`, joined by commas.
  */
 export class MemoryObjects {
   readonly cluster: string
-  /** Told of each write that had an effect. */
+  /** Called for each write that had an effect. */
   committed: (commit: Commit) => void = () => {}
   #objects = new Map<string, Map<string, KubeObject>>()
   #changes: Array<Change> = []
@@ -97,7 +102,7 @@ export class MemoryObjects {
   readonly #present = new Set<string>()
   #version = 0
   #uids = 0
-  /** Versions up to here are forgotten: a watch from before is told 410. */
+  /** Versions up to here are forgotten; a watch from before is told 410. */
   #forgotten = 0
   #muted = false
 
@@ -115,8 +120,8 @@ export class MemoryObjects {
   }
 
   /**
-   * While muted, watches stay open but changes do not reach them. Afterwards those that missed something are told 410,
-   * as a server does whose watch cache has lost events; a watch that is begun anew from its old version gets them.
+   * While muted, watches stay open but changes do not reach them. Afterwards watches that missed something are told
+   * 410, as by a server whose watch cache has lost events. A new watch from the old version gets the missed events.
    */
   setMuted(muted: boolean): void {
     this.#muted = muted
@@ -157,22 +162,22 @@ export class MemoryObjects {
     return [...this.#watchers.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** An object as it is. */
+  /** An object as it is now. */
   peek(ref: ResourceRef, name: string, namespace?: string): KubeObject | undefined {
     return this.#objects.get(collectionOf(ref))?.get(nameKey(name, namespace))
   }
 
-  /** Whether an object with this uid is there. */
+  /** Whether an object with this uid exists. */
   has(uid: string): boolean {
     return this.#present.has(uid)
   }
 
-  /** All objects of a collection as they are. */
+  /** All objects of a collection as they are now. */
   peekAll(ref: ResourceRef): ReadonlyArray<KubeObject> {
     return [...(this.#objects.get(collectionOf(ref))?.values() ?? [])]
   }
 
-  /** Creates or changes an object without any precondition: `change` is merged into it, status included. */
+  /** Creates or changes an object without any precondition; `change` is merged into it, status included. */
   write(ref: ResourceRef, name: string, change: object, namespace?: string, now = 0): KubeObject {
     const known = this.peek(ref, name, namespace)
     return known === undefined
@@ -193,7 +198,7 @@ export class MemoryObjects {
     return found === undefined ? Result.fail(this.#notFound("get", ref, name)) : Result.succeed(found)
   }
 
-  /** `staleBy`: answers as the collection was so many writes of this server ago, as far as they are remembered. */
+  /** Lists a collection. `staleBy`: as it was so many writes of this server ago, as far as they are remembered. */
   list(
     ref: ResourceRef,
     selection?: Selection,
@@ -204,9 +209,7 @@ export class MemoryObjects {
     return { items: items.filter((object) => isSelected(object, selection)), resourceVersion: String(version) }
   }
 
-  /**
-   * Starts a watch; what happened since `resourceVersion` is delivered before this returns. Gives the way to stop it.
-   */
+  /** Starts a watch; changes since `resourceVersion` are delivered before this returns. The result stops the watch. */
   watch(
     ref: ResourceRef,
     resourceVersion: string,
@@ -243,7 +246,7 @@ export class MemoryObjects {
     const { metadata = {}, status, ...rest } = patch as { readonly metadata?: Json; readonly status?: unknown }
     const { resourceVersion, uid, ...metadataChange } = metadata
     const isStale = resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion
-    // A patch of a status changes whatever has the name by now, unless it says the version.
+    // A patch of a status changes the object that has the name now, unless it says the version.
     const isOther = options?.subresource !== "status" && uid !== undefined && uid !== known.metadata.uid
     if (isStale || isOther) {
       return Result.fail(this.error(`patch ${name}`, "Conflict", "the object has been modified", 409))
@@ -274,7 +277,7 @@ export class MemoryObjects {
     return new KubeError({ cluster: this.cluster, operation, reason, detail, ...(code === undefined ? {} : { code }) })
   }
 
-  // How it does it.
+  // Helpers of the requests.
 
   #notFound(verb: string, ref: ResourceRef, name: string): KubeError {
     return this.error(`${verb} ${name}`, "NotFound", `${ref.plural} "${name}" not found`, 404)

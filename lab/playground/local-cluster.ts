@@ -1,22 +1,25 @@
+/**
+ * The common view of a cluster of the playground, embedded or real, for the story and for the tests with the real
+ * client.
+ */
+
 import type { Effect } from "effect"
 import type { Caller, EmbeddedCluster } from "../cluster/embedded-cluster.ts"
 import type { Kubelet } from "../cluster/node/kubelet.ts"
 import type { ObjectReader } from "../cluster/store/object-reader.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
-/**
- * A cluster on this machine, embedded or real, as the playground, its story and the tests with the real client use it.
- */
+/** A cluster on this machine. */
 export interface LocalCluster {
   readonly name: string
   /** `https://127.0.0.1:<port>`, the same after a restart. */
   readonly server: string
-  /** Of `kubernetes-admin` in `system:masters`. */
+  /** Kubeconfig of `kubernetes-admin` in `system:masters`. */
   readonly kubeconfigPath: string
   readonly caPem: string
-  /** Of a real cluster it shows a moment ago. */
+  /** The cluster's objects; those of a real cluster lag a moment behind. */
   readonly store: ObjectReader
-  /** Requests so far, oldest first; of a real cluster those of people and pods. */
+  /** Requests so far, oldest first; from a real cluster only those of people and pods. */
   readonly callers: () => ReadonlyArray<Caller>
   /** Writes another kubeconfig with its own client certificate. */
   readonly userKubeconfig: (options: {
@@ -24,7 +27,7 @@ export interface LocalCluster {
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, { readonly message: string }>
-  /** The API server is gone with all connections; the objects stay. */
+  /** Takes the API server away with all its connections; the objects stay. */
   readonly stop: () => Effect.Effect<void>
   readonly restart: () => Effect.Effect<void, { readonly message: string }>
 }
@@ -33,7 +36,7 @@ export interface RunningCluster<Cluster extends LocalCluster = EmbeddedCluster> 
   readonly description: PlaygroundCluster
   readonly cluster: Cluster
   readonly kubelet: Kubelet
-  /** URL at which requests enter the demo workload; absent where it does not run. */
+  /** URL at which requests enter the demo workload; undefined where it does not run. */
   readonly entry: string | undefined
 }
 

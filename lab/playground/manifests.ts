@@ -1,17 +1,22 @@
+/**
+ * The objects that the embedded playground applies: the operator's installation and the demo workload. The real
+ * playground installs the chart instead, and uses only the demo workload from here.
+ */
+
 import { stringify } from "yaml"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
-/** Where the operator lives in each cluster, and where the demo workload lives. */
+/** Namespaces of the operator and of the demo workload in each cluster. */
 export const operatorNamespace = "mirrord"
 export const workloadNamespace = "default"
 export const workloadTarget = "deployment/myapp"
-/** Images that the playground's kubelets know. */
+/** Names of the images that the playground's kubelets know. */
 export const images = { operator: "braid", agent: "braid-agent", demo: "braid-demo" } as const
 
 const operatorPort = 3000
-/** To kubectl, which reads YAML 1.1, `yes` is no text. */
+/** kubectl reads YAML 1.1, where `yes` is no text. */
 const kubectlYaml = { version: "1.1" } as const
 const documents = (objects: ReadonlyArray<object>): string =>
   objects.map((object) => stringify(object, kubectlYaml)).join("---\n")
@@ -50,7 +55,7 @@ const rule = (apiGroups: string, resources: ReadonlyArray<string>, verbs: Readon
 const sessions = "mirrordclustersessions"
 const parents = "mirrordmulticlustersessions"
 
-/** What a primary's identity may do on a member (published-chart.md §2.9), as far as it is used. */
+/** Rights of a primary's identity on a member, as far as the playground needs them (published-chart.md §2.9). */
 const envoyRules = [
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
@@ -81,7 +86,7 @@ export interface OperatorEnvironment {
   readonly kubeconfig: string
   readonly multiClusterFile: string | undefined
   readonly clustersFile: string | undefined
-  /** One unless given; one of them leads. */
+  /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
 }
 
@@ -133,7 +138,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       "kube-system"
     ),
     binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
-    // Events about objects of the whole cluster are all in this namespace.
+    // Events about cluster-wide objects are all in this namespace.
     role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
     binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
     role("ClusterRole", "mirrord-operator-envoy", envoyRules),
@@ -190,7 +195,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
   ])
 }
 
-/** Namespace and accounts, which must be there before the operator's kubeconfig can be written. */
+/** Namespace and accounts, which must exist before the operator's kubeconfig can be written. */
 export const accountManifests = (): string =>
   documents([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
@@ -202,7 +207,7 @@ export const accountManifests = (): string =>
     }
   ])
 
-/** The credentials by which a primary reaches a member (published-chart.md §2.6). */
+/** The credentials with which a primary reaches a member (published-chart.md §2.6). */
 export const credentialsManifest = (secretName: string, token: string): string =>
   documents([
     {
@@ -218,7 +223,7 @@ export const credentialsManifest = (secretName: string, token: string): string =
     }
   ])
 
-/** The demo workload: the same in every cluster but for its environment and the content of one file. */
+/** The demo workload: the same in every cluster, except for its environment and the content of one file. */
 export const workloadManifests = (cluster: PlaygroundCluster): string => {
   const labels = { app: "myapp" }
   return documents([

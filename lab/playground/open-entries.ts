@@ -1,10 +1,12 @@
+/** The last step of a playground's start: opens a port of this machine for each demo workload. */
+
 import { Effect, type Scope } from "effect"
 import { serviceEntry, type ServiceEntryError } from "../cluster/network/service-entry.ts"
 import type { LocalCluster, Playground, RunningCluster } from "./local-cluster.ts"
 import { workloadNamespace } from "./manifests.ts"
 import { PlaygroundError } from "./readiness.ts"
 
-/** The playground, once everything runs: with a door to the demo workload of each cluster that has one. */
+/** The running playground, with an entry to the demo workload of each cluster that has one. */
 export const openEntries = <Cluster extends LocalCluster>(
   started: ReadonlyArray<Omit<RunningCluster<Cluster>, "entry">>
 ): Effect.Effect<Playground<Cluster>, PlaygroundError | ServiceEntryError, Scope.Scope> =>

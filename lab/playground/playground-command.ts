@@ -1,3 +1,5 @@
+/** The command `npm start`: starts a playground, plays the story, and stays until Ctrl-C. */
+
 import { Effect, FileSystem, Logger } from "effect"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
@@ -13,7 +15,7 @@ export interface PlaygroundCommandOptions {
   readonly topology: TopologyName
   readonly once: boolean
   readonly json: boolean
-  /** Real control planes instead of embedded clusters. */
+  /** Whether to use real control planes instead of embedded clusters. */
   readonly kubernetes: boolean
   /** Second octet of the first cluster's pod addresses. */
   readonly subnet: number
@@ -49,7 +51,7 @@ const thingsToTry = (playground: AnyPlayground): ReadonlyArray<string> => [
   "Ctrl-C ends everything and leaves nothing behind."
 ]
 
-/** On real control planes if that is asked for and their programs are there. */
+/** Starts the playground, on real control planes if that is asked for and their programs exist. */
 const start = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
     const settings = {
@@ -75,7 +77,7 @@ const play = (options: PlaygroundCommandOptions, directory: string, reporter: Re
     return yield* Effect.never
   })
 
-/** `npm start`: exit code 0 only if every step of the story was fine. */
+/** Runs the command; the exit code is 0 only if every step of the story was fine. */
 export const runPlayground = (
   options: PlaygroundCommandOptions
 ): Effect.Effect<number, never, FileSystem.FileSystem> => {
@@ -87,7 +89,7 @@ export const runPlayground = (
   }).pipe(
     Effect.scoped,
     Effect.catch((error) => reporter.step("playground", false, { problem: error.message })),
-    // The clusters' own chatter is in their pods' logs.
+    // The clusters' own logs are in their pods' logs.
     Effect.provide(Logger.layer([])),
     Effect.map(() => (reporter.allOk() ? 0 : 1))
   )

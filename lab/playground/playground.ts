@@ -1,3 +1,8 @@
+/**
+ * The playground on embedded clusters: whole clusters in this process, an operator in each, one demo workload. The
+ * playground on real control planes is `kubernetes/kubernetes-playground.ts`.
+ */
+
 import { readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -29,22 +34,22 @@ import type { PlaygroundCluster, Topology } from "./topology.ts"
 
 const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))
 const crds = fileURLToPath(new URL("../../crds/", import.meta.url))
-/** Several operators share one machine here: without it each young generation alone may take tens of MB. */
+/** Several operators share one machine here. Without this option the young generation of each may take tens of MB. */
 const smallHeap = ["--max-semi-space-size=2"]
 const tokenLifetimeSecs = 30 * 24 * 3600
 
 export interface PlaygroundOptions {
   readonly topology: Topology
-  /** Everything that is written goes below; removed by whoever made it. */
+  /** Folder below which everything is written; the caller that made it removes it. */
   readonly directory: string
-  /** Seconds; small ones make tests short. */
+  /** Seconds; small values make tests short. */
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
-  /** What runs as the agent; the reference agent unless given. */
+  /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
-  /** Told about each step. */
+  /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
@@ -79,7 +84,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
     return { description, cluster, kubelet }
   })
 
-/** A kubeconfig for a service account; JSON is YAML. */
+/** A kubeconfig for a service account, written as JSON, which is also YAML. */
 const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
   JSON.stringify({
     apiVersion: "v1",
@@ -97,7 +102,7 @@ const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
     "current-context": cluster.name
   })
 
-/** The two files of a primary, in the published format (published-chart.md §2.4). */
+/** The two configuration files of a primary, in the published format (published-chart.md §2.4). */
 const fleetFiles = (
   options: PlaygroundOptions,
   started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>
@@ -127,8 +132,8 @@ const fleetFiles = (
 }
 
 /**
- * Starts the clusters, installs an operator in each of them and the demo workload where it belongs. Lives as long as
- * the scope.
+ * Starts the clusters, installs an operator in each, and the demo workload where the topology wants it. Everything
+ * lives as long as the scope.
  */
 export const startPlayground = (
   options: PlaygroundOptions

@@ -1,3 +1,5 @@
+/** Waits until a started playground is ready: workload, operators, and the primary's connection to its members. */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Data, Effect, Result } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
@@ -15,7 +17,7 @@ export class PlaygroundError extends Data.TaggedError("PlaygroundError")<{ reado
   }
 }
 
-/** Far longer than anything takes on a machine with nothing to spare; then something is wrong. */
+/** Far longer than any step takes on a loaded machine; after that something is wrong. */
 const patience = { minutes: 5 }
 
 const tooLong = (what: string) => ({
@@ -24,7 +26,7 @@ const tooLong = (what: string) => ({
     Effect.fail(new PlaygroundError({ detail: `${what} did not happen within ${patience.minutes} minutes` }))
 })
 
-/** Waits until a condition of the cluster's objects holds; the stand-in kubelet changes them at any time. */
+/** Waits until a condition of the cluster's objects holds; the stand-in kubelet changes the objects at any time. */
 const waitFor = (what: string, holds: () => boolean): Effect.Effect<void, PlaygroundError> =>
   Effect.gen(function* () {
     while (!holds()) yield* Effect.sleep("50 millis")
@@ -39,7 +41,7 @@ const waitForWorkload = (cluster: LocalCluster): Effect.Effect<void, PlaygroundE
     return (asNumber(at(deployment, "status", "readyReplicas")) ?? 0) > 0
   })
 
-/** Waits until the cluster's APIService answers: the operator is reachable through the API server. */
+/** Waits until the cluster's APIService answers, so that the operator is reachable through the API server. */
 const waitForOperator = (cluster: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   waitFor(`the start of the operator in ${cluster.name}`, () => {
     const service = cluster.store.get(apiServices, undefined, "v1.operator.metalbear.co")
@@ -48,7 +50,7 @@ const waitForOperator = (cluster: LocalCluster): Effect.Effect<void, PlaygroundE
     )
   })
 
-/** Waits until the primary's operator says that it is connected to every workload cluster. */
+/** Waits until the primary's operator reports a connection to every workload cluster. */
 const waitForFleet = (primary: LocalCluster): Effect.Effect<void, PlaygroundError> =>
   Effect.gen(function* () {
     const config = new KubeConfig()
@@ -64,8 +66,8 @@ const waitForFleet = (primary: LocalCluster): Effect.Effect<void, PlaygroundErro
   }).pipe(Effect.scoped, Effect.timeoutOrElse(tooLong("the connection of the primary to every cluster")))
 
 /**
- * Waits, and says how far it is, until the demo workload and the operators of all clusters run and the primary is
- * connected to them.
+ * Waits until the demo workload and the operators of all clusters run and the primary is connected to them, and reports
+ * each step.
  */
 export const waitForClusters = <Cluster extends LocalCluster>(
   started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: Cluster }>,

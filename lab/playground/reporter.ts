@@ -1,12 +1,14 @@
+/** Tells people or programs how the playground proceeds. The steps themselves are in `story.ts`. */
+
 import { Effect } from "effect"
 
-/** What a step says beside its name; JSON values only. */
+/** Further details of a step; JSON values only. */
 export type StepDetails = Readonly<Record<string, unknown>>
 
-/** Tells people or programs how the playground proceeds. */
+/** Reports the steps of a playground. */
 export interface Reporter {
   readonly step: (name: string, ok: boolean, details?: StepDetails) => Effect.Effect<void>
-  /** A sentence for people; nothing in JSON. */
+  /** A sentence for people; left out of JSON. */
   readonly say: (text: string) => Effect.Effect<void>
   /** Whether every step so far was fine. */
   readonly allOk: () => boolean
@@ -30,7 +32,7 @@ const sentences: Readonly<Record<string, string>> = {
   ready: "the playground is ready"
 }
 
-/** `json`: one line per step on standard output, `{"step":…,"ok":…}`; otherwise a sentence with a mark. */
+/** With `json` one line per step on standard output, `{"step":…,"ok":…}`; otherwise a sentence with a mark. */
 export const makeReporter = (json: boolean): Reporter => {
   let allOk = true
   return {

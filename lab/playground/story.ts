@@ -1,3 +1,8 @@
+/**
+ * The playground's story: one session through all clusters, played by the strict client of lab/client (not by mirrord's
+ * own), step by step. It is real time and real sockets; the stories of virtual time are in `lab/simulation/story`.
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Fiber, Random, type Scope } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
@@ -7,13 +12,13 @@ import { parentName } from "../../src/domain/session/names.ts"
 import { sessionId, type SessionId } from "../../src/domain/session/session-id.ts"
 import { ClientFailed } from "../client/client-failed.ts"
 import type { ClientEvent } from "../client/client-output.ts"
+import { requestUserCertificate } from "../client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
-import { requestUserCertificate } from "../client/user-credentials.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter, StepDetails } from "./reporter.ts"
 
-/** The one session of the story, seen from its client. */
+/** The one session of the story, as its client sees it. */
 interface Story {
   readonly playground: AnyPlayground
   readonly client: SessionClient
@@ -34,13 +39,13 @@ const demand = (holds: boolean, otherwise: string): Effect.Effect<void, ClientFa
   holds ? Effect.void : Effect.fail(failed(otherwise))
 
 /**
- * Real clients ping every 30 s. The interval is also what a client allows for the answer, which a machine at its limits
- * may need.
+ * Real clients ping every 30 s. The interval is also the time that a client allows for the answer, and a loaded machine
+ * may need it.
  */
 const clientOptions = (kind: "cli" | "intproxy") =>
   ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
 
-/** Waits for something that no event announces. */
+/** Waits for a state that no event announces. */
 const eventually = <A extends object | string>(
   what: string,
   look: Effect.Effect<A | undefined>
@@ -69,7 +74,7 @@ const request = (url: string, headers: Readonly<Record<string, string>> = {}): E
     })
   )
 
-/** The environment as the command line fetches it, on a short connection of its own. */
+/** Reads the environment as mirrord's command line does: on a short connection of its own. */
 const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate: string) =>
   Effect.gen(function* () {
     const cli = yield* openSessionClient({
@@ -139,7 +144,7 @@ const connectOut = ({ client, defaultCluster }: Story) =>
     return { peer: `${ip}:${tcpPort}`, greeting: greeted.trim() }
   })
 
-/** The local process: answers every stolen request. */
+/** The local process of the session: answers every stolen request. */
 const answerRequests = (client: SessionClient): Effect.Effect<void, never, Scope.Scope> =>
   client.listen((event: ClientEvent) => {
     if (event._tag !== "HttpRequest") return
@@ -197,7 +202,7 @@ const pings = ({ client }: Story) =>
     for (let round = 0; round < 3; round++) {
       yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
     }
-    // The strict client dies of a surplus Pong; that it lives is the proof that there was none.
+    // A surplus Pong kills the strict client, so a living client proves that there was none.
     const { failure } = client
     yield* demand(failure() === undefined, failure() ?? "")
     return { pongs }
@@ -213,7 +218,7 @@ const loseMember = (story: Story, member: AnyRunningCluster) =>
     )
     yield* member.cluster.stop()
     const warning = yield* Fiber.join(warned)
-    const others = { ...story, workloads: story.workloads.filter((one) => one !== member) }
+    const others = { ...story, workloads: story.workloads.filter((workload) => workload !== member) }
     return { warning, ...(yield* enterEverywhere(others)) }
   })
 
@@ -230,7 +235,7 @@ const regainMember = (member: AnyRunningCluster) =>
     return { answer: answer.trim() }
   })
 
-/** What of the session is left in a cluster, by name. */
+/** Names of what is left of the session in a cluster. */
 const leftovers = ({ cluster, description }: AnyRunningCluster): ReadonlyArray<string> => {
   const named = (group: string, version: string, resource: string, namespace?: string) =>
     cluster.store
@@ -265,10 +270,10 @@ const endSession = ({ id, playground }: Story) =>
     return { session: parentName(id) }
   }).pipe(Effect.scoped)
 
-/** Plays one session from its start to its end through our own client, one reported step after the other. */
+/** Plays one session from its start to its end with the strict client, and reports one step after the other. */
 export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect.Effect<void> =>
   Effect.gen(function* () {
-    /** Reports a step; a failed one ends the story, as the following ones would only echo it. */
+    /** Reports a step. A failed step ends the story, because the next steps would only fail for the same reason. */
     const step = <A extends StepDetails, R>(name: string, run: Effect.Effect<A, ClientFailed, R>) =>
       run.pipe(
         Effect.tap((details) => reporter.step(name, true, details)),

@@ -1,13 +1,14 @@
-/** Which clusters the playground has and what each of them is for. */
+/** The clusters of a playground and their roles, as data. */
+
 export type TopologyName = "management" | "primary-default"
 
 export interface PlaygroundCluster {
   readonly name: string
   readonly isPrimary: boolean
   readonly isDefault: boolean
-  /** Whether the demo workload runs there. */
+  /** Whether the demo workload runs in the cluster. */
   readonly hasWorkload: boolean
-  /** Second octet of its pods' addresses, 127.<subnet>.0.0/16. */
+  /** Second octet of the cluster's pod addresses, 127.<subnet>.0.0/16. */
   readonly subnet: number
 }
 
@@ -27,8 +28,9 @@ const cluster = (name: string, subnet: number, roles: Partial<PlaygroundCluster>
 })
 
 /**
- * `management`: the step-by-step example, a primary that only manages and two workload clusters. `primary-default`: the
- * primary is itself the default, and one of two workload clusters. `subnet` is the first of three to use.
+ * `management`: a primary that only manages, and two workload clusters, as in the step-by-step example.
+ * `primary-default`: the primary is itself the default, and one of two workload clusters. `subnet` is the first of
+ * three subnets.
  */
 export const topology = (name: TopologyName, subnet: number): Topology =>
   name === "management"

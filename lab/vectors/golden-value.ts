@@ -1,9 +1,10 @@
+/**
+ * Renders decoded messages as plain JSON for golden vectors: every type is recognisable, and equal messages give equal
+ * JSON, because sets and maps are sorted. Reading and comparing are in `golden-vectors.ts`.
+ */
+
 import type { Shape, Variant } from "../../src/domain/protocol/shape.ts"
 
-/**
- * The textual form of messages in golden vectors: plain JSON in which every type is recognisable. One renderer for both
- * sides of a comparison; sets and maps are sorted, so that equal messages give equal JSON.
- */
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
@@ -34,7 +35,7 @@ const renderVariant = (variant: Variant, value: Readonly<Record<string, unknown>
   return { $: variant.name, ...Object.fromEntries(entries) }
 }
 
-/** Renders a decoded value. The value must be one that the shape's decoder makes. */
+/** Renders a decoded value, which must be one that the shape's decoder makes. */
 export const render = (shape: Shape, value: unknown): Json => {
   switch (shape.kind) {
     case "u8":

@@ -1,3 +1,7 @@
+/**
+ * Reads golden vectors and checks the codec of the protocol against them. `npm run vectors` and the tests both use it.
+ */
+
 import { ClientMessage, clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { Codec } from "../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
@@ -5,27 +9,24 @@ import type { TypedShape } from "../../src/domain/protocol/shape.ts"
 import { skip } from "../../src/domain/protocol/walker.ts"
 import { type Json, render } from "./golden-value.ts"
 
-/**
- * Golden vectors: byte strings of the reference implementation and what they mean, one JSON object per line. This file
- * reads such a line and checks the codec against it; `npm run vectors` and the tests both use it.
- */
+/** A byte string of the reference implementation and its meaning; one JSON object per line of a file. */
 export type Vector = {
   readonly dir: "client" | "daemon"
   readonly bytes: Uint8Array
-  /** What a failure is called: the line's `id`, else its `note`, else its bytes. */
+  /** The name of the vector in failures: the line's `id`, else its `note`, else its bytes. */
   readonly name: string
   readonly expect:
     | {
         readonly _tag: "Message"
         readonly value: Json
-        /** Bytes of the first message; `bytes` may hold more. */
+        /** Number of bytes of the first message; `bytes` may hold more. */
         readonly used: number
         /**
-         * What encoding the value gives; differs from the bytes that were decoded if those are not in their shortest
-         * form.
+         * The bytes that encoding the value gives. They differ from the decoded bytes if those are not in their
+         * shortest form.
          */
         readonly canonical: Uint8Array
-        /** Holds a hash map or set of several entries: the encoding's order is arbitrary. */
+        /** Whether the value holds a hash map or set of several entries, whose order in the encoding is arbitrary. */
         readonly unordered: boolean
       }
     | { readonly _tag: "Refused"; readonly why: "incomplete" | "invalid" }
@@ -95,7 +96,7 @@ const expectation = (line: Line, bytes: Uint8Array): Vector["expect"] => {
   return { _tag: "Message", value, used, canonical, unordered }
 }
 
-/** Reads one line of a vector file. The message says what is wrong with it and what would be right. */
+/** Reads one line of a vector file. The failure says what is wrong with it and what would be right. */
 const readVector = (text: string): Read => {
   let json: Json
   try {
@@ -123,7 +124,7 @@ const readVector = (text: string): Read => {
 
 /**
  * The first place where two JSON values differ, as `.0.filters[1]: expected …, found …`. The order of an object's keys
- * is free.
+ * does not matter.
  */
 const difference = (expected: Json | undefined, found: Json | undefined, path = "value"): string | undefined => {
   if (typeof expected === "object" && typeof found === "object" && expected !== null && found !== null) {
@@ -173,7 +174,7 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
   if (expect._tag === "Refused") {
     const problems: Array<string> = []
     if (decoded._tag.toLowerCase() !== expect.why) problems.push(`decoding: expected ${expect.why}, found ${outcome}`)
-    // The skipper looks only at what decides about lengths, so it may well accept an invalid message, but never an
+    // The skipper looks only at what decides about lengths. So it may accept an invalid message, but never an
     // unfinished one.
     if (expect.why === "incomplete" && walked._tag !== "Incomplete")
       problems.push(`skipping: expected incomplete, found ${walked._tag}`)
@@ -193,11 +194,11 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
   const encoded = tryEncode(codec, decoded.value)
   if (typeof encoded === "string") return [...problems.filter((problem) => problem !== undefined), encoded]
   if (expect.unordered) {
-    const again = codec.decode(encoded)
+    const redecoded = codec.decode(encoded)
     problems.push(
-      again._tag === "Decoded"
-        ? difference(expect.value, render(shape, again.value), "encoded value")
-        : `encoding: gives ${again._tag}`,
+      redecoded._tag === "Decoded"
+        ? difference(expect.value, render(shape, redecoded.value), "encoded value")
+        : `encoding: gives ${redecoded._tag}`,
       encoded.length === expect.canonical.length
         ? undefined
         : `encoding: expected ${expect.canonical.length} bytes, found ${encoded.length}`
@@ -206,16 +207,16 @@ const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): Read
   return problems.filter((problem) => problem !== undefined)
 }
 
-/** What the codec does differently from the vector; empty if nothing. */
+/** Differences between the codec and the vector; empty if there are none. */
 const checkVector = (vector: Vector): ReadonlyArray<string> =>
   vector.dir === "client"
     ? checkAs(vector, clientMessage, ClientMessage)
     : checkAs(vector, daemonMessage, DaemonMessage)
 
 export interface LineResult {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number
-  /** What is wrong, in one line; absent if nothing is. */
+  /** The failure in one line; absent if nothing is. */
   readonly failure?: string
 }
 

@@ -1,9 +1,14 @@
+/**
+ * Runs the benchmarks by name (`npm run bench`) and prints their lines. It judges nothing: numbers depend on the
+ * machine.
+ */
+
 import { parseArgs } from "node:util"
 import { kubernetes } from "./kubernetes.ts"
 import { protocol } from "./protocol.ts"
 import { simulation } from "./simulation.ts"
 
-/** Name, what it measures, and the measurement, which gives the lines to print. */
+/** A benchmark: its name, what it measures, and the measurement, which gives the lines to print. */
 const benchmarks: ReadonlyArray<
   readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]
 > = [

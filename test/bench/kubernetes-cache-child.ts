@@ -1,3 +1,8 @@
+/**
+ * One side of the benchmark of caches, in a process of its own: `node --expose-gc kubernetes-cache-child.ts
+ * ours|theirs|reading KUBECONFIG OBJECTS ROUNDS`.
+ */
+
 import { CustomObjectsApi, type KubernetesObject, makeInformer, KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
@@ -6,26 +11,22 @@ import { turns } from "../support/turns.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
-/**
- * One side of the benchmark in a process of its own: `node --expose-gc kubernetes-cache-child.ts ours|theirs|reading
- * KUBECONFIG OBJECTS ROUNDS`.
- */
 export interface CacheResult {
   readonly listMs: number
   readonly listCpuMs: number
-  /** Heap and buffers that one cached object costs. */
+  /** Heap and buffers per cached object. */
   readonly bytes: number
-  /** Of each round but the first two, which warm up. */
+  /** Per round; the first two rounds warm up and are left out. */
   readonly eventMicros: ReadonlyArray<number>
   readonly eventCpuMicros: ReadonlyArray<number>
 }
 
-/** A cache that has everything. */
+/** A cache that has all objects. */
 interface Filled {
   readonly size: () => number
   readonly stop: () => Promise<void>
 }
-/** `empty`: as after a list without items, at a version from which a watch begins with every object that there is. */
+/** `empty`: the state after a list without items, at a version from which a watch begins with every existing object. */
 type Fill = (config: KubeConfig, objects: number, empty: boolean) => Promise<Filled>
 
 const fromTheStart = "0"
@@ -68,7 +69,7 @@ const theirs: Fill = (config, objects, empty) => {
   })
 }
 
-/** The same bytes, read and thrown away: what nobody can do without. */
+/** The same bytes, read and thrown away: the cost that no cache can avoid. */
 const reading: Fill = async (config, objects, empty) => {
   const { close, send } = await rawRequests(config)
   const { body } = await send(
@@ -117,7 +118,7 @@ const main = async ([side = "", kubeconfig = "", objects = "", rounds = ""]: Rea
   collect()
   const before = memory()
   const listed = await measure(false)
-  // Whatever ends behind the list has ended.
+  // All reads behind the list have ended now.
   await turns()
   collect()
   const bytes = (memory() - before) / count

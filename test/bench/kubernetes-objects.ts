@@ -1,3 +1,5 @@
+/** The objects of the Kubernetes benchmarks: sessions as they look in production. */
+
 import { Effect } from "effect"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeApi, KubeError } from "../../src/ports/kube-api.ts"
@@ -6,7 +8,7 @@ export const sessionRef = mirrordClusterSessions
 const field = (index: number): string => index.toString(16).padStart(16, "0")
 export const nameOf = (index: number): string => `mc-${field(index)}-cluster-a`
 
-/** A session as it looks while it lives: made by a primary, taken by a member's operator, Ready. */
+/** A session in the middle of its life: made by a primary, taken by a member's operator, Ready. */
 const session = (index: number) => ({
   apiVersion: `${sessionRef.group}/${sessionRef.version}`,
   kind: "MirrordClusterSession",
@@ -45,7 +47,7 @@ const status = {
   conditions: [condition("Ready"), condition("TargetFound"), condition("AgentsStarted")]
 }
 
-/** Makes so many, with their statuses; `made` hears of each. */
+/** Makes so many sessions with their statuses; `made` is called after each. */
 export const makeSessions = (api: KubeApi, count: number, made: () => void): Effect.Effect<void, KubeError> =>
   Effect.forEach(
     Array.from({ length: count }, (_, index) => index),

@@ -1,3 +1,8 @@
+/**
+ * One side of the benchmark of reconciling, in a process of its own: reads and patches OBJECTS, WORKERS at a time:
+ * `node kubernetes-reconcile-child.ts ours|plain KUBECONFIG OBJECTS WORKERS MARK`.
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Deferred, Effect } from "effect"
 import { makeKubeApi, pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
@@ -6,23 +11,19 @@ import type { KubeObject } from "../../src/ports/kube-api.ts"
 import { nameOf, sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
-/**
- * Reads and patches so many objects, so many at a time, in a process of its own: `node kubernetes-reconcile-child.ts
- * ours|plain KUBECONFIG OBJECTS WORKERS MARK`.
- */
 export interface ReconcileResult {
   readonly perSecond: number
   readonly cpuMicros: number
 }
 
-/** What a patch changes: a label that says which run was here last, so that every patch is a write. */
+/** The label that a patch sets. It names the last run, so that every patch is a write. */
 const patchOf = (object: KubeObject, mark: string) => ({
   metadata: { resourceVersion: object.metadata.resourceVersion, annotations: { "braid.example.com/bench": mark } }
 })
 
 type Run = (config: KubeConfig, names: ReadonlyArray<string>, workers: number, mark: string) => Promise<void>
 
-/** Our controllers' kernel: `workers` keys at a time, the next one when one is done. */
+/** Our controllers' kernel: `workers` keys at a time, the next key as soon as one is done. */
 const ours: Run = (config, names, workers, mark) =>
   Effect.runPromise(
     Effect.scoped(
@@ -85,7 +86,7 @@ const main = async ([
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)
   const names = Array.from({ length: Number(objects) }, (_, index) => nameOf(index))
-  // Warm: code and connections of the process, and the objects at the server.
+  // Warms up the code and connections of the process, and the objects at the server.
   await run(config, names.slice(0, 50), Number(workers), `${mark} warm`)
   const [start, cpu] = [performance.now(), process.cpuUsage()]
   await run(config, names, Number(workers), mark)

@@ -1,3 +1,5 @@
+/** Replays a real API server's answers byte for byte, so that a benchmark measures the reader and not the server. */
+
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createSecureServer } from "node:http2"
@@ -9,10 +11,10 @@ import { pathOf } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { sessionRef } from "./kubernetes-objects.ts"
 import { rawRequests } from "./raw-requests.ts"
 
-/** What an API server answers, byte for byte. */
+/** The recorded answers of an API server. */
 interface Recording {
   readonly list: Buffer
-  /** Each with its end of line. */
+  /** Lines with their line ends. */
   readonly events: ReadonlyArray<Buffer>
 }
 
@@ -38,8 +40,8 @@ const record = async (config: KubeConfig, count: number): Promise<Recording> => 
 }
 
 /**
- * Answers as the server of the configuration did, as fast as it is read: a real one takes longer to make an event than
- * anybody to read it.
+ * Answers as the recorded server did, as fast as the answer is read. A real server takes longer to make an event than a
+ * reader takes to read it.
  */
 export const startReplay = async (
   config: KubeConfig,
@@ -74,7 +76,7 @@ export const startReplay = async (
     server: `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
     "certificate-authority-data": Buffer.from(authority.caPem).toString("base64")
   }
-  // Kubeconfigs are YAML, and so is JSON.
+  // Kubeconfigs are YAML, and JSON is YAML.
   await writeFile(
     kubeconfigPath,
     JSON.stringify({

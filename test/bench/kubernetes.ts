@@ -1,3 +1,8 @@
+/**
+ * Benchmarks against a real control plane: our watch cache beside client-node's informer, our controllers beside a
+ * plain loop.
+ */
+
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -16,14 +21,14 @@ import { median, spread } from "./spread.ts"
 const objects = 10_000
 const repetitions = 5
 /**
- * Watches of all objects per repetition: of the server, whose own pace it is, and of its answer replayed. The first two
+ * Watches of all objects per repetition: at the server, which sets the pace, and at its replayed answer. The first two
  * warm up.
  */
 const [rounds, replayedRounds] = [4, 12]
 const reconciled = 500
 const workerCounts = [1, 16]
 
-/** One line that is written over on a terminal, nothing elsewhere. */
+/** A line that is rewritten on a terminal, and nothing elsewhere. */
 const progress = (text: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }
@@ -34,7 +39,7 @@ const runChild = async <T>(file: string, args: ReadonlyArray<string>): Promise<T
   return JSON.parse(stdout) as T
 }
 
-/** Runs all sides so many times, in turns that change, so that what else the machine does meets all. */
+/** Runs all sides so many times, in changing order, so that other load of the machine affects all sides alike. */
 const inTurns = async <Side extends string, T>(
   sides: ReadonlyArray<Side>,
   what: string,
@@ -51,7 +56,7 @@ const inTurns = async <Side extends string, T>(
   return results
 }
 
-/** `ours against theirs`, in both numbers and as the ratio of the medians. */
+/** `ours against theirs`: both numbers, and the ratio of the medians. */
 const compare = (
   what: string,
   unit: string,
@@ -62,7 +67,7 @@ const compare = (
   `  ${what}: ×${(median(ours) / median(others)).toFixed(2)} (${unit}: ${spread(ours, digits)} against ` +
   `${spread(others, digits)})`
 
-/** Throws a sentence where there is no control plane to start. */
+/** Throws a sentence if there is no control plane to start. */
 export const kubernetes = async function* (): AsyncGenerator<string> {
   const assets = process.env[assetsVariable] ?? ""
   const problem = assetsProblem(assets, ["kubectl"])
@@ -86,8 +91,8 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
         runChild<CacheResult>("kubernetes-cache-child.ts", [side, kubeconfigPath, String(objects), String(times)])
       )
     type Caches = Awaited<ReturnType<typeof measureCaches>>
-    const read = (caches: Caches, of: (result: CacheResult) => number | ReadonlyArray<number>) =>
-      [caches.ours.flatMap(of), caches.theirs.flatMap(of)] as const
+    const read = (caches: Caches, valueOf: (result: CacheResult) => number | ReadonlyArray<number>) =>
+      [caches.ours.flatMap(valueOf), caches.theirs.flatMap(valueOf)] as const
     const events = function* (caches: Caches): Generator<string> {
       yield compare(
         "events per second",
@@ -132,10 +137,10 @@ export const kubernetes = async function* (): AsyncGenerator<string> {
           `${side} ${workers} ${repetition}`
         ])
       )
-      const of = (name: keyof ReconcileResult) =>
+      const bothSides = (name: keyof ReconcileResult) =>
         [runs.ours.map((result) => result[name]), runs.plain.map((result) => result[name])] as const
-      yield compare(`${workers} at a time, round trips per second`, "1/s", ...of("perSecond"))
-      yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...of("cpuMicros"))
+      yield compare(`${workers} at a time, round trips per second`, "1/s", ...bothSides("perSecond"))
+      yield compare(`${workers} at a time, CPU per reconcile`, "µs", ...bothSides("cpuMicros"))
     }
   } finally {
     progress("")

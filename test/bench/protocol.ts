@@ -1,3 +1,5 @@
+/** Benchmarks of the codec: nanoseconds per message, compared with a plain copy of the same bytes. */
+
 import {
   type ClientMessage,
   ClientMessage as ClientShape,
@@ -13,10 +15,10 @@ import type { Shape } from "../../src/domain/protocol/shape.ts"
 import { skip } from "../../src/domain/protocol/walker.ts"
 
 const repetitions = 9
-/** Long enough to be above the clock's grain, short enough for all of them to take a few seconds. */
+/** Long enough to be above the clock's resolution, short enough for all cases to take a few seconds. */
 const sliceMs = 15
 
-/** Nanoseconds per call, once for each repetition. */
+/** Nanoseconds per call, one value per repetition. */
 const measure = (work: () => unknown): ReadonlyArray<number> => {
   let calls = 1
   for (;;) {
@@ -133,7 +135,7 @@ const row = <T>(name: string, codec: Codec<T>, shape: Shape, value: T): string =
   ].join("")
 }
 
-/** A table: nanoseconds (median), the ratio to a plain copy of the same bytes, half the spread. */
+/** A table: median of nanoseconds, ratio to a plain copy of the same bytes, half the spread. */
 export const protocol = (): ReadonlyArray<string> => {
   const rows = [
     ["message".padEnd(28), "bytes".padStart(7), ...["copy", "encode", "decode", "skip"].map(cell)].join(""),

@@ -1,15 +1,17 @@
+/** HTTP requests to an API server with nothing around them, as the base line of benchmarks. */
+
 import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Agent, type Dispatcher } from "undici"
 
-/** Requests to the server of a configuration, with nothing around them. */
+/** Requests to the server of a configuration. */
 export interface RawRequests {
   readonly send: (
     method: Dispatcher.HttpMethod,
     path: string,
     body?: { readonly type: string; readonly value: object }
   ) => Promise<Dispatcher.ResponseData>
-  /** Breaks off what is under way. */
+  /** Breaks off all pending requests. */
   readonly close: () => Promise<void>
 }
 

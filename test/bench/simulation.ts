@@ -1,3 +1,5 @@
+/** Benchmarks of the simulation: virtual time per real time, and latencies that a client sees over a slow network. */
+
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Kernel } from "../../lab/simulation/kernel/kernel.ts"
@@ -13,7 +15,7 @@ const sleepers = 500
 const naps = 60
 const sleeper = (index: number) => Effect.repeat(Effect.sleep(900 + (index % 200)), { times: naps - 1 })
 
-/** Real ms for 500 fibers that sleep a second 60 times, under our kernel. */
+/** Real ms for 500 fibers that sleep one second 60 times, under our kernel. */
 const ownClock = (): number => {
   const kernel = new Kernel("bench", 0)
   const process = new SimProcess(kernel, "bench", () => {})
@@ -23,7 +25,7 @@ const ownClock = (): number => {
   return performance.now() - start
 }
 
-/** The same under the stock TestClock. */
+/** Real ms for the same fibers under the stock TestClock. */
 const stockClock = async (): Promise<number> => {
   const start = performance.now()
   await Effect.runPromise(
@@ -43,7 +45,7 @@ interface Life {
 
 /**
  * Normal life: every session in every cluster, pings every 30 s, heartbeats every 10 s, one stolen request per session
- * every 10 s. Throws where a session does not live, so that nothing is measured that does not work.
+ * every 10 s. Throws if a session does not live, so that nothing broken is measured.
  */
 const normalLife = (sessions: number, clusters: number, minutes: number): Life => {
   const names = Array.from({ length: clusters }, (_, i) => `cluster-${i}`)
@@ -75,8 +77,8 @@ const normalLife = (sessions: number, clusters: number, minutes: number): Life =
 }
 
 /**
- * Virtual ms that a client waits with the primary so far from the members (one way): for a file of the default, for its
- * answer to a request.
+ * Virtual ms that a client waits, with the primary so far from its members (one way): for a file of the default
+ * cluster, and for the answer to a request.
  */
 const atDistance = (ms: number): { readonly stateful: number; readonly stolen: number } => {
   const world = new World({

@@ -1,3 +1,8 @@
+/**
+ * Plays every defect that a story has found, as that story: a scenario whose first comment lines say what was wrong and
+ * when it was found.
+ */
+
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Result } from "effect"
@@ -5,10 +10,6 @@ import { describe, expect, it } from "vitest"
 import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
 import { expectToHold } from "../simulation/failing-story.ts"
 
-/**
- * Every defect that a story has found, as that story. A file is a scenario whose first comment lines say what was wrong
- * and when it was found.
- */
 const folder = fileURLToPath(new URL(".", import.meta.url))
 const files = readdirSync(folder)
   .filter((name) => name.endsWith(".txt"))

@@ -1,3 +1,5 @@
+/** Plain requests and upgrades at an API server, for tests that need exact bytes. */
+
 import { readFileSync } from "node:fs"
 import * as https from "node:https"
 import WebSocket from "ws"
@@ -17,7 +19,7 @@ export interface ApiAnswer {
   readonly body: unknown
 }
 
-/** Requests at an API server with the certificate of a kubeconfig, byte for byte as asked for. */
+/** Requests with the certificate of a kubeconfig, byte for byte as asked for. */
 export interface ApiClient {
   readonly call: (
     method: string,

@@ -1,3 +1,5 @@
+/** Bad requests and frames at a real operator: each is refused with a sentence, and other sessions go on. */
+
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -23,7 +25,7 @@ const connectPath = (target = "deployment.myapp"): string =>
 const newSessionId = (): string => randomBytes(8).readBigUInt64BE().toString()
 const parentOf = (id: string): string => `mc-${BigInt(id).toString(16).padStart(16, "0")}`
 
-/** One open connection, read message by message. */
+/** An open connection, read message by message. */
 const conversation = (socket: WebSocket) => {
   const received: Array<DaemonMessage> = []
   let closed: number | undefined
@@ -91,7 +93,7 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
   })
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.terminate()
-    // Whatever a test did: the other session still gets the requests of both clusters.
+    // After every test the other session still gets the requests of both clusters.
     for (const name of ["cluster-a", "cluster-b"]) {
       expect(await request(real.cluster(name).entry ?? "", "/still-there", { "x-user": "bystander" })).toBe(
         "bystander /still-there\n"
@@ -122,7 +124,7 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
     answer.terminate()
     throw new Error("the upgrade was accepted")
   }
-  /** An open connection past its handshake, whose answers and log lines arrive. */
+  /** An open connection past its handshake; its answers and log lines are collected. */
   const talking = async () => {
     const id = newSessionId()
     const talk = await open(ann, id, certificates.ann)
@@ -217,7 +219,7 @@ describeReal("bad input, while a real client's session goes on", ["mirrord", "la
 
   it("frames that no message can be read from are dropped with one warning, and the connection goes on", async () => {
     const talk = await talking()
-    // Cut off after its tag, of a tag that no version has, and empty.
+    // A message that is cut off after its tag, one with an unknown tag, and an empty one.
     for (const bytes of [
       clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }).slice(0, 2),
       Uint8Array.of(250),

@@ -1,3 +1,8 @@
+/**
+ * The cases of mirrord's own client, for every topology: exec, steal, mirror, files, reconnects. Run by
+ * `management.test.ts` and `primary-default.test.ts`.
+ */
+
 import { readFileSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { join } from "node:path"
@@ -25,7 +30,7 @@ import { nothingLeft, parentNames, readySession, strayRequests } from "./session
 
 const target = ["--target", "deployment/myapp"] as const
 
-/** First line that a TCP server greets with, then the line that it answers to `line`. */
+/** The first line with which a TCP server greets, then its answer to `line`. */
 const greetingAndEcho = (port: number, line: string): Promise<ReadonlyArray<string>> =>
   new Promise((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1")
@@ -33,7 +38,7 @@ const greetingAndEcho = (port: number, line: string): Promise<ReadonlyArray<stri
     socket.setTimeout(150_000, () => socket.destroy(new Error("silence for 150 s"))).once("error", reject)
     socket.once("close", () => reject(new Error(`closed after ${JSON.stringify(seen)}`)))
     const lines = createInterface({ input: socket })
-    // It passes the socket's errors on.
+    // readline repeats the socket's errors, which are handled above.
     lines
       .on("error", () => undefined)
       .on("line", (text) => {
@@ -46,15 +51,15 @@ const greetingAndEcho = (port: number, line: string): Promise<ReadonlyArray<stri
       })
   })
 
-/** After it a test has failed, on the slowest machine. */
+/** After so long a test has failed, on the slowest machine. */
 const longestMs = 900_000
 
 const pathOf = (event: LayerEvent): string => String(event["path"])
 
 /**
- * What the real client does against the primary of a playground.
+ * mirrord's client against the primary of a playground.
  *
- * @param pingSeconds a client that has no answer after so long takes its connection for lost: nothing may stall a
+ * @param pingSeconds a client without an answer for so long takes its connection for lost, so nothing may stall a
  *   playground longer
  */
 export const realClientCases = (where: string, use: () => AnyRealPlayground, pingSeconds = 5): void =>
@@ -92,7 +97,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
           ({ method, path }) => method === "POST" && path.includes("/mirrordclusteroperatorusercredentials")
         ).length
 
-      /** One session that is pinged from the first test to the last. */
+      /** A session that is pinged from the first test to the last. */
       const pings = { seconds: 60, home: "", log: "", command: undefined as RunningCommand | undefined }
       beforeAll(async () => {
         await fleetIs(real.playground())
@@ -315,7 +320,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(command.took()).toBeGreaterThan(seconds * 1000)
         expect(command.events().filter(({ event }) => event === "resubscribed" || event === "closed")).toEqual([])
         const written = readFileSync(log, "utf8")
-        // Fewer than the seconds hold, where the machine does not let the client ping in time.
+        // Fewer pings than the seconds allow, if the machine does not let the client ping in time.
         expect(written.split("Agent responded to ping").length - 1).toBeGreaterThan(seconds / pingSeconds / 3)
         expect(written).not.toContain("attempting to reconnect")
       })
@@ -417,8 +422,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
       it("the client has made the calls that the users' roles are for, and no others, and was refused none", () => {
         const { cluster } = real.playground().primary
         expect(cluster.callers().filter(({ status, user }) => user === clientUser && status === 403)).toEqual([])
-        // A row that is missing belongs into test/charts/calls/users.txt, and what it stands for into the chart's
-        // roles.
+        // A missing row belongs in test/charts/calls/users.txt, and its right in the chart's roles.
         expect(tableOf(auditedCalls(cluster, clientUser)).trimEnd().split("\n")).toEqual(readTable("users"))
       })
     },

@@ -1,8 +1,10 @@
+/** The users of the tests with mirrord's own client, and their rights. */
+
 import { readFileSync } from "node:fs"
 import { stringify } from "yaml"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
 
-/** The group of every client here; it may do what the chart's role for developers lets it do, and nothing else. */
+/** The group of all clients here; it has exactly the rights of the chart's role for developers. */
 export const developers = "developers"
 /** A group that may use only the workload's namespace (`roleNamespaces` of the chart). */
 export const namespaceDevelopers = "namespace-developers"
@@ -26,7 +28,7 @@ export const developersBindings = [
   .map((object) => stringify(object))
   .join("---\n")
 
-/** A role as the snapshot of the chart's rights has it, which rbac.test.ts compares with what helm renders. */
+/** A role of the snapshot of the chart's rights; rbac.test.ts compares the snapshot with what helm renders. */
 const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
   const place = kind === "Role" ? `${workloadNamespace}/` : ""
   const roles = readFileSync(new URL("../charts/rbac/role-namespaces.txt", import.meta.url), "utf8")
@@ -48,7 +50,7 @@ const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
   }
 }
 
-/** The chart's roles for developers, for clusters where the chart is not installed. */
+/** The chart's roles for developers, for clusters without the chart. */
 export const developersRoles = [
   rendered("ClusterRole", "mirrord-operator-user"),
   rendered("ClusterRole", "mirrord-operator-user-basic"),

@@ -1,3 +1,5 @@
+/** Cases of mirrord's own client through changes of leaders, with many clients at once. */
+
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -26,12 +28,12 @@ import {
 } from "./replicas.ts"
 import { agents, children, nothingLeft, parents, workloadClusters } from "./sessions.ts"
 
-/** So many start at a time: two cores have enough to do with these. */
+/** Clients that start at the same time; more would overload two cores. */
 const startedAtOnce = 4
 /**
- * s. What shows a client that a leader was stopped: it comes back an interval or two after that. Longer than a Lease
- * lives, or it would come to the stopped leader once more, which an API server lets wait for ever
- * (docs/operations.md).
+ * Seconds between two pings of a client. A client notices a stopped leader by its pings, and comes back an interval or
+ * two later. Longer than a Lease lives, because the client would otherwise come to the stopped leader again, where an
+ * API server lets it wait for ever (docs/operations.md).
  */
 const pingInterval = 20
 
@@ -40,22 +42,21 @@ const uids = (
 ): ReadonlyMap<string, string> =>
   new Map(objects.map(({ metadata }) => [metadata.name ?? "", metadata.uid ?? ""] as const).toSorted())
 
-/** After it a test has failed, on the slowest machine. */
+/** After so long a test has failed, on the slowest machine. */
 const longestMs = 900_000
 
 export interface FailoverOptions<Real extends AnyRealPlayground> {
   /** Two replicas of the primary's operator, and sessions that live for half a minute without a client. */
   readonly use: () => Real
-  /** How many real clients run. */
+  /** Number of real clients. */
   readonly clientCount: number
-  /** Takes an operator's pod away at once, as a node that is gone. */
+  /** Removes an operator's pod at once, as the loss of its node does. */
   readonly removePod: (real: Real, name: string) => Promise<void>
 }
 
 /**
- * Many times the real client with its internal proxy, each with its part of the workload's requests, while the leader
- * is killed and the next one stopped. All of them are real: at rest one takes 80 MB and nothing of the processor, only
- * starting them costs.
+ * Many real clients with their internal proxies, each with its part of the workload's requests, while the leader is
+ * killed and the next leader stopped. At rest a client takes 80 MB and no processor time; only its start is expensive.
  */
 export const failoverCases = <Real extends AnyRealPlayground>(
   where: string,
@@ -103,7 +104,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
       afterAll(() => {
         for (const { app } of clients) app.stop()
       })
-      /** The replica that leads now, once another one stands by. */
+      /** The replica that leads now, as soon as another replica stands by. */
       const leaderToFail = async (): Promise<Replica> => {
         await until("two replicas that are ready", () =>
           readyReplicas(real.playground()).length === 2 ? true : undefined
@@ -113,7 +114,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
         return leader
       }
 
-      /** Sessions, their children and the agents, by name and uid: what neither is lost nor doubled. */
+      /** Sessions, their children and the agents, by name and uid: none may be lost or doubled. */
       const whatIsThere = () => ({
         parents: uids(parents(real.playground())),
         members: workloadClusters(real.playground()).map((cluster) => ({
@@ -122,7 +123,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
           agents: uids(agents(cluster))
         }))
       })
-      /** Each client gets the requests of its user, from either cluster, and nobody else does. */
+      /** Each client gets the requests of its user from either cluster, and no other requests. */
       const allWork = (round: string): Promise<unknown> =>
         Promise.all(
           clients.flatMap(({ app, user }) =>
@@ -138,7 +139,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
             )
           )
         )
-      /** Nothing has ended for a client, and it has come back so often. */
+      /** No client has ended, and each has come back so often. */
       const reconnects = (): ReadonlyArray<number> =>
         clients.map(({ app, user }) => {
           const names = app.events().map(({ event }) => event)
@@ -157,7 +158,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
 
       it(`serve ${clientCount} sessions of real clients`, async () => {
         await allWork("before")
-        // What a real cluster has is seen with some delay.
+        // Objects of a real cluster are seen with some delay.
         const seen = await until("every session", () => {
           const there = whatIsThere()
           return there.parents.size === clientCount &&
@@ -174,7 +175,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
         const killed = await leaderToFail()
         const before = { there: whatIsThere(), reconnects: reconnects() }
         process.kill(processOf(killed), "SIGKILL")
-        // Or its own next container might lead again.
+        // Otherwise its own next container might lead again.
         await removePod(real, killed.name)
         await leaderBeside(real, former)
         await cameBack(before.reconnects)
@@ -188,8 +189,8 @@ export const failoverCases = <Real extends AnyRealPlayground>(
         const before = { there: whatIsThere(), reconnects: reconnects() }
         const pid = processOf(stopped)
         const log = await logOf(real.playground(), stopped)
-        // What is already on its way when it stops nobody can call back (docs/decisions.md): heartbeats have no
-        // version.
+        // Nobody can call back requests that are under way when the leader stops (docs/decisions.md), and heartbeats
+        // carry no version.
         await until("a moment without a heartbeat", () =>
           callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call))
             ? true
@@ -220,7 +221,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
           calls().filter((call) => isOfLease(call) && call.method === "GET").length > 2 ? true : undefined
         )
         await allWork("after-waking")
-        // Its own label is all that a leader takes off when its term is over.
+        // A leader whose term is over removes only its own label.
         expect(calls().filter(isAct)).toEqual([
           {
             cluster: "primary",

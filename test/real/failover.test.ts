@@ -1,3 +1,5 @@
+/** mirrord's own client while leaders are killed and stopped, with two replicas of the primary. */
+
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { failoverCases } from "./failover-cases.ts"

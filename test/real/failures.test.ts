@@ -1,3 +1,5 @@
+/** Failures that a user of mirrord's own client can meet, and the sentences that the client then shows. */
+
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
@@ -10,7 +12,7 @@ import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts
 const deployments = { group: "apps", version: "v1", resource: "deployments" }
 const apiServices = { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }
 
-/** On these the real client tries again in silence, for a quarter of an hour. */
+/** The real client silently retries after these codes, for a quarter of an hour. */
 const retried = [429, 503, 504]
 
 describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord }) => {
@@ -30,7 +32,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     commands.push(command)
     return command
   }
-  /** Refused by a Status that the client does not retry, which names the cluster and says what to do. */
+  /** A refusal by a Status that the client does not retry; it names the cluster and says what to do. */
   const isRefused = async (cluster: string): Promise<string> => {
     const known = parentNames(real.playground())
     const command = env()
@@ -50,7 +52,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     expect(command.stdout()).toContain("CLUSTER=cluster-a")
     return command
   }
-  /** Sets something in the operator's Deployment of a cluster and waits until its API is served, or not any more. */
+  /** Changes the operator's Deployment in a cluster and waits until its API is served, or until it is not. */
   const changeOperator = async (
     cluster: string,
     change: (spec: Record<string, unknown>) => void,
@@ -69,7 +71,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
         }
         return conditions.some(
           ({ status, type }) =>
-            type === "Available" && status === String(served).replace(/^./, (one) => one.toUpperCase())
+            type === "Available" && status === String(served).replace(/^./, (first) => first.toUpperCase())
         )
           ? true
           : undefined
@@ -146,7 +148,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     await nothingLeft(real)
   })
 
-  // Last: for 150 s after its start a primary ends no session that is older than itself.
+  // The last test: for 150 s after its start a primary ends no session that is older than itself.
   it("the primary's operator has just started: the waiting client gets its session or a clear answer", async () => {
     await changeOperator(
       "primary",
@@ -166,8 +168,7 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
     const prompt = env()
     const code = await prompt.ended(10_000)
     if (code !== 0) expect(retried).not.toContain(statusCode(refusalText(prompt)) ?? 503)
-    // Asked while the API server itself answered 503 for an operator that was not there: the client retries with
-    // growing pauses.
+    // The API server itself answered 503 for a missing operator, so the client retries with growing pauses.
     expect(await early.ended(40_000), early.stderr()).toBe(0)
     expect(early.stdout()).toContain("CLUSTER=cluster-a")
     await fleetIs(real.playground())

@@ -1,3 +1,5 @@
+/** The fleet's health as the primary's operator reports it. */
+
 import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
 import { apiClient } from "./api-client.ts"
 import { eventually } from "./harness.ts"
@@ -12,7 +14,7 @@ interface Operator {
   }
 }
 
-/** Waits until the primary's operator says of every cluster whether it is connected, as expected. */
+/** Waits until the primary's operator reports every cluster as connected, except for those given. */
 export const fleetIs = ({ primary }: AnyPlayground, disconnected: ReadonlyArray<string> = []): Promise<void> =>
   eventually(
     `the primary's view of its clusters: ${disconnected.join(", ") || "none"} lost`,

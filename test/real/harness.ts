@@ -1,3 +1,5 @@
+/** Playgrounds and commands for tests with mirrord's own programs: start, wait, clean up. */
+
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import * as http from "node:http"
@@ -31,8 +33,8 @@ export type Binary = keyof typeof variables
 export type Binaries<Needed extends Binary> = Readonly<Record<Needed, string>>
 
 /**
- * A suite that needs real programs. Without their variables it is skipped, but with `CI=true` it fails: nothing may be
- * left unchecked there.
+ * A suite that needs real programs. Without their variables it is skipped; with `CI=true` it fails instead, because
+ * nothing may stay unchecked there.
  */
 export const describeReal = <const Needed extends Binary>(
   name: string,
@@ -53,12 +55,12 @@ export const describeReal = <const Needed extends Binary>(
 }
 
 /**
- * Times how much what waits here waits longer than an idle machine needs: nothing is slower for it when all is well,
- * and a loaded machine is no failure.
+ * How many times longer than on an idle machine waits may take. A longer limit slows nothing while all is well, and a
+ * loaded machine is no failure.
  */
 const patience = 6
 
-/** Waits until `look` gives something. `withinMs`: how long an idle machine needs at most. */
+/** Waits until `look` gives a value. `withinMs`: how long that takes at most on an idle machine. */
 export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> =>
   untilSeen(what, look, withinMs * patience)
 
@@ -66,13 +68,13 @@ export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> 
   readonly playground: () => Playground<Cluster>
   readonly cluster: (name: string) => RunningCluster<Cluster>
   /**
-   * Kubeconfig that holds one cluster alone, the primary unless given, for {@link clientUser}, who is one of the
+   * Kubeconfig with one cluster alone, the primary unless given, for {@link clientUser}, who is one of the
    * {@link developers}.
    */
   readonly kubeconfig: (cluster?: string) => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
-  /** From now on the operators may be refused what they ask of a cluster: somebody takes their rights away. */
+  /** From now on operators may be refused calls to a cluster, because the test takes their rights away. */
   readonly rightsEnd: (cluster: string) => void
 }
 
@@ -81,7 +83,7 @@ export type AnyRealPlayground = RealPlayground<LocalCluster>
 
 export interface RealPlaygroundOptions {
   readonly topology: TopologyName
-  /** First of three /16 below 127.0.0.0/8; no two playgrounds may share one at a time. */
+  /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
   readonly remoteSessionTimeoutSecs?: number
@@ -89,7 +91,7 @@ export interface RealPlaygroundOptions {
   readonly primaryReplicas?: number
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
-  /** Whether `helm test` runs. */
+  /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
 }
 
@@ -103,7 +105,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   progress: () => Effect.void
 })
 
-/** One playground for the tests of the calling `describe`; it is gone, processes and files, when they are done. */
+/** A playground for the tests of the calling `describe`; its processes and files are removed after them. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   useStarted(options, {
     start: (directory) => startPlayground(settings(options, directory)),
@@ -111,8 +113,8 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   })
 
 /**
- * The same on real control planes, with the programs of a folder: six /16 below 127.0.0.0/8, and as long as a loaded
- * machine takes to start three of them.
+ * A playground on real control planes, with the programs of a folder. It needs six /16 networks below 127.0.0.0/8, and
+ * the time in which a loaded machine starts three control planes.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
@@ -162,8 +164,8 @@ const useStarted = <Cluster extends LocalCluster>(
     const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
-    // Whatever the tests were about: operators have the rights that they need, and the tables of test/charts/calls say
-    // which.
+    // After every suite operators must have the rights that they need, and the tables of test/charts/calls
+    // list these rights.
     expect(unexpected).toEqual([])
   })
   const playground = (): Playground<Cluster> => {
@@ -223,7 +225,7 @@ export interface CommandOptions {
   readonly args: ReadonlyArray<string>
   readonly home: string
   readonly kubeconfig: string
-  /** After it, on an idle machine, the command is killed. */
+  /** After so long, on an idle machine, the command is killed. */
   readonly deadlineMs?: number
 }
 
@@ -236,21 +238,21 @@ export const processesWith = (name: string, value: string): ReadonlyArray<number
         ? [Number(entry)]
         : []
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
       return []
     }
   })
 
 /**
- * Ends all processes of a home at once, as if the user's machine had lost power: the internal proxy detaches itself and
- * may outlive the command that started it.
+ * Ends all processes of a home at once, as a loss of power would: the internal proxy detaches itself and may outlive
+ * the command that started it.
  */
 const killProcessesOf = (home: string): void => {
   for (const pid of processesWith("HOME", home)) {
     try {
       process.kill(pid, "SIGKILL")
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
 }
@@ -274,7 +276,9 @@ export const request = (url: string, path: string, headers: Readonly<Record<stri
       .on("error", reject)
   })
 
-/** Tries again until it works: a listener or a subscription may take a moment. `withinMs`: as of {@link until}. */
+/**
+ * Tries again until it works, because a listener or a subscription may take a moment. `withinMs` as in {@link until}.
+ */
 export const eventually = <A>(what: string, attempt: () => A | Promise<A>, withinMs = 10_000): Promise<A> =>
   untilItWorks(what, attempt, withinMs * patience)
 
@@ -294,12 +298,12 @@ process.once("exit", () => {
 })
 
 /**
- * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, a home that only
- * commands given the same one share (the client caches certificates there).
+ * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, and a home that only
+ * commands with the same home share (the client caches certificates there).
  */
 export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }: CommandOptions): RunningCommand => {
   const temporary = join(home, "tmp")
-  // The client wants this folder to exist.
+  // The client requires this folder to exist.
   mkdirSync(join(temporary, "mirrord"), { recursive: true })
   const start = performance.now()
   const child = spawn(file, args, {
@@ -345,7 +349,7 @@ export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }:
   child.once("close", () => running.delete(child))
 
   const describeOutput = (): string => `\n— standard output\n${output.stdout}— standard error\n${output.stderr}`
-  /** As `until`, but gives up as soon as the command has ended, and shows what it wrote. */
+  /** Like `until`, but gives up as soon as the command has ended, and shows its output. */
   const expectSoon = async <A>(what: string, look: () => A | undefined, withinMs: number): Promise<A> => {
     try {
       return await until(

@@ -1,3 +1,5 @@
+/** mirrord's own client against a primary that is its own default cluster. */
+
 import { subnetOf } from "../address-plan.ts"
 import { realClientCases } from "./client-cases.ts"
 import { usePlayground } from "./harness.ts"

@@ -1,3 +1,5 @@
+/** mirrord's own agent under braid's operator and mirrord's own client. */
+
 import { createSocket } from "node:dgram"
 import { readFileSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
@@ -42,8 +44,8 @@ describeReal(
     })
 
     /**
-     * All that a targetless session can do, and pings every 4 s (as long as the client waits for each answer), through
-     * the client's own internal proxy.
+     * All that a targetless session can do, with pings every 4 s through the client's own internal proxy (which waits
+     * as long for each answer).
      */
     const session = (name: string, kubeconfig: string): { readonly app: RunningCommand; readonly log: string } => {
       const home = real.home(name)
@@ -80,7 +82,7 @@ describeReal(
     }
 
     const works = async ({ app, log }: ReturnType<typeof session>, cluster: RunningCluster): Promise<void> => {
-      // What the agent's own container has: the address of its API server, and its pod's name as the host's.
+      // Values of the agent's own container: the address of its API server, and its pod's name as the host name.
       const { port } = new URL(cluster.cluster.server)
       expect(await app.waitForEvent("env")).toMatchObject({ name: "KUBERNETES_SERVICE_PORT", value: port })
       const pods = cluster.cluster.store.list(

@@ -1,3 +1,5 @@
+/** Reads the error that mirrord's own client shows. */
+
 import type { RunningCommand } from "./harness.ts"
 
 /** The client's error without its frame and line breaks. */

@@ -1,3 +1,5 @@
+/** Replicas of the primary's operator in a playground: who leads, what each called. */
+
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
@@ -7,7 +9,7 @@ import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
 import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
 
-/** A replica of the primary's operator: a pod, and the process that is its container. */
+/** A replica: a pod, and the process of its container. */
 export interface Replica {
   readonly name: string
   readonly uid: string
@@ -27,18 +29,18 @@ const isReady = (pod: KubeObject): boolean =>
 export const readyReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> =>
   podsOf(playground, "app=mirrord-operator").filter(isReady).map(replica)
 
-/** Replicas with the leader's label, be they alive or not: where requests go. */
+/** Replicas with the leader's label, alive or not; requests go to them. */
 export const labelledReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> =>
   podsOf(playground, labelledPods).map(replica)
 
-/** The replica that the Lease belongs to. */
+/** The replica that the Lease names. */
 export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
   const lease = playground.primary.cluster.store.get(leases, operatorNamespace, leaseName)
   const [name = "", uid = ""] = (asString(at(lease, "spec", "holderIdentity")) ?? "").split("_")
   return name === "" ? undefined : { name, uid }
 }
 
-/** Waits until another replica than these has the Lease, and it alone the label. */
+/** Waits until a replica other than these has the Lease, and it alone the label. */
 export const leaderBeside = ({ playground }: AnyRealPlayground, former: ReadonlyArray<Replica>): Promise<Replica> =>
   until(
     "a leader that alone has the label",
@@ -51,7 +53,7 @@ export const leaderBeside = ({ playground }: AnyRealPlayground, former: Readonly
     60_000
   )
 
-/** The process of a replica; a container that was restarted has another one. */
+/** The process of a replica; it changes when the container is restarted. */
 export const processOf = ({ name, uid }: Replica): number => {
   const [pid, ...others] = processesWith("OPERATOR_POD_UID", uid)
   if (pid === undefined || others.length > 0)
@@ -74,7 +76,7 @@ export interface ReplicaCall {
   readonly status: number
 }
 
-/** What a replica has asked of any cluster since a time (epoch ms), oldest first. */
+/** Calls of a replica to any cluster since a time (epoch ms), oldest first. */
 export const callsOf = ({ clusters }: AnyPlayground, { name }: Replica, since: number): ReadonlyArray<ReplicaCall> =>
   clusters.flatMap(({ cluster, description }) =>
     cluster
@@ -83,8 +85,8 @@ export const callsOf = ({ clusters }: AnyPlayground, { name }: Replica, since: n
       .map(({ method, path, status }) => ({ cluster: description.name, method, path, status }))
   )
 
-/** Whether it is about the Lease, which is everybody's to read and to try. */
+/** Whether a call is about the Lease, which every replica may read and try. */
 export const isOfLease = ({ path }: ReplicaCall): boolean => path.endsWith(`/leases/${leaseName}`)
 
-/** Whether it changed something: a write that was taken, or a connection that was opened. */
+/** Whether a call changed something: a write that was accepted, or a connection that was opened. */
 export const isAct = ({ method, status }: ReplicaCall): boolean => (method === "GET" ? status === 101 : status < 300)

@@ -1,3 +1,5 @@
+/** Sessions and their leftovers in a playground, read from the clusters' stores. */
+
 import { Result } from "effect"
 import type { KubeObject, ResourceRef } from "../../lab/cluster/store/object-store.ts"
 import type { AnyPlayground, AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
@@ -48,7 +50,7 @@ export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<
     parents(playground()).find(({ metadata, status }) => !known.has(metadata.name) && status?.phase === phase)
   )
 
-/** Waits until a new session is Ready with a ready child in every workload cluster, and gives the parent. */
+/** Waits until a new session is Ready with a ready child in every workload cluster; the result is the parent. */
 export const readySession = async (
   real: AnyRealPlayground,
   known: ReadonlySet<string>
@@ -60,7 +62,7 @@ export const readySession = async (
       children(cluster).find((child) => child.spec.multiClusterParentName === metadata.name && isReady(child))
     )
     await until(`${metadata.name} says that ${name} is ready`, () => {
-      const parent = parents(real.playground()).find((one) => one.metadata.name === metadata.name)
+      const parent = parents(real.playground()).find((candidate) => candidate.metadata.name === metadata.name)
       return parent?.status?.clusterSessions?.[name]?.ready === true ? parent : undefined
     })
   }
@@ -76,8 +78,8 @@ export const agents = ({ cluster: { store } }: AnyRunningCluster): ReadonlyArray
 ]
 
 /**
- * Everything that sessions have made and that is still there, but for parents that are `Failed`: these stay for five
- * minutes, so that `kubectl` can show why.
+ * All objects of sessions that still exist, except for `Failed` parents, which stay for five minutes so that `kubectl`
+ * can show why.
  */
 const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
   ...parents(playground)
@@ -108,7 +110,7 @@ const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
 }
 
 /**
- * Waits until the sessions of clients that have left are gone with all they made: heartbeats go on for 15 s after the
+ * Waits until the sessions of clients that have left are gone with all they made. Heartbeats go on for 15 s after the
  * last socket, then the TTL runs.
  */
 export const nothingLeft = async ({ playground }: AnyRealPlayground, withinMs = 60_000): Promise<void> => {

@@ -1,9 +1,11 @@
+/** Requests a user's certificate for tests that talk to an API server without the client. */
+
 import "reflect-metadata"
 import { webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import type { ApiClient } from "./api-client.ts"
 
-/** A user's certificate from the operator behind an API server: base64 of its DER, as `x-client-der` carries it. */
+/** The certificate from the operator behind an API server: base64 of its DER, as `x-client-der` carries it. */
 export const userCertificate = async (client: ApiClient, commonName: string): Promise<string> => {
   const keys = await webcrypto.subtle.generateKey({ name: "Ed25519" }, true, ["sign", "verify"])
   if (!("privateKey" in keys)) throw new Error("Ed25519 makes key pairs")

@@ -1,3 +1,8 @@
+/**
+ * Explains a story that broke something to the reader of a test: the shortest story, its transcript, the command that
+ * replays it.
+ */
+
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,7 +12,7 @@ import { shrinkStory } from "../../lab/simulation/story/shrink-story.ts"
 import type { Story, StoryResult } from "../../lab/simulation/story/story.ts"
 import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
 
-/** Runs that the search for a shorter story may take: some 30 s. */
+/** Most runs of the search for a shorter story; they take some 30 s. */
 const shrinkBudget = 300
 
 const violationOf = (story: Story): string | undefined => {
@@ -18,13 +23,11 @@ const violationOf = (story: Story): string | undefined => {
   }
 }
 
-/**
- * What a test says of a story that broke something: the sentence, the shortest transcript, the command that replays it.
- */
+/** The text about a story that broke something: the sentence, the shortest transcript, the command that replays it. */
 export const explain = (story: Story, result: StoryResult, sweepRun?: SweepRun): string => {
   const [broken] = result.violations
   if (broken === undefined) return "nothing broke"
-  // A sweep counts calls, so a story with fewer lines has its fault elsewhere: it is told as it is.
+  // A sweep counts calls, so in a story with fewer lines the fault would be elsewhere. The story is shown unshrunk.
   const shortest =
     sweepRun === undefined
       ? shrinkStory(story, (candidate) => violationOf(candidate) === broken.id, shrinkBudget)
@@ -43,7 +46,7 @@ export const explain = (story: Story, result: StoryResult, sweepRun?: SweepRun):
   ].join("\n")
 }
 
-/** Runs a story, as one run of its sweep if it names one; throws what is to be told of it if it breaks something. */
+/** Runs a story, or one run of its sweep if one is named; throws the explanation if the story breaks something. */
 export const expectToHold = (story: Story, sweepName?: string): void => {
   const sweepRun = sweepName === undefined ? undefined : sweepRuns(story).find(({ name }) => name === sweepName)
   if (sweepName !== undefined && sweepRun === undefined)

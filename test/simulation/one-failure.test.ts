@@ -1,16 +1,21 @@
+/**
+ * One failing call at the start of a session never makes a user's request fail: every call of the step-by-step example,
+ * one failure each.
+ */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
-import { errorKinds, type FaultPlan } from "../../lab/simulation/world/port-calls.ts"
+import { errorKinds, type FaultPlan } from "../../lab/simulation/world/call-faults.ts"
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
 import { sweptScenario } from "./swept-story.ts"
 
-/** As long as anybody would wait for a session's start, virtual ms. */
+/** Longest wait for a session's start that anybody would accept, virtual ms. */
 const patience = 120_000
 /**
- * How one call goes wrong where nothing is broken: the way there or back, a busy server, one that is being restarted, a
- * token that is being replaced, somebody else at the same quota.
+ * Ways in which one call fails while nothing is broken: the way there or back, a busy server, a server that restarts, a
+ * token that is replaced, another user of the same quota.
  */
 const kinds = [
   "unreachable",
@@ -29,7 +34,7 @@ const plan = ((): WorldPlan => {
   return parsed.success.plan
 })()
 
-/** A user who starts a session in the first moment of all: what becomes of it. */
+/** A user who starts a session in the first moment of all, and the outcome. */
 const start = (faults: FaultPlan): string => {
   const world = new World(plan)
   world.faultPlans.push(faults)
@@ -43,7 +48,7 @@ const start = (faults: FaultPlan): string => {
 const calls: Array<PortCall> = []
 start((call) => void calls.push(call))
 
-/** Every call of the example's start, and one failure each: a person is not refused for it. */
+/** Every call of the example's start, with one failure each: no user is refused for it. */
 describe("one call that fails while a session starts", () => {
   it("may be any of many", () => expect(calls.length).toBeGreaterThan(30))
 

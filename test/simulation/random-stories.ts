@@ -1,12 +1,12 @@
+/** Random stories as tests, with their seeds in the names. */
+
 import { it } from "vitest"
 import { randomStory, usualRandomStory } from "../../lab/simulation/story/random-story.ts"
 import { expectToHold } from "./failing-story.ts"
 
 const perTest = 100
 
-/**
- * Tests of 100 random stories each, so that one sees how far they are. Story n of a series has the seed `<series><n>`.
- */
+/** Tests of 100 random stories each, so that progress is visible. Story n of a series has the seed `<series><n>`. */
 export const testRandomStories = (series: string, count: number): void => {
   for (let from = 1; from <= count; from += perTest) {
     const to = Math.min(count, from + perTest - 1)

@@ -1,12 +1,12 @@
+/** A sample of the sweep of the step-by-step example: one fault at one call in each run. */
+
 import { describe, expect, it } from "vitest"
 import { sweepRuns } from "../../lab/simulation/story/sweep.ts"
 import { sweptScenario, testSweep } from "./swept-story.ts"
 
 const story = sweptScenario("rfc-example")
 const runs = sweepRuns(story)
-/**
- * `npm run test:long` does all runs; so many of them at even distances do here, together with all crashes at writes.
- */
+/** Number of runs here, at even distances, beside all crashes at writes. `npm run test:long` does all runs. */
 const sampled = 300
 
 describe("sweep of the step-by-step example", () => {

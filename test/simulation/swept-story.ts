@@ -1,3 +1,5 @@
+/** Sweeps as tests, many runs in each. */
+
 import { Result } from "effect"
 import { it } from "vitest"
 import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
@@ -14,7 +16,7 @@ export const sweptScenario = (name: string): Story => {
 
 const perTest = 200
 
-/** Tests of 200 runs of a sweep each. All failures of one test are listed, the first one in full. */
+/** Tests of 200 runs of a sweep each. A test lists all its failures, the first one in full. */
 export const testSweep = (story: Story, runs: ReadonlyArray<SweepRun> = sweepRuns(story)): void => {
   for (let from = 0; from < runs.length; from += perTest) {
     const some = runs.slice(from, from + perTest)

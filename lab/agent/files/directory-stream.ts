@@ -1,3 +1,5 @@
+/** An open directory of the reference agent, read entry by entry or in buffers of `getdents64`. */
+
 import * as fs from "node:fs"
 import type { DirEntry } from "../../../src/domain/protocol/file-messages.ts"
 
@@ -13,11 +15,13 @@ const fileType = (entry: fs.Dirent): number => {
 
 const inode = (path: string): bigint => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
 
-/** Size of a `linux_dirent64`: 19 bytes of head, the name and its end, rounded up to 8. */
+/** Size of a `linux_dirent64`: a head of 19 bytes, the name with its end, rounded up to 8. */
 const recordSize = (entry: DirEntry): number =>
   Math.ceil((19 + new TextEncoder().encode(entry.name).length + 1) / 8) * 8
 
-/** The entries of a directory as they were at the start, handed out from front to back; `position` counts from 0. */
+/**
+ * The entries of a directory as they were when it was opened, handed out from front to back; `position` counts from 0.
+ */
 export class DirectoryStream {
   readonly #entries: ReadonlyArray<DirEntry>
   #next = 0
@@ -52,7 +56,7 @@ export class DirectoryStream {
     return entries
   }
 
-  /** As many entries as fit a buffer of `getdents64`, and the bytes they would take there. */
+  /** As many entries as fit into a buffer of `getdents64`, and their size there. */
   fill(bufferSize: bigint): { readonly entries: ReadonlyArray<DirEntry>; readonly resultSize: bigint } {
     const entries: Array<DirEntry> = []
     let size = 0

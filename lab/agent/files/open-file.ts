@@ -1,9 +1,11 @@
+/** An open file of the reference agent, with a position of its own because Node has no `lseek`. */
+
 import * as fs from "node:fs"
 import type { SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
 import { errno } from "../io-errors.ts"
-import { failWith } from "./root-path.ts"
+import { failWith } from "./resolve-in-root.ts"
 
-/** A single read returns at most this, as `read(2)` may; what is longer comes with the next. Bytes. */
+/** Most bytes that a single read returns, as `read(2)` may; the rest comes with the next read. */
 const longestRead = 32n * 1024n * 1024n
 /** The largest offset that Node passes on exactly. */
 const largestOffset = BigInt(Number.MAX_SAFE_INTEGER)
@@ -12,8 +14,8 @@ const largestPosition = (1n << 63n) - 1n
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * An open file with a position of its own, because Node has no `lseek`. What has no position (FIFO, socket) or none
- * that matters (character devices) is read and written where the kernel is.
+ * An open file. Files without a position (FIFO, socket), or without a useful one (character devices), are read and
+ * written at the kernel's position.
  */
 export class OpenFile {
   readonly #fd: number
@@ -31,7 +33,7 @@ export class OpenFile {
     this.#pipe = stat.isFIFO() || stat.isSocket()
   }
 
-  /** A path to the open file itself, for calls that Node offers for paths only. */
+  /** A path to the open file itself, for calls that Node offers only for paths. */
   get procPath(): string {
     return `/proc/self/fd/${this.#fd}`
   }
@@ -46,7 +48,7 @@ export class OpenFile {
     return bytes
   }
 
-  /** Leaves the position where it is. */
+  /** Reads without moving the position. */
   readAt(size: bigint, offset: bigint): Uint8Array {
     if (offset > largestPosition) failWith(errno.EINVAL)
     if (this.#pipe) failWith(errno.ESPIPE)
@@ -60,7 +62,7 @@ export class OpenFile {
 
   #readAt(size: bigint, offset: bigint): Uint8Array {
     const left = this.stat().size - offset
-    // Files of /proc have size 0 and content; a file that grows meanwhile shows the rest at the next read.
+    // Files of /proc have size 0 and yet content; of a growing file the rest comes with the next read.
     const buffer = new Uint8Array(Number(min(min(size, longestRead), left > 65_536n ? left : 65_536n)))
     const read = fs.readSync(this.#fd, buffer, 0, buffer.length, min(offset, largestPosition - BigInt(buffer.length)))
     return buffer.length - read > 4096 ? buffer.slice(0, read) : buffer.subarray(0, read)
@@ -73,8 +75,7 @@ export class OpenFile {
   }
 
   /**
-   * Leaves the position where it is. A file opened for appending grows at its end whatever the offset, as Linux does
-   * it.
+   * Writes without moving the position. A file opened for appending grows at its end whatever the offset, as on Linux.
    */
   writeAt(bytes: Uint8Array, offset: bigint): number {
     if (offset > largestPosition) failWith(errno.EINVAL)
@@ -103,7 +104,7 @@ export class OpenFile {
     fs.ftruncateSync(this.#fd, Number(length))
   }
 
-  /** Seconds as Node takes them: about a quarter of a microsecond exact. */
+  /** Sets times in seconds, as Node takes them: exact to about a quarter of a microsecond. */
   setTimes(access: number, modification: number): void {
     fs.futimesSync(this.#fd, access, modification)
   }

@@ -1,10 +1,10 @@
+/**
+ * The flags of `open(2)` for Rust's `OpenOptions`; `undefined` for combinations that Rust refuses. A FIFO never blocks.
+ */
+
 import { constants } from "node:fs"
 import type { OpenOptions } from "../../../src/domain/protocol/file-messages.ts"
 
-/**
- * The flags of `open(2)` for Rust's `OpenOptions`, or `undefined` for the combinations that Rust refuses. Never blocks
- * on a FIFO.
- */
 export const openFlags = (options: OpenOptions): number | undefined => {
   const { read, write, append, truncate, create, createNew } = options
   if (!read && !write && !append) return undefined

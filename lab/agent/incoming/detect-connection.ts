@@ -1,6 +1,11 @@
+/**
+ * Decides by its first bytes whether a redirected connection is HTTP, and puts the bytes back. The bytes themselves are
+ * judged in `detect-http.ts`.
+ */
+
 import type { Duplex } from "node:stream"
 import type { After } from "../client-output.ts"
-import { detectHttp } from "./http-detection.ts"
+import { detectHttp } from "./detect-http.ts"
 
 /**
  * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.
@@ -15,8 +20,8 @@ const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
 }
 
 /**
- * Looks at the first bytes of a connection and puts them back. Who says nothing within the time-out is not speaking
- * HTTP (agent.md §6.4). The socket is paused when `decided` is called.
+ * Waits for enough first bytes. A peer that says nothing within the time-out is not speaking HTTP (agent.md §6.4). The
+ * socket is paused when `decided` is called.
  */
 export const detectConnection = (
   socket: Duplex,
@@ -45,7 +50,7 @@ export const detectConnection = (
     if (detected === "more") return wait()
     decide(detected === "http1" ? "Http1" : "Raw")
   }
-  // An unfinished first line and then the end: nothing that anybody could answer.
+  // The peer ended within its first line, so there is nothing to answer.
   const onEnd = (): void => {
     socket.destroy()
     decide("Gone")

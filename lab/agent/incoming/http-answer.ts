@@ -1,16 +1,21 @@
+/**
+ * Writes the answer to a request of a redirected connection back to its peer, upgrades included. Which answer it is, is
+ * decided in `http-traffic.ts`.
+ */
+
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 
 /**
- * The answers of a port with subscriptions must not be cached: they change when the session ends (agent.md §6.7).
+ * Answers of a port with subscriptions must not be cached, because they change when the session ends (agent.md §6.7).
  */
 const cacheControl = ["cache-control", "no-cache, no-store, must-revalidate"] as const
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
 
-/** Pairs of a header list, framing left to Node, which knows what the peer understands. */
+/** Pairs of a header list. Framing is left to Node, which knows what the peer understands. */
 const responseHeaders = (headers: ReadonlyArray<readonly [string, string]>): Array<string> =>
   [
     ...headers.filter(([name]) => !["transfer-encoding", "cache-control"].includes(name.toLowerCase())),
@@ -20,7 +25,7 @@ const responseHeaders = (headers: ReadonlyArray<readonly [string, string]>): Arr
 export const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
   Array.from({ length: Math.floor(raw.length / 2) }, (_, i) => [raw[2 * i] ?? "", raw[2 * i + 1] ?? ""] as const)
 
-/** Raw headers of Node as they travel. */
+/** Raw headers of Node in the form in which messages carry them. */
 export const headerList = (raw: ReadonlyArray<string>): Headers =>
   pairs(raw).map(([name, value]) => [name.toLowerCase(), Buffer.from(value, "latin1")] as const)
 
@@ -30,7 +35,7 @@ export const textPairs = (headers: Headers): ReadonlyArray<readonly [string, str
 /** The raw connection under a request that asked for an upgrade. */
 export interface Upgradable {
   readonly socket: Duplex
-  /** What the peer sent after the request. */
+  /** Bytes that the peer sent after the request. */
   readonly head: Uint8Array
 }
 
@@ -39,7 +44,7 @@ export class HttpAnswer {
   readonly #response: http.ServerResponse
   readonly upgradable: Upgradable | undefined
 
-  /** @param upgradable given if the parser has let go of the connection; then it cannot be kept for another request */
+  /** @param upgradable given if the parser has let go of the connection, which then cannot serve another request */
   constructor(request: http.IncomingMessage, response: http.ServerResponse | undefined, upgradable?: Upgradable) {
     this.upgradable = upgradable
     if (response === undefined) {
@@ -55,7 +60,7 @@ export class HttpAnswer {
     return this.#response.headersSent
   }
 
-  /** Calls once when the answer is over: written completely, or the peer is gone. */
+  /** Calls back once when the answer is over: written completely, or the peer is gone. */
   onClose(run: (complete: boolean) => void): void {
     let called = false
     const over = (): void => {
@@ -73,7 +78,7 @@ export class HttpAnswer {
     return this.#response
   }
 
-  /** @param complete the whole body, if it is known already; its length is then told */
+  /** @param complete the whole body if it is known already; the answer then says its length */
   start(
     status: number,
     reason: string | undefined,
@@ -87,7 +92,7 @@ export class HttpAnswer {
       list.push("content-length", String(complete.reduce((size, frame) => size + frame.value.length, 0)))
     }
     if (this.upgradable !== undefined && this.upgradable.socket.writable) {
-      // Only an answer that stays HTTP comes here; an upgrade takes the socket itself.
+      // Only an answer that stays HTTP comes here, because an upgrade takes the socket itself.
       this.#assign(this.upgradable.socket)
     }
     if (reason === undefined || reason === "") this.#response.writeHead(status, list)
@@ -95,13 +100,14 @@ export class HttpAnswer {
   }
 
   #assign(socket: Duplex): void {
-    // Typed for net.Socket; any duplex will do, as `server.emit("connection", duplex)` is documented to.
+    // `assignSocket` is typed for net.Socket, but takes any duplex, as `server.emit("connection", duplex)` is
+    // documented to.
     const assign: (this: http.ServerResponse, socket: never) => void = this.#response.assignSocket
     assign.call(this.#response, socket as never)
     this.#response.once("finish", () => socket.end())
   }
 
-  /** The head of an upgrade; from here on the connection is raw. */
+  /** Writes the head of an upgrade; from here on the connection is raw. */
   upgrade(status: number, reason: string, headers: ReadonlyArray<readonly [string, string]>): void {
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")
     this.upgradable?.socket.write(Buffer.from(`HTTP/1.1 ${status} ${reason}\r\n${lines}\r\n`, "latin1"))
@@ -115,7 +121,7 @@ export class HttpAnswer {
     this.#response.end()
   }
 
-  /** The request cannot be answered as it should: a 502 with the reason, or a cut if the answer has begun. */
+  /** Answers 502 with the reason, or cuts the connection if the answer has begun. */
   fail(text: string): void {
     if (this.#response.headersSent) {
       if (this.upgradable !== undefined) this.upgradable.socket.destroy()

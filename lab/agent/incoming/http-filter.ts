@@ -1,3 +1,8 @@
+/**
+ * Compiles HTTP filters of subscriptions into functions, as far as JavaScript can match what Rust's `fancy-regex`
+ * means.
+ */
+
 import { Result } from "effect"
 import type { HttpFilter, HttpMethodFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
@@ -10,14 +15,14 @@ export interface RequestHead {
   readonly headers: Headers
 }
 
-/** Whether a request is wanted. */
+/** Whether a request matches. */
 export type RequestMatcher = (request: RequestHead) => boolean
 
 const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Header values are usually UTF-8; those that are not are compared byte by byte. */
+/** Header values are usually UTF-8; other values are compared byte by byte. */
 const headerText = (value: Uint8Array): string => {
   try {
     return utf8.decode(value)
@@ -59,11 +64,11 @@ const notRegular = (pattern: string): string => `${JSON.stringify(pattern)} is n
 const leadingFlags = /^\(\?([a-z]+)\)/
 
 /**
- * A header or path pattern as the agent compiles it: case-insensitive, searched anywhere (upstream puts `(?i)` in
+ * A header or path pattern as the agent compiles it: case-insensitive and searched anywhere (upstream puts `(?i)` in
  * front; wire.md §3.4). Leading inline flags `i`, `m`, `s`, `u` are honoured.
  *
- * Patterns are written for Rust's `fancy-regex`. What JavaScript has no equal for (flag `x`, atomic groups, possessive
- * quantifiers, flags in the middle) is refused like an invalid pattern, never matched differently.
+ * Patterns are written for Rust's `fancy-regex`. Constructs without an equal in JavaScript (flag `x`, atomic groups,
+ * possessive quantifiers, flags in the middle) are refused like invalid patterns, never matched differently.
  */
 export const compilePattern = (pattern: string): Result.Result<RegExp, string> => {
   let rest = pattern
@@ -79,8 +84,8 @@ export const compilePattern = (pattern: string): Result.Result<RegExp, string> =
   try {
     return Result.succeed(new RegExp(source, `${[...flags].join("")}u`))
   } catch {
-    // Unicode mode refuses harmless escapes such as `\-` and `\ ` that Rust accepts. Without it `\p` and `\x{…}` mean
-    // something else, so these stay refused.
+    // Unicode mode refuses harmless escapes that Rust accepts, such as `\-` and `\ `. Without Unicode mode `\p` and
+    // `\x{…}` mean something else, so patterns with them stay refused.
     if (/\\[pPxu]\{?/.test(source)) return Result.fail(notRegular(pattern))
   }
   try {
@@ -101,8 +106,8 @@ const pathsOf = (uri: string): readonly [path: string, pathAndQuery: string] => 
 }
 
 /**
- * Compiles a filter once, at subscription (agent.md §6.6). The failure is a sentence for `Close`: invalid patterns, and
- * filters by body or jq, which this agent does not evaluate.
+ * Compiles a filter once, at subscription (agent.md §6.6). The failure is a sentence for `Close`: for invalid patterns,
+ * and for filters by body or jq, which the reference agent does not evaluate.
  */
 export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher, string> => {
   switch (filter._tag) {

@@ -1,16 +1,18 @@
+/** Passes a request that nobody steals on to the application, and the application's answer back to the peer. */
+
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import { describeError } from "../node-errors.ts"
 import { type HttpAnswer, pairs } from "./http-answer.ts"
 import { join } from "./raw-traffic.ts"
 
-/** One connection to the application for the requests of one peer, kept alive between them. */
+/** One connection to the application for all requests of one peer, kept alive between them. */
 export const applicationConnections = (connect: () => Duplex): http.Agent => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   return Object.assign(agent, { createConnection: connect })
 }
 
-/** Gives a request that nobody steals to the application, and its answer to the peer. */
+/** Passes one request on. */
 export const passThrough = (
   message: http.IncomingMessage,
   answer: HttpAnswer,
@@ -29,7 +31,7 @@ export const passThrough = (
     try {
       answer.start(response.statusCode ?? 502, response.statusMessage, pairs(response.rawHeaders))
     } catch (error) {
-      // Node reads a little more than it writes.
+      // Node reads a few status lines and headers that it refuses to write.
       upstream.destroy()
       return answer.fail(`mirrord-agent v${agentVersion}: ${describeError(error)}`)
     }

@@ -1,3 +1,8 @@
+/**
+ * HTTP/1.x on redirected ports of the reference agent. Other traffic is in `raw-traffic.ts`, the choice between both in
+ * `agent-incoming.ts`.
+ */
+
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import { checkText } from "../../../src/domain/protocol/text-rules.ts"
@@ -22,7 +27,7 @@ interface Connection {
   readonly application: http.Agent
 }
 
-/** What the traffic looks up for every request anew: subscriptions change while a connection lives. */
+/** Looked up for every request anew, because subscriptions change while a connection lives. */
 export interface TrafficView {
   readonly subscriptions: () => Subscriptions
   readonly client: (id: number) => IncomingClient | undefined
@@ -30,7 +35,10 @@ export interface TrafficView {
 
 const tooOld = (version: string): string => `the client's protocol version ${version} is too old for it`
 
-/** A request that the wire cannot carry (an illegal target) is the application's business alone. */
+/**
+ * The request as messages carry it; undefined for a request that the wire cannot carry (an illegal target), which only
+ * the application sees.
+ */
 const incomingRequest = (
   message: http.IncomingMessage,
   redirected: RedirectedConnection
@@ -49,8 +57,8 @@ const incomingRequest = (
 }
 
 /**
- * Copies a request for one client; `Close` follows when the peer has its answer: earlier it would abort the client's
- * own request.
+ * Copies a request for one client. `Close` follows when the peer has its answer; an earlier `Close` would abort the
+ * client's own request.
  */
 const mirrorRequest = (
   client: IncomingClient,
@@ -68,9 +76,8 @@ const mirrorRequest = (
 }
 
 /**
- * HTTP/1.x on redirected ports: each request of a connection is decided on its own (agent.md §6.5): copies for those
- * who mirror, then to the one who steals it, else to the application. Parsing and framing are Node's. HTTP/2 never
- * comes here.
+ * Decides each request of a connection on its own (agent.md §6.5): copies for clients that mirror, then to the client
+ * that steals it, else to the application. Parsing and framing are Node's. HTTP/2 never comes here.
  *
  * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
  */
@@ -99,13 +106,13 @@ export class HttpTraffic {
     this.#server.on("connect", upgrade)
   }
 
-  /** Takes over a connection whose first bytes are HTTP/1.x (and unread). */
+  /** Takes over a connection whose first bytes, still unread, are HTTP/1.x. */
   take(redirected: RedirectedConnection): void {
     const application = applicationConnections(redirected.connectToApplication)
     this.#connections.set(redirected.socket, { redirected, application })
     redirected.socket.once("close", () => application.destroy())
     this.#server.emit("connection", redirected.socket)
-    // Detection left it paused, and a server does not start a paused socket; its first bytes were put back.
+    // Detection left the socket paused with its first bytes put back, and a server does not start a paused socket.
     process.nextTick(() => redirected.socket.resume())
   }
 
@@ -115,7 +122,7 @@ export class HttpTraffic {
     try {
       this.#route(message, answer, connection)
     } catch (error) {
-      // Whatever is wrong with one request must not end the process that serves all the others.
+      // A mistake in one request must not end the process that serves all others.
       answer.fail(`mirrord-agent v${this.#agentVersion}: ${describeError(error)}`)
     }
   }

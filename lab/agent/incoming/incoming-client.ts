@@ -1,3 +1,8 @@
+/**
+ * The incoming traffic of one client: ids of stolen and mirrored connections, and what each id stands for (wire.md
+ * §7.3). Which client gets what is decided by its agent.
+ */
+
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
@@ -10,24 +15,22 @@ export type ResponsePart =
       readonly status: number
       readonly headers: Headers
       readonly frames: ReadonlyArray<BodyFrame>
-      /** Nothing follows. */
+      /** Whether nothing follows. */
       readonly isLast: boolean
     }
   | { readonly _tag: "Body"; readonly frames: ReadonlyArray<BodyFrame>; readonly isLast: boolean }
   /** The client could not read the rest of its application's answer. */
   | { readonly _tag: "Error" }
 
-/** A stolen connection or request, as the client's messages reach it. */
+/** A stolen connection or request; the client's messages about it arrive here. */
 export interface StolenSink {
   readonly data: (bytes: Uint8Array) => void
   readonly response: (part: ResponsePart) => void
-  /** The client does not want it any more, or is gone. Called at most once, after it was forgotten here. */
+  /** The client gave the connection up, or is gone. Called at most once, after the id was forgotten here. */
   readonly abandoned: (why: "unsubscribed" | "gone") => void
 }
 
-/**
- * The incoming traffic of one client: two number spaces from 0, and what each number stands for (wire.md §7.3).
- */
+/** Two number spaces of ids, each from 0. */
 export class IncomingClient {
   readonly id: number
   readonly output: ClientOutput
@@ -54,7 +57,7 @@ export class IncomingClient {
     return this.#nextStolen++
   }
 
-  /** The traffic is over: the client is told, unless it left it before. */
+  /** The traffic is over: the client is told, unless it gave the connection up before. */
   closeStolen(connectionId: bigint): void {
     if (this.#stolen.delete(connectionId)) this.sendStolen({ _tag: "Close", value: { connectionId } })
   }
@@ -73,7 +76,7 @@ export class IncomingClient {
     if (this.#mirrored.delete(connectionId)) this.sendMirrored({ _tag: "Close", value: { connectionId } })
   }
 
-  /** Numbers that mean nothing (any more) are ignored: messages may be under way when a connection ends. */
+  /** Messages with an unknown id are ignored, because they may be under way when a connection ends. */
   data(connectionId: bigint, bytes: Uint8Array): void {
     this.#stolen.get(connectionId)?.data(bytes)
   }

@@ -1,15 +1,18 @@
+/**
+ * Builds the messages that carry incoming traffic, in the form that a client's announced version understands (wire.md
+ * §4.4).
+ */
+
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp, NewTcpConnection } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { SocketAddr } from "../../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 import { atLeast, gate } from "../../../src/domain/protocol/version.ts"
 
-/**
- * Which message variants carry incoming traffic, by the version that the client has _announced_ (wire.md §4.4).
- */
+/** Form of the messages for a request; it follows from the version that the client has _announced_ (wire.md §4.4). */
 export type RequestForm = "ChunkedV2" | "ChunkedV1" | "Framed" | "Full"
 
-/** How a stolen request is sent, or `undefined` if it must be passed through to the application. */
+/** How a stolen request is sent; `undefined`: it must be passed through to the application. */
 export const stolenRequestForm = (version: string, filtered: boolean, upgrade: boolean): RequestForm | undefined => {
   if (atLeast(version, gate.modeAgnosticHttpRequests)) return "ChunkedV2"
   if (!filtered || (upgrade && !atLeast(version, gate.httpFilteredUpgrade))) return undefined
@@ -18,7 +21,7 @@ export const stolenRequestForm = (version: string, filtered: boolean, upgrade: b
   return atLeast(version, gate.httpFramed) ? "Framed" : "Full"
 }
 
-/** Whether requests can be mirrored to the client at all; always in the form `ChunkedV2`. */
+/** Whether requests can be mirrored to the client at all; the form is always `ChunkedV2`. */
 export const canMirrorRequests = (version: string): boolean => atLeast(version, gate.modeAgnosticHttpRequests)
 
 /** A request as it entered the target. */
@@ -35,7 +38,7 @@ export interface IncomingRequest {
 /** Current agents number requests by connection ids only (wire.md §7.3). */
 export const requestId = 0
 
-/** The first message of a request whose body follows in pieces, or (`isLast`) is complete. */
+/** The first message of a request. The rest of the body follows in pieces unless `isLast`. */
 export const requestStart = (
   form: "ChunkedV2" | "ChunkedV1",
   connectionId: bigint,
@@ -87,7 +90,7 @@ const concat = (frames: ReadonlyArray<BodyFrame>): Uint8Array => {
   return whole
 }
 
-/** A request with its complete body in one message; `Full` loses trailers. */
+/** A request with its complete body in one message; the form `Full` loses trailers. */
 export const wholeRequest = (
   form: "Framed" | "Full",
   connectionId: bigint,
@@ -105,7 +108,7 @@ export const wholeRequest = (
     : { _tag: "HttpRequest", value: { internalRequest: { ...head, body: concat(frames) }, ...ids } }
 }
 
-/** A connection that is not HTTP, or not treated as such. */
+/** The first message of a connection that is not HTTP, or not treated as HTTP. */
 export const newConnection = (
   version: string,
   connectionId: bigint,

@@ -1,13 +1,14 @@
+/**
+ * The copy of one connection or request for one mirroring client. Mirroring never waits: a client that does not keep up
+ * loses the rest, with a warning.
+ */
+
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 
 /** Messages that may wait for a slow client before its copy ends (agent.md §4.4). */
 const longestQueue = 32
 
-/**
- * The copy of one connection or request for one mirroring client. Mirroring never waits: a client that does not keep up
- * loses the rest, with a warning.
- */
 export class MirrorCopy {
   readonly #client: IncomingClient
   readonly id: bigint

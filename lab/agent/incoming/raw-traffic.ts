@@ -1,3 +1,8 @@
+/**
+ * Redirected traffic that is not HTTP, and traffic after an HTTP upgrade: copied, stolen or joined with the
+ * application.
+ */
+
 import type { Duplex } from "node:stream"
 import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import type { ClientOutput } from "../client-output.ts"
@@ -6,12 +11,12 @@ import type { IncomingClient } from "./incoming-client.ts"
 import { newConnection } from "./incoming-messages.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
 
-/** Bytes that wait for the peer of a stolen connection before the client is no longer read. */
+/** Bytes that may wait for the peer of a stolen connection before the client is no longer read. */
 const mostBuffered = 512 * 1024
 
 const nothing = new Uint8Array(0)
 
-/** Writes to a peer of the target; while it lets too much pile up, the client is not read. */
+/** Writes to a peer of the target. The client is not read while too much piles up. */
 export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint8Array, output: ClientOutput): void => {
   const keepsUp = stream.write(bytes)
   if (keepsUp || !("writableLength" in stream) || stream.writableLength < mostBuffered) return
@@ -28,7 +33,7 @@ export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint
   stream.once("close", free)
 }
 
-/** Joins two connections: what one says the other hears, half-closes included; if one breaks, so does the other. */
+/** Joins two connections: bytes and half-closes pass both ways, and if one connection breaks the other is destroyed. */
 export const join = (a: Duplex, b: Duplex): void => {
   for (const [from, to] of [
     [a, b],
@@ -42,7 +47,7 @@ export const join = (a: Duplex, b: Duplex): void => {
   }
 }
 
-/** Copies what the peer sends to everybody who mirrors the port without filter. */
+/** Copies what the peer sends to all clients that mirror the port without a filter. */
 export const copyTo = (
   clients: ReadonlyArray<IncomingClient>,
   { socket, source, destination }: RedirectedConnection
@@ -57,8 +62,8 @@ export const copyTo = (
 }
 
 /**
- * Hands a connection's bytes to a client under a number it already has: the traffic after an upgrade, or (with
- * {@link stealConnection}) a whole connection. `Close` goes out once both sides have ended.
+ * Passes bytes between a socket and a client, under an id that the client already has: the traffic after an upgrade, or
+ * a whole connection (with {@link stealConnection}). `Close` goes out when both sides have ended.
  */
 export const exchange = (client: IncomingClient, connectionId: bigint, socket: Duplex) => {
   let broken: Error | undefined
@@ -87,7 +92,7 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
       if (bytes.length === 0) socket.end()
       else writeHolding(socket, bytes, client.output)
     },
-    /** The peer gets a FIN at once; whatever it sends then ends the connection (agent.md §4.5). */
+    /** The peer gets a FIN at once; anything it still sends ends the connection (agent.md §4.5). */
     abandoned: (): void => {
       socket.end()
       socket.on("data", () => socket.destroy())
@@ -96,7 +101,7 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
   }
 }
 
-/** A connection that is not HTTP goes to the client that steals its port whole. */
+/** Hands a connection that is not HTTP to the client that steals its port whole. */
 export const stealConnection = (
   client: IncomingClient,
   { socket, source, destination }: RedirectedConnection

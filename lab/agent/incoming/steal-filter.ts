@@ -1,3 +1,5 @@
+/** Reads port and filter out of subscription messages, old and new forms. Matching is in `http-filter.ts`. */
+
 import * as Result from "effect/Result"
 import type { HttpFilter, StealType } from "../../../src/domain/protocol/http-filter-messages.ts"
 import { compileFilter, type RequestMatcher } from "./http-filter.ts"
@@ -14,7 +16,7 @@ export const stealFilter = (type: StealType): { readonly port: number; readonly 
   }
 }
 
-/** A subscription's filter as a function, if it has one. The failure says what is wrong with the filter. */
+/** The filter of a subscription as a function, if it has a filter. The failure says what is wrong with it. */
 export const subscriptionMatcher = (
   filter: HttpFilter | undefined
 ): Result.Result<RequestMatcher | undefined, string> =>

@@ -1,3 +1,5 @@
+/** Sends one stolen HTTP request to its client and writes the client's answer back to the peer. */
+
 import { type IncomingMessage, STATUS_CODES } from "node:http"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import { headerList, type HttpAnswer, textPairs } from "./http-answer.ts"
@@ -5,7 +7,7 @@ import type { IncomingClient, ResponsePart } from "./incoming-client.ts"
 import { type IncomingRequest, type RequestForm, requestBody, requestStart, wholeRequest } from "./incoming-messages.ts"
 import { exchange, writeHolding } from "./raw-traffic.ts"
 
-/** Why a peer gets a 502, in the words of the real agent. */
+/** The text of a 502 answer, in the words of the real agent. */
 export const dropped = (agentVersion: string): string => `mirrord-agent v${agentVersion}: the request was dropped`
 
 /** Whether a request has a body at all. */
@@ -16,7 +18,7 @@ export const hasBody = (message: IncomingMessage): boolean =>
 export const trailerFrames = (message: IncomingMessage): ReadonlyArray<BodyFrame> =>
   message.rawTrailers.length === 0 ? [] : [{ _tag: "Trailers", value: headerList(message.rawTrailers) }]
 
-/** Reads a body piece by piece; `last` comes with its final frames, or not at all if the peer breaks off. */
+/** Reads a body piece by piece. `last` comes with its final frames; not at all if the peer breaks off. */
 const readBody = (
   message: IncomingMessage,
   each: (frame: BodyFrame) => void,
@@ -27,14 +29,14 @@ const readBody = (
 }
 
 /**
- * Sends a request to the client that steals it and writes the client's answer back. Each request has a connection
- * number of its own; `Close` follows when the answer is written (wire.md §7.5).
+ * Steals one request. Each request has a connection id of its own; `Close` follows when the answer is written (wire.md
+ * §7.5).
  */
 export const stealRequest = (options: {
   readonly client: IncomingClient
   readonly form: RequestForm
   readonly request: IncomingRequest
-  /** The body is read from here. */
+  /** The message from which the body is read. */
   readonly message: IncomingMessage
   readonly answer: HttpAnswer
   readonly agentVersion: string

@@ -1,14 +1,22 @@
+/**
+ * Decides which client owns a port, a connection or a request, as pure functions over immutable subscriptions. Shared
+ * by the reference agent and the simulated agent.
+ */
+
 import type { RequestHead, RequestMatcher } from "./http-filter.ts"
 
 /** One client connection of the agent. */
 export type ClientId = number
 
-/** Who steals a port: one client everything, or any number of clients what their filters want (wire.md §7.7). */
+/**
+ * The clients that steal a port: one client everything, or any number of clients what their filters match (wire.md
+ * §7.7).
+ */
 export type PortSteal =
   | { readonly _tag: "Unfiltered"; readonly client: ClientId }
   | { readonly _tag: "Filtered"; readonly clients: ReadonlyMap<ClientId, RequestMatcher> }
 
-/** Who mirrors a port: any number of clients; `undefined` stands for "no filter". */
+/** The clients that mirror a port; `undefined` stands for "no filter". */
 export type PortMirrors = ReadonlyMap<ClientId, RequestMatcher | undefined>
 
 /** All subscriptions of one agent. Immutable. */
@@ -26,7 +34,7 @@ const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   return rest
 }
 
-/** Whoever is in the way loses the port and is told nothing; the newcomer always succeeds. */
+/** Subscribes a client. The newcomer always succeeds; clients in its way lose the port and are not told. */
 export const steal = (
   all: Subscriptions,
   port: number,
@@ -40,7 +48,7 @@ export const steal = (
   return { ...all, steals: put(all.steals, port, after) }
 }
 
-/** Nothing happens if the client does not steal the port. */
+/** Unsubscribes a client; nothing happens if it does not steal the port. */
 export const stopStealing = (all: Subscriptions, port: number, client: ClientId): Subscriptions => {
   const before = all.steals.get(port)
   if (before === undefined) return all
@@ -52,7 +60,9 @@ export const stopStealing = (all: Subscriptions, port: number, client: ClientId)
   return { ...all, steals: put(all.steals, port, { _tag: "Filtered", clients }) }
 }
 
-/** Mirrors never compete. The same client again replaces its filter. */
+/**
+ * Subscribes a mirroring client. Mirrors never compete; a second subscription of the same client replaces its filter.
+ */
 export const mirror = (
   all: Subscriptions,
   port: number,
@@ -68,7 +78,7 @@ export const stopMirroring = (all: Subscriptions, port: number, client: ClientId
   return { ...all, mirrors: clients.size === 0 ? without(all.mirrors, port) : put(all.mirrors, port, clients) }
 }
 
-/** A client is gone with everything it had. */
+/** Removes all subscriptions of a client that is gone. */
 export const dropClient = (all: Subscriptions, client: ClientId): Subscriptions => {
   let left = all
   for (const port of subscribedPorts(all)) left = stopMirroring(stopStealing(left, port, client), port, client)
@@ -79,7 +89,7 @@ export const dropClient = (all: Subscriptions, client: ClientId): Subscriptions 
 export const subscribedPorts = ({ steals, mirrors }: Subscriptions): ReadonlySet<number> =>
   new Set([...steals.keys(), ...mirrors.keys()])
 
-/** What becomes of a request: who gets it, and which other clients wanted it too (they are told in the log). */
+/** The client that gets a request, and the other clients whose filters match it too (they are told in the log). */
 export interface RequestOwner {
   readonly client: ClientId | undefined
   readonly filtered: boolean
@@ -94,18 +104,18 @@ export const ownerOfRequest = (all: Subscriptions, port: number, request: Reques
   return { client, filtered: true, alsoMatching }
 }
 
-/** Who gets a connection that is not HTTP: only somebody who steals without filter. */
+/** The client that gets a connection that is not HTTP: only a client that steals without a filter. */
 export const ownerOfConnection = (all: Subscriptions, port: number): ClientId | undefined => {
   const steals = all.steals.get(port)
   return steals?._tag === "Unfiltered" ? steals.client : undefined
 }
 
-/** Who gets a copy of a request. */
+/** The clients that get a copy of a request. */
 export const mirrorsOfRequest = (all: Subscriptions, port: number, request: RequestHead): ReadonlyArray<ClientId> =>
   [...(all.mirrors.get(port) ?? [])]
     .filter(([, matches]) => matches === undefined || matches(request))
     .map(([id]) => id)
 
-/** Who gets a copy of a connection that is not HTTP. */
+/** The clients that get a copy of a connection that is not HTTP. */
 export const mirrorsOfConnection = (all: Subscriptions, port: number): ReadonlyArray<ClientId> =>
   [...(all.mirrors.get(port) ?? [])].filter(([, matches]) => matches === undefined).map(([id]) => id)

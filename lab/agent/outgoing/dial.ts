@@ -1,3 +1,8 @@
+/**
+ * Makes outgoing connections of the reference agent over real sockets: TCP, UDP, unix streams. The clients' side of
+ * them is in `agent-outgoing.ts`.
+ */
+
 import * as dgram from "node:dgram"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -6,24 +11,27 @@ import type { LayerSeqpacket } from "../../../src/domain/protocol/outgoing-messa
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { Endpoint } from "../../cluster/network/endpoint.ts"
 import { type ClientOutput, err } from "../client-output.ts"
-import { FileFailure, resolveInRoot } from "../files/root-path.ts"
+import { FileFailure, resolveInRoot } from "../files/resolve-in-root.ts"
 import { agentError, errno, systemError } from "../io-errors.ts"
 import { errnoOf, responseError } from "../node-errors.ts"
-import type { Dial, Peer } from "./outgoing-connection.ts"
+import type { Dial, Peer } from "./peer.ts"
 
-/** From where connections are made. */
+/** The place from which connections are made. */
 export interface DialSettings {
-  /** Folder that is the container's `/`: unix sockets are looked up there. */
+  /** Folder that is the container's `/`; unix sockets are looked up there. */
   readonly root: string
   /** The pod's own address. */
   readonly podIp: string
-  /** Where a connection to an address of the cluster must really go. */
+  /** The real endpoint of a cluster's address. */
   readonly reach: (endpoint: Endpoint) => Endpoint
 }
 
 const isLoopback = (ip: string): boolean => ip.startsWith("127.")
 
-/** A pod of the stand-in cluster lives on a loopback address and can be seen as the source only by others there. */
+/**
+ * The source address of a connection. A pod of the stand-in cluster has a loopback address, which only other loopback
+ * addresses can see as the source.
+ */
 const sourceFor = (podIp: string, destination: string): string | undefined =>
   isLoopback(podIp) && isLoopback(destination) ? podIp : undefined
 
@@ -33,8 +41,8 @@ const ipAddress = (ip: string, port: number): SocketAddress => ({ _tag: "Ip", va
 const unnamed: SocketAddress = { _tag: "Unix", value: { _tag: "Unnamed" } }
 
 /**
- * What the other side is called: the address that the system chose for a wildcard, the requested one where `reach` led
- * elsewhere.
+ * The address by which the client knows the other side: the address that the system chose for a wildcard, or the
+ * requested address if `reach` led elsewhere.
  */
 const remoteOf = (requested: Endpoint, real: Endpoint, seen: Endpoint): SocketAddress =>
   requested.ip === real.ip && requested.port === real.port
@@ -75,7 +83,7 @@ const streamPeer = (socket: net.Socket, remoteAddress: SocketAddress, localAddre
   }
 }
 
-/** The path or abstract name to connect to; throws what makes it impossible. */
+/** The path or abstract name to connect to; throws if there is none. */
 const unixPath = (root: string, address: Extract<SocketAddress, { _tag: "Unix" }>["value"]): string => {
   switch (address._tag) {
     case "Pathname":
@@ -90,7 +98,7 @@ const unixPath = (root: string, address: Extract<SocketAddress, { _tag: "Unix" }
 const failureOf = (error: unknown): ResponseError =>
   error instanceof FileFailure ? error.response : responseError(error)
 
-/** TCP and unix stream sockets (pathnames within the container's root, abstract names if they are UTF-8). */
+/** Dials TCP and unix stream sockets (pathnames within the container's root, abstract names if they are UTF-8). */
 export const dialStream =
   ({ root, podIp, reach }: DialSettings): Dial =>
   (address, result) => {
@@ -137,8 +145,8 @@ export const dialStream =
   }
 
 /**
- * UDP, connected to one peer. Refusals that the network reports for earlier datagrams are nobody's business, as with
- * the real agent.
+ * Dials UDP, connected to one peer. Refusals that the network reports for earlier datagrams are ignored, as by the real
+ * agent.
  */
 export const dialDatagram =
   ({ podIp, reach }: DialSettings): Dial =>
@@ -196,7 +204,7 @@ export const dialDatagram =
             failure ??= reason
             shut()
           },
-          // Datagrams that nobody takes are lost, as everywhere.
+          // Datagrams that nobody reads are lost, as everywhere.
           pause: () => undefined,
           resume: () => undefined
         }
@@ -207,8 +215,8 @@ export const dialDatagram =
   }
 
 /**
- * What the system would say to a seqpacket connect, as far as it can be known without such a socket, which Node does
- * not have.
+ * The system's answer to a seqpacket connect, as far as it can be known without such a socket, which Node does not
+ * have.
  */
 const seqpacketFailure = (root: string, address: SocketAddress): ResponseError => {
   if (address._tag === "Ip" || address.value._tag === "Unnamed") return agentError("Other")
@@ -222,7 +230,7 @@ const seqpacketFailure = (root: string, address: SocketAddress): ResponseError =
   }
 }
 
-/** Answers seqpacket messages: Node has no such sockets, so every connect fails and nothing else can follow. */
+/** Answers seqpacket messages. Node has no such sockets, so every connect fails and no other message can follow. */
 export const handleSeqpacket = (root: string, message: LayerSeqpacket, output: ClientOutput): void => {
   if (message._tag !== "ConnectV2") return
   const { uid, remoteAddress } = message.value

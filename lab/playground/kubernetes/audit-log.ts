@@ -1,3 +1,8 @@
+/**
+ * Reads a kube-apiserver's audit log: the requests of people and of pods. The embedded cluster keeps its own list of
+ * callers.
+ */
+
 import { readFileSync } from "node:fs"
 import { asNumber, asObject, asString, asStrings } from "../../../src/domain/json.ts"
 import type { Caller } from "../../cluster/embedded-cluster.ts"
@@ -20,8 +25,8 @@ const parsed = (line: string): Readonly<Record<string, unknown>> | undefined => 
 }
 
 /**
- * What a kube-apiserver's audit log says of who asked for what, oldest first. A request counts once, as soon as its
- * answer has begun: an upgrade or a watch may not end for hours. Other verbs than those that write are GET.
+ * The requests in the text of an audit log, oldest first. A request counts once, as soon as its answer has begun,
+ * because an upgrade or a watch may not end for hours. Verbs that do not write count as GET.
  */
 export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
   const seen = new Set<unknown>()
@@ -43,7 +48,7 @@ export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
   })
 }
 
-/** The same of a file that need not be there yet. */
+/** The requests in the file of an audit log, which need not exist yet. */
 export const readAuditLog = (path: string): ReadonlyArray<Caller> => {
   try {
     return parseAuditLog(readFileSync(path, "utf8"))

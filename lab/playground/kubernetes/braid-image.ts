@@ -1,3 +1,8 @@
+/**
+ * Runs braid's image as a process of this machine, as a container of the stand-in kubelet. Nothing is isolated: paths
+ * and addresses are translated instead, so that neither the program nor the chart notices.
+ */
+
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -9,10 +14,10 @@ import { processProgram } from "../../cluster/node/process-program.ts"
 
 const braid = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
 const preload = new URL("../../cluster/node/pod-network-preload.ts", import.meta.url)
-/** Several operators share one machine here: without it each young generation alone may take tens of MB. */
+/** Several operators share one machine here. Without this option the young generation of each may take tens of MB. */
 const smallHeap = "--max-semi-space-size=2"
 
-/** Folders of the container that are mounted, the longest first. */
+/** Folders of the container that are mounted, the longest path first. */
 const mountPaths = ({ containerName, pod }: ContainerContext): ReadonlyArray<string> => {
   const containers = [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
   const own = containers.find(({ name }) => name === containerName)
@@ -22,8 +27,8 @@ const mountPaths = ({ containerName, pod }: ContainerContext): ReadonlyArray<str
 }
 
 /**
- * What a pod's program takes from its service account by itself in a container: the same as a file, since the folder is
- * somewhere else for a process that is not confined. The token is read anew when the kubelet has renewed it.
+ * The service account as a kubeconfig. In a container the program would find it in a folder that is elsewhere for a
+ * process of this machine. The token is read again when the kubelet has renewed it.
  */
 const kubeconfig = ({ env, root }: ContainerContext): string => {
   const folder = underRoot(root, serviceAccountPath)
@@ -51,8 +56,8 @@ const kubeconfig = ({ env, root }: ContainerContext): string => {
 }
 
 /**
- * The container's variables, but for paths: a process that is not confined finds a mounted file below the container's
- * root.
+ * The container's variables, with paths changed: mounted files are below the container's root for a process of this
+ * machine.
  */
 const environment = (container: ContainerContext): Readonly<Record<string, string>> => {
   const { env, root } = container
@@ -72,11 +77,10 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
 }
 
 /**
- * Our image as a process of this machine: entrypoint `braid`, the container's arguments, its files, the identity of its
- * service account and the pod's own address. What it runs in is all that differs: neither the program nor the chart
- * knows.
+ * Braid's image as a process: entrypoint `braid`, with the container's arguments, its files, the identity of its
+ * service account and the pod's own address.
  *
- * @param subnet of the node that runs it
+ * @param subnet of the node that runs the process
  */
 export const braidImage = (subnet: number): ContainerProgram =>
   processProgram({

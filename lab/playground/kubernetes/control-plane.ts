@@ -1,3 +1,8 @@
+/**
+ * Starts and stops the programs of a real Kubernetes control plane on this machine: etcd, kube-apiserver,
+ * kube-controller-manager. Nodes and pods are not started here (`real-cluster.ts`).
+ */
+
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { generateKeyPairSync, randomInt } from "node:crypto"
 import { createWriteStream } from "node:fs"
@@ -13,9 +18,9 @@ import { kubeconfigYaml } from "../../cluster/kubeconfig.ts"
 import { reapWithUs } from "../../cluster/node/reaper.ts"
 import type { Programs } from "./programs.ts"
 
-/** Who a cluster's service account tokens say that they are from, and for. */
+/** The issuer and audience of a cluster's service account tokens. */
 export const tokenIssuer = "https://kubernetes.default.svc"
-/** Files of a control plane's directory that its programs read. */
+/** Files of a control plane's directory, for its programs. */
 export const files = {
   accountKey: "service-accounts.key",
   frontProxyCa: "front-proxy-ca.crt",
@@ -28,9 +33,9 @@ export interface ClientCertificate {
   readonly key: string
 }
 
-/** A real etcd, kube-apiserver and kube-controller-manager on this machine. Nothing runs pods. */
+/** A control plane that runs. Nothing runs pods. */
 export interface ControlPlane {
-  /** `https://127.0.0.1:<port>`, the same over restarts. */
+  /** `https://127.0.0.1:<port>`, the same after a restart. */
   readonly server: string
   readonly caPem: string
   /** Certificate and kubeconfig of `kubernetes-admin` in `system:masters`. */
@@ -39,13 +44,13 @@ export interface ControlPlane {
   readonly directory: string
   readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<ClientCertificate>
   readonly etcdUrl: string
-  /** Where each request of a person or of a pod is written, one JSON line; with `audit`. */
+  /** File to which each request of a person or of a pod is written, one JSON line each; only with `audit`. */
   readonly auditLog: string
-  /** Stops the API server as by SIGKILL; its etcd goes on. */
+  /** Stops the API server as by SIGKILL; its etcd keeps running. */
   readonly stop: () => Promise<void>
   /** Starts the API server again and waits until it is ready. */
   readonly restart: () => Promise<void>
-  /** `kubectl apply` of many YAML documents; definitions among them are served afterwards. */
+  /** `kubectl apply` of many YAML documents; custom resources that they define are served when this is done. */
   readonly apply: (yaml: string) => Promise<void>
   readonly tokenOf: (namespace: string, serviceAccount: string) => Promise<string>
   readonly close: () => Promise<void>
@@ -54,14 +59,14 @@ export interface ControlPlane {
 export interface ControlPlaneOptions {
   readonly name: string
   readonly programs: Programs
-  /** Of a cluster's Services; each cluster whose Services are served needs its own. */
+  /** Address range of the cluster's Services; clusters whose Services are served need different ranges. */
   readonly serviceRange?: string
-  /** Pods get a token of their service account, which must be there before them. */
+  /** Whether pods get a token of their service account, which must then exist before them. */
   readonly serviceAccounts?: boolean
   readonly audit?: boolean
 }
 
-/** Below the ports that outgoing connections take, which nobody can hold free between two starts. */
+/** Below the ports of outgoing connections, which nobody can reserve between two starts. */
 const firstPort = 20_000
 const lastPort = 32_000
 
@@ -71,7 +76,9 @@ const isFree = (port: number): Promise<boolean> =>
     server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
 
-/** Ports that are free now, each another one. Somebody else may draw the same ones: see `attempts`. */
+/**
+ * Different ports that are free now. Another program may draw the same ports, so a start is repeated: see `attempts`.
+ */
 const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const ports = new Set<number>()
   while (ports.size < count) {
@@ -81,7 +88,7 @@ const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   return [...ports]
 }
 
-/** How often a control plane is started with other ports, when a program finds one taken. */
+/** How often a control plane is started with new ports after a program found its port taken. */
 const attempts = 5
 
 const isPortTaken = (error: unknown): boolean =>
@@ -109,7 +116,7 @@ class Program {
 
   start(): void {
     const output = createWriteStream(this.log, { flags: "a" })
-    // In a group of its own: Ctrl-C is for us, who end it when its time has come.
+    // In a process group of its own: Ctrl-C is for this process, which ends the program when its time has come.
     const child = spawn(this.#file, this.#args, { stdio: ["ignore", "pipe", "pipe"], detached: true })
     const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
     child.on("error", (error) => output.write(`${this.#file} cannot be started: ${error.message}\n`))
@@ -126,7 +133,7 @@ class Program {
     return this.#child !== undefined
   }
 
-  /** Resolves when the process has really ended: until then its ports are taken. */
+  /** Resolves when the process has really ended, because its ports are taken until then. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
@@ -140,16 +147,16 @@ class Program {
     return new Error(`${this.#name} ${what}; the end of ${this.log}:\n${lines.slice(-20).join("\n")}`)
   }
 
-  /** Waits until a look says yes, however long a loaded machine takes. Fails when the program ends before. */
-  async until(look: () => Promise<boolean>): Promise<void> {
-    while (!(await look().catch(() => false))) {
+  /** Waits until `isReady` says yes, however long a loaded machine takes. Fails if the program ends before. */
+  async until(isReady: () => Promise<boolean>): Promise<void> {
+    while (!(await isReady().catch(() => false))) {
       if (!this.isRunning) throw await this.failure("ended at its start")
       await delay(100)
     }
   }
 }
 
-/** The answer of an API server to somebody with a certificate. */
+/** The answer of an API server to a caller with a certificate. */
 const ask = (
   server: string,
   caPem: string,
@@ -178,13 +185,15 @@ interface DefinitionList {
   }>
 }
 
-/** Whether each definition of a list is served. `kubectl wait` asks for one after the other, five in a second. */
+/**
+ * Whether all definitions of a list are served. `kubectl wait` would ask for them one after the other, five per second.
+ */
 const areEstablished = (list: string): boolean =>
   (JSON.parse(list) as DefinitionList).items.every(({ status }) =>
-    status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True")
+    status?.conditions?.some(({ type, status: state }) => type === "Established" && state === "True")
   )
 
-/** Who the cluster's own programs are: their requests are not written down. */
+/** Users of the cluster's own programs; their requests are not logged. */
 const ownUsers = ["kubernetes-admin", "system:apiserver", "system:kube-controller-manager"]
 
 const auditPolicy = {
@@ -198,7 +207,7 @@ const auditPolicy = {
   ]
 }
 
-/** Starts one and waits until it is ready, default service accounts included. */
+/** Starts a control plane and waits until it is ready, default service accounts included. */
 export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -225,10 +234,10 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
   }
   const pair = async (
     file: string,
-    of: CertificateAuthority,
+    issuer: CertificateAuthority,
     request: Parameters<CertificateAuthority["issue"]>[0]
   ) => {
-    const { certPem, keyPem } = await of.issue(request)
+    const { certPem, keyPem } = await issuer.issue(request)
     return { certPem, keyPem, cert: await write(`${file}.crt`, certPem), key: await write(`${file}.key`, keyPem) }
   }
   const ca = await write("ca.crt", authority.caPem)
@@ -281,7 +290,7 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     `--client-ca-file=${ca}`,
     "--authorization-mode=RBAC",
     "--allow-privileged",
-    // Without it pods may come before their namespace's service account, as on the embedded cluster.
+    // Without the plugin, pods may come before their namespace's service account, as on the embedded cluster.
     ...(serviceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
     ...(audit ? [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] : []),
     `--service-cluster-ip-range=${serviceRange}`,
@@ -302,8 +311,7 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     "--bind-address=127.0.0.1",
     `--secure-port=${managerPort}`,
     "--leader-elect=false",
-    // The stand-in kubelet does not say every few seconds that it lives; what a stalled machine would make of that is
-    // not our concern.
+    // The stand-in kubelet sends no heartbeats. How the node lifecycle treats a stalled node is not tested here.
     "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
     `--root-ca-file=${ca}`,
     `--service-account-private-key-file=${accountKey}`

@@ -1,3 +1,5 @@
+/** Installs the chart with the real `helm`, as a user does. The values come from `kubernetes-playground.ts`. */
+
 import { execFile } from "node:child_process"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -9,10 +11,12 @@ import type { Programs } from "./programs.ts"
 import type { RealCluster } from "./real-cluster.ts"
 
 export const chartFolder = fileURLToPath(new URL("../../../charts/mirrord-operator", import.meta.url))
-/** The release's own namespace, as of an installation without `-n`; the operator's comes with the chart. */
+/**
+ * The release's own namespace is that of an installation without `-n`; the operator's namespace comes with the chart.
+ */
 export const releaseName = "mirrord-operator"
 
-/** Runs the real `helm` against a cluster and gives what it prints. Nothing of the user's own configuration counts. */
+/** Runs the real `helm` against a cluster; the result is what it prints. The user's own configuration has no effect. */
 export const runHelm = (
   programs: Programs,
   { plane }: RealCluster,
@@ -37,7 +41,7 @@ export const runHelm = (
       })
   })
 
-/** Installs or upgrades our chart as it is. */
+/** Installs or upgrades the unchanged chart. */
 export const installChart = (
   programs: Programs,
   cluster: RealCluster,

@@ -1,3 +1,8 @@
+/**
+ * The playground on real control planes, with operators installed by `helm` from the chart. The playground on embedded
+ * clusters is `../playground.ts`.
+ */
+
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
@@ -18,7 +23,7 @@ import { type RealCluster, startRealCluster } from "./real-cluster.ts"
 
 /** The chart's default. */
 export const operatorImage = "ghcr.io/braid-operator/braid"
-/** One that any user may listen on; the chart's own is 443. */
+/** A port on which any user may listen; the chart's default is 443. */
 const operatorPort = 8443
 const tokenLifetimeSecs = 30 * 24 * 3600
 
@@ -30,9 +35,9 @@ export interface KubernetesPlaygroundOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
-  /** What runs as the agent; the reference agent unless given. */
+  /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
-  /** Told about each step. */
+  /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
@@ -41,7 +46,7 @@ interface Started {
   readonly cluster: RealCluster
 }
 
-/** The images of a node. */
+/** The images that a node knows. */
 const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
   new Map([
     [operatorImage, braidImage(subnet)],
@@ -49,12 +54,12 @@ const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): Image
     [images.demo, demoApp]
   ])
 
-/** Of every cluster. A role of the workload's namespace lets developers be tried who may use nothing else. */
+/** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
 const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
 
-/** Who the primary is in a member that knows it by a certificate. */
+/** The primary's user in members that know it by a certificate. */
 export const primaryUser = "primary.mirrord.example"
-/** One member knows the primary by a certificate, others by a token. */
+/** One member knows the primary by a certificate, the others by a token. */
 const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
 
 const memberValues = (member: PlaygroundCluster): object => ({
@@ -65,7 +70,7 @@ const memberValues = (member: PlaygroundCluster): object => ({
     : {})
 })
 
-/** By which the primary reaches a member. */
+/** The credentials with which the primary reaches a member. */
 const credentialValues = ({ cluster, description }: Started): Effect.Effect<object, { readonly message: string }> =>
   knowsByCertificate(description)
     ? Effect.tryPromise({
@@ -76,7 +81,7 @@ const credentialValues = ({ cluster, description }: Started): Effect.Effect<obje
         .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
         .pipe(Effect.map((token) => ({ authType: "bearerToken", bearerToken: Redacted.value(token) })))
 
-/** A serving certificate of the operator's own, which the API server checks. */
+/** A serving certificate for the operator, which the API server checks. */
 const tlsValues = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
   return yield* Effect.tryPromise({
@@ -93,7 +98,7 @@ const tlsValues = Effect.gen(function* () {
   })
 })
 
-/** Values of the primary; its members must be installed, since it gets their tokens. */
+/** Values of the primary. Its members must be installed before, because it gets their tokens. */
 const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
@@ -131,9 +136,9 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
   })
 
 /**
- * The playground on real control planes: each with a node and a service proxy of ours, the operators installed by
- * `helm` from the chart as it is, so that each has the rights that the chart gives it. Lives as long as the scope. The
- * topology's subnets are the nodes'; the Services' follow them.
+ * Starts the playground on real control planes. Each cluster has a node and a service proxy of ours; its operator has
+ * exactly the rights that the unchanged chart gives it. Everything lives as long as the scope. The topology's subnets
+ * are the nodes'; the Services' subnets follow them.
  */
 export const startKubernetesPlayground = (
   options: KubernetesPlaygroundOptions

@@ -1,3 +1,8 @@
+/**
+ * A real cluster's objects as the stand-in node needs them: read through list and watch, written through a status
+ * writer. The embedded cluster's node uses its store directly (`localNodeStore`).
+ */
+
 import { Effect, Schedule, type Scope } from "effect"
 import { makeReflector, type Reflector } from "../../../src/app/kernel/reflector.ts"
 import { asObject, at, jsonEqual } from "../../../src/domain/json.ts"
@@ -40,7 +45,7 @@ const custom = (descriptor: {
     descriptor.scope
   )
 
-/** What every API server serves, and the node and the proxy must have seen before they begin. */
+/** Kinds that every API server serves. The node and the proxy must have seen them before they begin. */
 const builtIn: ReadonlyArray<Kind> = [
   kind("Pod", pods),
   kind("Service", services),
@@ -53,10 +58,10 @@ const builtIn: ReadonlyArray<Kind> = [
   kind("Lease", { group: "coordination.k8s.io", version: "v1", resource: "leases" }),
   kind("APIService", { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }, "Cluster")
 ]
-/** What comes with an installation. */
+/** Kinds that an installation brings. */
 const installed: ReadonlyArray<Kind> = [custom(mirrordClusterSessions), custom(mirrordMultiClusterSessions)]
 
-const again = Schedule.spaced("500 millis")
+const everyHalfSecond = Schedule.spaced("500 millis")
 
 const keyOf = ({ group, resource }: ResourceRef): string => `${group}/${resource}`
 const portRef = ({ ref, scope }: Kind, subresource = ""): port.ResourceRef => ({
@@ -66,14 +71,14 @@ const portRef = ({ ref, scope }: Kind, subresource = ""): port.ResourceRef => ({
   scope
 })
 
-/** One collection, with those who listen to it. */
+/** One collection of objects, with its listeners. */
 class Collection {
   readonly kind: Kind
   reflector: Reflector | undefined
   readonly listeners = new Set<(event: StoreEvent) => void>()
 
-  constructor(of: Kind) {
-    this.kind = of
+  constructor(mirrored: Kind) {
+    this.kind = mirrored
   }
 
   /** Items of a list come without kind and version. */
@@ -86,41 +91,43 @@ class Collection {
 }
 
 /**
- * The objects of a real cluster that a node, its proxy and the playground look at, kept by list and watch, and what a
- * kubelet writes. Lags behind the server: who looks for something waits until it is there.
+ * The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. The mirror
+ * lags behind the server, so a caller that needs an object waits until it is there.
  */
 export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const collections = new Map([...builtIn, ...installed].map((one) => [keyOf(one.ref), new Collection(one)]))
+    const collections = new Map(
+      [...builtIn, ...installed].map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)])
+    )
     const collection = (ref: ResourceRef): Collection => {
       const found = collections.get(keyOf(ref))
       if (found === undefined) throw new Error(`${keyOf(ref)} is not mirrored here`)
       return found
     }
-    for (const one of collections.values()) {
+    for (const watched of collections.values()) {
       const changed = (object: port.KubeObject, deleted: boolean, before: port.KubeObject | undefined): void => {
         const type = deleted ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED"
-        for (const listener of one.listeners) listener({ type, object: one.complete(object) })
+        for (const listener of watched.listeners) listener({ type, object: watched.complete(object) })
       }
-      one.reflector = yield* makeReflector(api, portRef(one.kind), changed)
+      watched.reflector = yield* makeReflector(api, portRef(watched.kind), changed)
     }
     for (const { ref } of builtIn) yield* collection(ref).reflector?.awaitSynced ?? Effect.void
 
     const get = (ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined => {
-      const of = collection(ref)
-      const found = of.reflector?.get(name, of.kind.scope === "Namespaced" ? namespace : undefined)
-      return found === undefined ? undefined : of.complete(found)
+      const source = collection(ref)
+      const found = source.reflector?.get(name, source.kind.scope === "Namespaced" ? namespace : undefined)
+      return found === undefined ? undefined : source.complete(found)
     }
     const writer = yield* makeStatusWriter(api, (ref, uid) => {
-      const of = collection({ group: ref.group, version: ref.version, resource: ref.plural })
-      return of.reflector?.all().some(({ metadata }) => metadata.uid === uid) === true
+      const source = collection({ group: ref.group, version: ref.version, resource: ref.plural })
+      return source.reflector?.all().some(({ metadata }) => metadata.uid === uid) === true
     })
     const target = (ref: ResourceRef, object: KubeObject) => {
-      const of = collection(ref).kind
-      const namespace = of.scope === "Namespaced" ? namespaceOf(object) : undefined
-      return { ref: portRef(of), name: nameOf(object), namespace, uid: uidOf(object) }
+      const mirrored = collection(ref).kind
+      const namespace = mirrored.scope === "Namespaced" ? namespaceOf(object) : undefined
+      return { ref: portRef(mirrored), name: nameOf(object), namespace, uid: uidOf(object) }
     }
-    /** The status that an object was last given: what the mirror shows may be older. */
+    /** By uid: the status that an object was last given. The mirror may show an older status. */
     const given = new Map<string, Readonly<Record<string, unknown>>>()
     const podKind = collection(pods).kind
     collection(pods).listeners.add(({ object, type }) => {
@@ -149,7 +156,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
         const isSeen = Effect.sync(() => get(nodes, undefined, nameOf(node)) !== undefined)
         return api.create(portRef(collection(nodes).kind), node).pipe(
           Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
-          Effect.retry({ while: isWorthAnotherTry, schedule: again }),
+          Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
           Effect.orDie,
           Effect.andThen(Effect.repeat(isSeen, { until: (seen) => seen, schedule: Schedule.spaced("50 millis") })),
           Effect.asVoid
@@ -172,19 +179,19 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
           )
           .pipe(
             Effect.as(bound),
-            Effect.retry({ while: isWorthAnotherTry, schedule: again }),
-            // Gone, or given away before; the watch tells which.
+            Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
+            // The pod is gone or bound to another node; the watch tells which.
             Effect.catch(() => Effect.succeed(undefined))
           )
       },
-      setStatus: (ref, of, status) => {
-        const current = get(ref, of.metadata.namespace, nameOf(of))
-        if (current === undefined || uidOf(current) !== uidOf(of)) return
-        const before = given.get(uidOf(of)) ?? asObject(current["status"])
+      setStatus: (ref, object, status) => {
+        const current = get(ref, object.metadata.namespace, nameOf(object))
+        if (current === undefined || uidOf(current) !== uidOf(object)) return
+        const before = given.get(uidOf(object)) ?? asObject(current["status"])
         const after = { ...before, ...status }
         if (jsonEqual(before, after)) return
-        given.set(uidOf(of), after)
-        writer.setStatus(target(ref, of), status)
+        given.set(uidOf(object), after)
+        writer.setStatus(target(ref, object), status)
       },
       release: (pod) => {
         const current = get(pods, namespaceOf(pod), nameOf(pod))

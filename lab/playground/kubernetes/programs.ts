@@ -1,20 +1,25 @@
+/**
+ * Finds the programs of a real control plane on this machine. `npm run kubernetes` (scripts) builds missing programs;
+ * nothing is downloaded here.
+ */
+
 import { accessSync, constants, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
 import { kubernetesVersion } from "../../cluster/wire/kubernetes-version.ts"
 
-/** What a real control plane and the installation on it need, as `npm run kubernetes` makes them. */
+/** Programs of a real control plane, and of an installation on it. */
 export const programNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl", "helm"] as const
 export type ProgramName = (typeof programNames)[number]
-/** Where each program is. */
+/** The path of each program. */
 export type Programs = Readonly<Record<ProgramName, string>>
 
-/** The version of Kubernetes that is built unless another one is asked for. */
+/** The version of Kubernetes that is built unless another is asked for. */
 export const defaultVersion = kubernetesVersion
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where `npm run kubernetes` puts a version's programs. */
+/** The folder in which `npm run kubernetes` puts a version's programs. */
 export const cacheFolder = (version: string, env: Environment): string =>
   join(env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "kubernetes", version)
 
@@ -27,24 +32,24 @@ export const isProgram = (file: string): boolean => {
   }
 }
 
-/** Every program of this name that is installed: in `KUBEBUILDER_ASSETS`, then on `PATH`. */
+/** All installed programs of this name: in `KUBEBUILDER_ASSETS`, then on `PATH`. */
 export const installedPrograms = (name: ProgramName, env: Environment): ReadonlyArray<string> =>
   [env["KUBEBUILDER_ASSETS"], ...(env["PATH"] ?? "").split(delimiter)]
     .flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, name)]))
     .filter(isProgram)
 
-const eachProgram = <A>(of: (name: ProgramName) => A): Readonly<Record<ProgramName, A>> => ({
-  etcd: of("etcd"),
-  "kube-apiserver": of("kube-apiserver"),
-  "kube-controller-manager": of("kube-controller-manager"),
-  kubectl: of("kubectl"),
-  helm: of("helm")
+const eachProgram = <A>(each: (name: ProgramName) => A): Readonly<Record<ProgramName, A>> => ({
+  etcd: each("etcd"),
+  "kube-apiserver": each("kube-apiserver"),
+  "kube-controller-manager": each("kube-controller-manager"),
+  kubectl: each("kubectl"),
+  helm: each("helm")
 })
 
 const areAllThere = (found: Readonly<Record<ProgramName, string | undefined>>): found is Programs =>
   programNames.every((name) => found[name] !== undefined)
 
-/** All programs, those of `npm run kubernetes` last; or the names of those that are nowhere. */
+/** The paths of all programs, with the cache of `npm run kubernetes` last; or the names of the missing programs. */
 export const findPrograms = (env: Environment): Programs | ReadonlyArray<ProgramName> => {
   const built = cacheFolder(defaultVersion, env)
   const found = eachProgram((name) => [...installedPrograms(name, env), join(built, name)].find(isProgram))
@@ -54,10 +59,10 @@ export const findPrograms = (env: Environment): Programs | ReadonlyArray<Program
 export const isMissing = (found: Programs | ReadonlyArray<ProgramName>): found is ReadonlyArray<ProgramName> =>
   Array.isArray(found)
 
-/** What a person does about it. */
+/** The sentence that tells a person how to get missing programs. */
 export const missingPrograms = (names: ReadonlyArray<ProgramName>): string =>
   `${names.join(", ")} found neither in KUBEBUILDER_ASSETS nor in PATH: \`npm run kubernetes\` builds what is ` +
   "missing, once"
 
-/** The programs of one folder, whether they are there or not. */
+/** The programs of one folder, whether they exist or not. */
 export const programsIn = (folder: string): Programs => eachProgram((name) => join(folder, name))

@@ -1,3 +1,8 @@
+/**
+ * One cluster of the real playground: a real control plane with a stand-in node and service proxy on this machine. The
+ * installation on it is in `helm-release.ts`.
+ */
+
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
@@ -19,11 +24,11 @@ import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { mirrorCluster } from "./mirrored-store.ts"
 import type { Programs } from "./programs.ts"
 
-/** A real control plane with a node and a service proxy of ours. */
+/** A real control plane with a stand-in node and service proxy. */
 export interface RealCluster extends LocalCluster {
   readonly plane: ControlPlane
   readonly api: KubeApi
-  /** A token of a service account. */
+  /** Issues a token of a service account. */
   readonly token: (
     namespace: string,
     account: string,
@@ -34,13 +39,11 @@ export interface RealCluster extends LocalCluster {
 export interface RealClusterOptions {
   readonly name: string
   readonly programs: Programs
-  /** For what pods write. */
+  /** Folder for all that pods write. */
   readonly directory: string
   /** Pods listen on 127.<subnet>.x.y and are known as 10.<subnet>.x.y. */
   readonly subnet: number
-  /**
-   * Services get 127.<serviceSubnet>.x.y. No other cluster of the machine may have either of the two at the same time.
-   */
+  /** Services get 127.<serviceSubnet>.x.y. No two clusters of this machine may share a subnet at the same time. */
   readonly serviceSubnet: number
   readonly images: ImageRegistry
 }
@@ -71,7 +74,7 @@ const podToken =
       boundObjectRef: { apiVersion: "v1", kind: "Pod", name: podName, uid: podUid }
     })
 
-/** Starts one. It and all its processes are gone when the scope closes. */
+/** Starts a cluster. The cluster and all its processes end with the scope. */
 export const startRealCluster = (
   options: RealClusterOptions
 ): Effect.Effect<

@@ -1,8 +1,13 @@
+/**
+ * Writes what a stand-in node does to its pods to a real API server: statuses, and the final removal. Decisions about
+ * pods are the kubelet's (`lab/cluster/node`).
+ */
+
 import { Effect, Queue, type Scope } from "effect"
 import { logError } from "../../../src/app/kernel/log.ts"
 import type { KubeApi, KubeError, ResourceRef } from "../../../src/ports/kube-api.ts"
 
-/** What is still to be written of one object. */
+/** The pending write of one object. */
 interface Write {
   readonly ref: ResourceRef
   readonly name: string
@@ -10,14 +15,14 @@ interface Write {
   readonly uid: string
   /** Top-level fields of the status. */
   readonly status: Readonly<Record<string, unknown>> | undefined
-  /** Its programs have ended: the object itself goes, after its last status. */
+  /** Whether the object's programs have ended: then the object itself is removed after its last status. */
   readonly release: boolean
 }
 
-/** How long a server that gave no answer, or none that decides anything, is left alone. */
+/** How long to wait after no answer, or after an answer that decides nothing. */
 const pause = "500 millis"
 
-/** Whether a server may do later what it did not do now. */
+/** Whether the server may carry out later what it did not carry out now. */
 export const isWorthAnotherTry = ({ reason }: KubeError): boolean =>
   reason === "Unreachable" || reason === "TooManyRequests" || reason === "Other"
 
@@ -27,10 +32,10 @@ export interface StatusWriter {
 }
 
 /**
- * Writes the states of a node's pods, one after the other: of several changes of an object only what they come to
- * together, and nothing after its release. A server that is not there is asked again until the scope closes.
+ * Writes the states of a node's pods one after the other. Several changes of an object are written as one; nothing is
+ * written after its release. An absent server is asked again until the scope closes.
  *
- * @param isCurrent whether the object of this `uid` is still known; another one of its name must not get its status
+ * @param isCurrent whether the object with this `uid` still exists; another object of its name must not get its status
  */
 export const makeStatusWriter = (
   api: KubeApi,
@@ -40,7 +45,7 @@ export const makeStatusWriter = (
     const waiting = new Map<string, Write>()
     const turns = yield* Queue.unbounded<string>()
 
-    /** Older changes lose against newer ones. */
+    /** Merges two changes; the newer one wins. */
     const add = (older: Write | undefined, newer: Write): void => {
       if (older === undefined) Queue.offerUnsafe(turns, newer.uid)
       const status =
@@ -54,7 +59,7 @@ export const makeStatusWriter = (
         if (status !== undefined && isCurrent(ref, uid)) {
           yield* api.mergePatch(ref, name, { status }, { ...place, subresource: "status" })
         }
-        // In conflict: another object has the name, so this one has gone.
+        // A conflict means that another object has the name, so this object is gone.
         const unlessAnother = (error: KubeError) => (error.reason === "Conflict" ? Effect.void : Effect.fail(error))
         if (release)
           yield* api.delete(ref, name, { ...place, uid, gracePeriodSeconds: 0 }).pipe(Effect.catch(unlessAnother))
@@ -68,7 +73,7 @@ export const makeStatusWriter = (
       yield* perform(write).pipe(
         Effect.catch((error) => {
           if (error.reason === "NotFound") return Effect.void
-          // Many writers of one object may be in conflict without any of them naming a version.
+          // Many writers of one object may conflict although none of them names a version.
           if (!isWorthAnotherTry(error) && error.reason !== "Conflict")
             return logError("a status was refused", { problem: error.message })
           return Effect.andThen(

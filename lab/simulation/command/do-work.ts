@@ -1,3 +1,8 @@
+/**
+ * The work of a worker process, one piece at a time: runs a story, shrinks it, or plans its sweep; writes trace and
+ * report. Never talks to the user; that is `output.ts`.
+ */
+
 import { writeFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import type { Violation } from "../invariants/invariant.ts"
@@ -9,13 +14,13 @@ import { runStory } from "../story/run-story.ts"
 import { shrinkStory } from "../story/shrink-story.ts"
 import type { Story, StoryResult } from "../story/story.ts"
 import { type SweepRun, sweepRuns } from "../story/sweep.ts"
-import type { FaultPlan } from "../world/port-calls.ts"
+import type { FaultPlan } from "../world/call-faults.ts"
 import type { Answer, Outcome, StoryChoice, Work } from "./work.ts"
 
-/** Runs that the search for a shorter story may take. */
+/** Most runs that the search for a shorter story may take. */
 const shrinkBudget = 400
 
-/** Sweeps run the same story thousands of times, and planning one is a run of its own: the last plan is kept. */
+/** The last plan of a sweep. Sweeps run the same story thousands of times, and planning one is a run of its own. */
 let planned: { readonly key: string; readonly runs: ReadonlyMap<string, SweepRun> } | undefined
 
 const planOf = (story: Story): ReadonlyMap<string, SweepRun> => {
@@ -34,7 +39,7 @@ const faultsOf = (story: Story, sweepRun: string | undefined): FaultPlan | undef
 const run = (story: Story, sweepRun: string | undefined, events: boolean): StoryResult => {
   const faults = faultsOf(story, sweepRun)
   const result = runStory(story, { events, ...(faults === undefined ? {} : { faults }) })
-  // A sweep's own fault is no act of the story, which counts only those.
+  // A sweep's own fault is no act of the story, so the story has not counted it.
   const kind = `call ${/: ([^:]*)$/.exec(sweepRun ?? "")?.[1] ?? ""}`
   return sweepRun === undefined
     ? result
@@ -43,7 +48,7 @@ const run = (story: Story, sweepRun: string | undefined, events: boolean): Story
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** What is told of a story that could not even be begun: it counts as one that failed. */
+/** The result of a story that could not even begin: it counts as failed. */
 const unreadable = (story: Story, error: unknown): StoryResult => {
   const violation: Violation = {
     id: "story",
@@ -101,17 +106,19 @@ const runOne = (work: Extract<Work, { readonly _tag: "Run" }>): Answer => {
   return { _tag: "Ran", outcome: outcome(story, result, transcript) }
 }
 
-/** Sentences so general that only what they say of the story tells two failures apart. */
+/** Sentences so general that only the detail tells two failures apart. */
 const generalSentences: ReadonlySet<string> = new Set(["expect", "defect"])
 
 /**
- * Whether two violations are of the same kind: the same sentence, and for a general one the same detail but for its
- * numbers.
+ * Whether two violations are of the same kind: the same sentence, and for a general sentence the same detail except for
+ * its numbers.
  */
-const isSame = (one: Violation, other: Violation | undefined): boolean => {
+const isSame = (wanted: Violation, other: Violation | undefined): boolean => {
   const outline = ({ detail }: Violation): string | undefined => detail.split("\n")[0]?.replaceAll(/\d+/g, "0")
   return (
-    other !== undefined && one.id === other.id && (!generalSentences.has(one.id) || outline(one) === outline(other))
+    other !== undefined &&
+    wanted.id === other.id &&
+    (!generalSentences.has(wanted.id) || outline(wanted) === outline(other))
   )
 }
 
@@ -128,7 +135,7 @@ const shrink = ({ breaks, story, sweepRun }: Extract<Work, { readonly _tag: "Shr
   return { _tag: "Ran", outcome: outcome(shortest, run(shortest, sweepRun, false), true) }
 }
 
-/** Does what the command asks of a worker. Never throws. */
+/** Does one piece of work. Never throws. */
 export const doWork = (work: Work): Answer => {
   try {
     switch (work._tag) {

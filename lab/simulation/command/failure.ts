@@ -1,21 +1,23 @@
+/** Writes down a story that failed, for people, for programs, and as a file that `--scenario` plays again. */
+
 import { mkdirSync, writeFileSync } from "node:fs"
 import { verbs } from "../story/verbs.ts"
 import { scenarioText } from "./scenario-file.ts"
 import type { Outcome } from "./work.ts"
 
-/** Where stories that failed are written, below the folder in which the command runs. */
+/** Folder of the stories that failed, below the folder in which the command runs. */
 const failuresFolder = "simulation-failures"
 
-/** A story that failed, written down. */
+/** A story that failed, written to a file. */
 export interface Failure {
   readonly number: number
   readonly title: string
   readonly found: Outcome
-  /** A shorter story that breaks the same sentence; the same one where none was looked for. */
+  /** A shorter story that breaks the same sentence, or the same story if no shorter one was looked for. */
   readonly shortest: Outcome
   readonly sweepRun: string | undefined
   readonly file: string
-  /** The command that plays the shortest story. */
+  /** The command that plays the shortest story again. */
   readonly replay: string
 }
 
@@ -49,7 +51,7 @@ const setupVerbs: ReadonlySet<string> = new Set(verbs.flatMap(({ kind, name }) =
 const setupOf = ({ story }: Outcome): ReadonlyArray<string> =>
   story.lines.filter((line) => setupVerbs.has(line.trim().split(/\s+/)[0] ?? ""))
 
-/** A failure for people; `brief` without the transcript, for the hundredth of its kind. */
+/** A failure in words. `brief` leaves out the transcript, for the hundredth failure of its kind. */
 export const failureText = (
   { file, found, replay, shortest, title }: Failure,
   brief: boolean
@@ -67,7 +69,7 @@ export const failureText = (
   ]
 }
 
-/** A failure for programs. */
+/** A failure as JSON. */
 export const failureJson = ({ file, found, number, replay, shortest, sweepRun, title }: Failure): object => ({
   story: number,
   name: title,

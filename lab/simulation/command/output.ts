@@ -1,35 +1,40 @@
+/**
+ * Prints how the stories go, for people or as JSON lines. Standard output depends on the stories alone, so it can be
+ * compared; progress goes to standard error.
+ */
+
 import { type Failure, failureJson, failureText } from "./failure.ts"
 import { faultsText, type Tally, virtualHours } from "./tally.ts"
 import type { Outcome } from "./work.ts"
 
-/** Where the command writes: results to standard output, progress to standard error. */
+/** The streams of the command: results go to standard output, progress to standard error. */
 export interface Streams {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** Columns of the terminal that standard error is, or nothing if it is none. */
+  /** Columns of the terminal on standard error; undefined if it is no terminal. */
   readonly columns: () => number | undefined
 }
 
-/** Tells people or programs how the stories go. What it writes to standard output depends on the stories alone. */
+/** Tells people or programs how the stories go. */
 export interface Output {
   readonly passed: (number: number, title: string, outcome: Outcome) => void
   readonly failed: (failure: Failure, brief: boolean) => void
   readonly say: (line: string) => void
-  /** Called again and again; `elapsed` is in real ms. `total` is the number of stories, if there is one. */
+  /** Called again and again. `elapsed` is in real ms; `total` is the number of stories, if it is known. */
   readonly progress: (tally: Tally, elapsed: number, total: number | undefined) => void
   readonly summary: (tally: Tally, elapsed: number) => void
 }
 
 export interface OutputOptions {
   readonly json: boolean
-  /** Whether each story's transcript is shown, as it is told, whether it passed or not. */
+  /** Whether each story's transcript is shown, passed or not. */
   readonly transcripts: boolean
 }
 
-/** Kinds of faults in a line of progress; the summary has all. */
+/** Most kinds of faults in a line of progress; the summary has all. */
 const kindsInLine = 5
 const clearLine = "\r\x1b[2K"
-/** Real ms between two lines of progress where they cannot be rewritten. */
+/** Real ms between two lines of progress where a line cannot be rewritten. */
 const lineEvery = 5_000
 
 const progressText = (tally: Tally, elapsed: number, total: number | undefined): string => {

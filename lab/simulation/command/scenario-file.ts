@@ -1,3 +1,8 @@
+/**
+ * Finds and reads written stories: the scenarios that come with the program, and files. Their language is read by
+ * `../story/parse-story.ts`.
+ */
+
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Result } from "effect"
@@ -5,7 +10,7 @@ import { parseStory } from "../story/parse-story.ts"
 import type { Story } from "../story/story.ts"
 import { nearest } from "../story/words.ts"
 
-/** A written story, and where it came from. */
+/** A written story and its origin. */
 export interface Scenario {
   readonly name: string
   readonly story: Story
@@ -15,7 +20,7 @@ export interface Scenario {
 
 const folder = fileURLToPath(new URL("../scenarios/", import.meta.url))
 
-/** Names of the scenarios that come with the program; beside each lies its transcript, `NAME.golden.txt`. */
+/** Names of the scenarios that come with the program; the transcript of each is beside it, `NAME.golden.txt`. */
 export const scenarioNames = (): ReadonlyArray<string> =>
   readdirSync(folder)
     .filter((file) => file.endsWith(".txt") && !file.endsWith(".golden.txt"))
@@ -51,8 +56,8 @@ const find = (nameOrFile: string): Result.Result<string, string> => {
 }
 
 /**
- * Finds a scenario by its name, else as a file, and reads it. A comment `# seed: …` gives its seed (else `1`), unless
- * `seed` overrides it. Mistakes are sentences with the file, the line and what would be right.
+ * Finds a scenario by its name, else as a file, and reads it. The seed is that of a comment `# seed: …`, else `1`; the
+ * argument `seed` overrides both. Each mistake is a sentence with the file, the line and what would be right.
  */
 export const readScenario = (
   nameOrFile: string,
@@ -73,7 +78,7 @@ export const readScenario = (
     : Result.succeed({ name: nameOrFile, story, sweepRun: heading("sweep", lines) })
 }
 
-/** A story as the text of a file that {@link readScenario} reads. */
+/** The text of a file from which {@link readScenario} reads this story. */
 export const scenarioText = (story: Story, remarks: ReadonlyArray<string>, sweepRun: string | undefined): string =>
   [
     ...remarks.flatMap((remark) => remark.split("\n")).map((remark) => `# ${remark}`.trimEnd()),

@@ -1,3 +1,8 @@
+/**
+ * The command `npm run simulate`: plans stories, hands them to workers, and tells of each in order. The stories run in
+ * `do-work.ts`, in other processes.
+ */
+
 import { randomInt } from "node:crypto"
 import { accessSync, constants, existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
@@ -13,7 +18,7 @@ import { openTrace, type TraceFile } from "./trace-file.ts"
 import type { Answer, Outcome, StoryChoice } from "./work.ts"
 import { makeWorkerPool, type WorkerPool } from "./worker-pool.ts"
 
-/** So many failures of one sentence are shrunk and shown with their transcripts; those that follow are only named. */
+/** Most failures of one sentence that are shrunk and shown with their transcripts; further failures are only named. */
 const shownPerSentence = 3
 
 interface Job {
@@ -33,7 +38,7 @@ interface CannotStart {
 
 const cannotStart = (...mistakes: ReadonlyArray<string>): Effect.Effect<never, CannotStart> => Effect.fail({ mistakes })
 
-/** The seed that follows in a run that goes on for ever. */
+/** The seed of a later round of a run without an end. */
 const seedAfter = (seed: string, rounds: number): string =>
   rounds === 0 ? seed : /^\d+$/.test(seed) ? `${BigInt(seed) + BigInt(rounds)}` : `${seed}+${rounds}`
 
@@ -79,7 +84,7 @@ const planOf = (subject: SimulateOptions["subject"], pool: WorkerPool): Effect.E
 
 const lostId = "worker"
 
-/** A story whose worker could not finish it, as one that failed. */
+/** The outcome of a story whose worker could not finish it: it counts as failed. */
 const lost = (choice: StoryChoice, message: string): Outcome => {
   const violation: Violation = {
     id: lostId,
@@ -115,7 +120,7 @@ class Simulation {
 
   run({ jobs }: Plan): Effect.Effect<void> {
     return Stream.fromIterable(jobs, { chunkSize: 1 }).pipe(
-      // More than there are workers, so that none waits while an early story is slow.
+      // More jobs than workers, so that no worker waits while an early story is slow.
       Stream.mapEffect((job) => Effect.map(this.#run(job), (outcome) => ({ job, outcome })), {
         concurrency: this.#options.workers * 8
       }),
@@ -147,7 +152,7 @@ class Simulation {
     const sweepRun = choice._tag === "Written" ? choice.sweepRun : undefined
     const tell = (shortest: Outcome, brief: boolean): void =>
       this.#output.failed(writeFailure({ number, title, found, shortest, sweepRun }), brief)
-    // What ended or stopped one worker is not given to others.
+    // A story that ended or blocked its worker is not given to another worker.
     if (shown > shownPerSentence || violation.id === lostId)
       return Effect.sync(() => tell(found, shown > shownPerSentence))
     return this.#pool.run({ _tag: "Shrink", story: found.story, sweepRun, breaks: violation }).pipe(
@@ -163,7 +168,7 @@ class Simulation {
   }
 }
 
-/** Real ms between two looks at the progress. */
+/** Interval of progress reports, in real time. */
 const progressEvery = "200 millis"
 
 const simulate = (options: SimulateOptions, output: Output): Effect.Effect<number, CannotStart, Scope.Scope> =>
@@ -188,7 +193,7 @@ const simulate = (options: SimulateOptions, output: Output): Effect.Effect<numbe
     const isForever = subject._tag === "Random" && subject.forever
     return yield* simulation.run(plan).pipe(
       Effect.onInterrupt(() =>
-        // A run without an end is done when somebody says so; another one is not.
+        // A run without an end is complete when a person interrupts it; any other run is not.
         Effect.map(summary, (code) => {
           if (isForever) process.exitCode = code
         })
@@ -211,7 +216,7 @@ const standardStreams: Streams = {
   columns: () => (process.stderr.isTTY ? process.stderr.columns : undefined)
 }
 
-/** `npm run simulate`: exit code 0 only if no story failed. */
+/** Runs the command; the exit code is 0 only if no story failed. */
 export const runSimulate = (flags: SimulateFlags): Effect.Effect<number> => {
   const options = readOptions(flags, availableParallelism())
   const refuse = (mistakes: ReadonlyArray<string>): Effect.Effect<number> =>

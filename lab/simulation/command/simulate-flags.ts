@@ -1,13 +1,12 @@
+/** The flags of `npm run simulate`, and what is wrong with their values. Nothing is run here. */
+
 import { Option, Result } from "effect"
 import { Flag } from "effect/cli"
 
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
 
-/**
- * The flags of `simulate`. Their values are read by {@link readOptions}, which says what is wrong better than a parser
- * of numbers.
- */
+/** The flags. Values are texts: {@link readOptions} reads them, and explains mistakes better than a parser of numbers. */
 export const simulateFlags = {
   seed: text(
     "seed",
@@ -42,7 +41,7 @@ export const simulateFlags = {
   )
 }
 
-/** The flags as the command line has them. */
+/** The flags as the command line gives them. */
 export interface SimulateFlags {
   readonly seed: Option.Option<string>
   readonly stories: Option.Option<string>
@@ -58,15 +57,15 @@ export interface SimulateFlags {
   readonly json: boolean
 }
 
-/** How large random stories are. */
+/** Size of random stories. */
 export interface StorySize {
   readonly clusters: number
   readonly sessions: number
-  /** Virtual minutes of their acts. */
+  /** Virtual minutes of the stories' acts. */
   readonly minutes: number
 }
 
-/** What is simulated. */
+/** The stories to simulate. */
 export type Subject =
   | {
       readonly _tag: "Random"
@@ -75,7 +74,7 @@ export type Subject =
       readonly forever: boolean
       readonly size: StorySize
     }
-  /** `seed` overrides that of the file. */
+  /** `seed` overrides the seed of the file. */
   | { readonly _tag: "Scenario" | "Sweep"; readonly scenario: string; readonly seed: string | undefined }
 
 export interface SimulateOptions {
@@ -91,7 +90,7 @@ const usual = { stories: 100, clusters: 3, sessions: 3, minutes: 5 }
 const quoted = (value: string): string => JSON.stringify(value)
 
 /**
- * Reads the flags, or says in one sentence per mistake which flag is wrong, what was found and what would be right.
+ * Reads the flags. The failure has one sentence per mistake: which flag is wrong, what was found, what would be right.
  * `cores` is the number of workers unless the flags name another.
  */
 export const readOptions = (

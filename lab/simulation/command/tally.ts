@@ -1,6 +1,8 @@
+/** Adds up the outcomes of stories, for progress and summary. */
+
 import type { Outcome } from "./work.ts"
 
-/** What all stories so far add up to. */
+/** The sums over all stories so far. */
 export interface Tally {
   readonly passed: number
   readonly failed: number
@@ -25,7 +27,8 @@ export const counted = (tally: Tally, { faults, violation, virtualMs }: Outcome)
 export const virtualHours = ({ virtualMs }: Tally): string => (virtualMs / 3_600_000).toFixed(1)
 
 /**
- * Such as `cut 12, crash 3`: the most frequent kinds first, the rest of them in one sum if there are more than `most`.
+ * The faults in words, such as `cut 12, crash 3`: the most frequent kinds first, and if there are more than `most`
+ * kinds the rest as one sum.
  */
 export const faultsText = ({ faults }: Tally, most = Infinity): string => {
   const kinds = Object.entries(faults).toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))

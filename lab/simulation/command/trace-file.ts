@@ -1,19 +1,23 @@
+/**
+ * The file of `--trace`: workers write the events of their stories to parts, and the command joins the parts in order.
+ */
+
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
 import { Effect, type Scope } from "effect"
 
 /** A trace that grows story by story. */
 export interface TraceFile {
-  /** Where a worker writes the events of a story. */
+  /** The file to which a worker writes the events of a story. */
   readonly part: (number: number) => string
-  /** Moves what was written for a story to the end of the trace; called in the stories' order. */
+  /** Moves the part of a story to the end of the trace; called in the stories' order. */
   readonly append: (number: number) => void
 }
 
-/** Opens a trace, empties it, and ends with the scope. Fails with a sentence if it cannot be written. */
+/** Opens and empties a trace, which is closed with the scope. Fails with a sentence if the file cannot be written. */
 export const openTrace = (file: string): Effect.Effect<TraceFile, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
     const { descriptor, folder } = yield* Effect.try({
-      // Beside the trace, since parts of a long run may not fit where temporary files are.
+      // Beside the trace, because the parts of a long run may not fit on the disk of temporary files.
       try: () => ({ descriptor: openSync(file, "w"), folder: mkdtempSync(`${file}.parts-`) }),
       catch: (error) => ({
         message: `--trace: ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`

@@ -1,39 +1,41 @@
+/** The messages between the command and its workers. Plain data: they cross a process boundary as JSON. */
+
 import type { Violation } from "../invariants/invariant.ts"
 import type { Story } from "../story/story.ts"
 import type { StorySize } from "./simulate-flags.ts"
 
-/** Which story a worker runs. Plain data: it crosses a process boundary as JSON. */
+/** The story that a worker runs. */
 export type StoryChoice =
   | { readonly _tag: "Random"; readonly seed: string; readonly size: StorySize }
-  /** `sweepRun`: a name of the story's sweep plan; that call goes wrong. */
+  /** `sweepRun`: name of a run in the story's sweep; its call goes wrong. */
   | { readonly _tag: "Written"; readonly story: Story; readonly sweepRun: string | undefined }
 
-/** What the command asks of a worker. */
+/** One piece of work for a worker. */
 export type Work =
   | {
       readonly _tag: "Run"
       readonly choice: StoryChoice
-      /** The story's number and name, as the trace's heading and the page's title say it. */
+      /** The story's number and name, for the heading of the trace and the title of the page. */
       readonly number: number
       readonly title: string
-      /** Gets the story's events; compressed if the name ends in `.gz`. */
+      /** File for the story's events, compressed if its name ends in `.gz`. */
       readonly trace: string | undefined
-      /** Gets the page. */
+      /** File for the page. */
       readonly report: string | undefined
       /** Whether the transcript is wanted even if nothing broke. */
       readonly transcript: boolean
     }
-  /** The shortest story that breaks the same sentence. */
+  /** Look for the shortest story that breaks the same sentence. */
   | {
       readonly _tag: "Shrink"
       readonly story: Story
       readonly sweepRun: string | undefined
       readonly breaks: Violation
     }
-  /** Names of the runs of a story's sweep. */
+  /** List the runs of a story's sweep. */
   | { readonly _tag: "PlanSweep"; readonly story: Story }
 
-/** How a story went. */
+/** The outcome of a story. */
 export interface Outcome {
   readonly story: Story
   readonly violation: Violation | undefined

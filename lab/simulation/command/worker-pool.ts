@@ -1,20 +1,25 @@
+/**
+ * Starts worker processes, gives work to free ones, and replaces workers that die or hang. The work itself is in
+ * `do-work.ts`.
+ */
+
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { Effect, Queue, type Scope } from "effect"
 import type { Answer, Work } from "./work.ts"
 
-/** Worker processes. Each piece of work is done by one that is free. */
+/** Worker processes; each piece of work is done by a free worker. */
 export interface WorkerPool {
   /**
-   * Waits for a free worker and lets it work. A worker that dies or that is silent for too long gives `Failed`, and is
-   * replaced.
+   * Waits for a free worker and lets it work. If the worker dies, or is silent for too long, the answer is `Failed` and
+   * the worker is replaced.
    */
   readonly run: (work: Work) => Effect.Effect<Answer>
 }
 
 const program = fileURLToPath(new URL("worker.ts", import.meta.url))
 
-/** Real ms after which a worker counts as stuck: no story of usual size takes a thousandth of it. */
+/** Real ms after which a worker counts as stuck; a story of usual size takes less than a thousandth of it. */
 const patience = 900_000
 
 class Worker {
@@ -23,11 +28,12 @@ class Worker {
   #living(): ChildProcess {
     if (this.#child !== undefined) return this.#child
     const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
-    // Its end may be told before, with or after the closing of its channel: the first of them is its last use.
+    // The exit of a child may be told before, with or after the closing of its channel; the first of these ends its
+    // use.
     const forget = (): void => {
       if (this.#child === child) this.end()
     }
-    // An error that nobody hears would end this process.
+    // An unheard error event would end this process.
     child.on("exit", forget).on("disconnect", forget).on("error", forget)
     this.#child = child
     return child
@@ -41,7 +47,7 @@ class Worker {
         child.off("message", told).off("exit", exited).off("error", broken)
         resume(Effect.succeed(answer))
       }
-      // What arrives is what worker.ts sends.
+      // Messages come only from worker.ts, which sends answers.
       const told = (answer: unknown): void => over(answer as Answer)
       const exited = (code: number | null, signal: string | null): void =>
         over({ _tag: "Failed", message: `its process ended with ${signal ?? `exit code ${code}`}` })

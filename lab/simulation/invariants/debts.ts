@@ -1,3 +1,8 @@
+/**
+ * Reads the primary's ledger of debts (failures.md §2.3) out of the simulated cluster, for invariants. It is read
+ * straight from the ConfigMap, not by the operator's own code, so that a mistake there cannot hide itself.
+ */
+
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { World } from "../world/world.ts"
@@ -16,7 +21,7 @@ export const debtsOf = (world: World): ReadonlyMap<string, string> => {
   )
 }
 
-/** Whether nothing can be done in a cluster, as far as anybody can tell. */
+/** Whether no operator and no API server answers in a cluster, so that nothing can be done there. */
 export const isAway = (world: World, cluster: string): boolean => {
   const known = world.clusters.get(cluster)
   return known === undefined || known.host.isGone || known.server.isDown

@@ -1,26 +1,30 @@
+/**
+ * The form of an invariant: it begins a checker for each story, and the checker says what broke. The list of all
+ * invariants is in `invariants.ts`, and a story asks them in `run-story.ts`.
+ */
+
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
-/** Watches one story. What it gives is a sentence about what broke, with names and numbers. */
+/** Watches one story. Each answer is a sentence about what broke, with names and numbers. */
 export interface Checker {
-  /** Looks at each event, right after it happened: for what must never happen. */
+  /** Looks at each event right after it happened, for what must never happen. */
   readonly on?: (event: TimedEvent) => string | undefined
   /**
-   * Looks at the world at a moment of rest: `healed`: all faults have ended and time was given to recover, clients that
-   * still try are there; `left`: moreover all clients have gone and what is theirs had time to go.
+   * Looks at the world at a moment of rest. `healed`: all faults have ended, there was time to recover, and clients
+   * that keep trying are still there. `left`: all clients have gone too, and there was time to clean up after them.
    */
   readonly atRest?: (moment: "healed" | "left") => ReadonlyArray<string>
 }
 
-/** Something that holds in every story (failures.md §1 to §3). */
+/** A rule that holds in every story (failures.md §1 to §3). */
 export interface Invariant {
-  /** `S1` to `S10`, `L1` to `L6`, or a name of ours. */
+  /** `S1` to `S10`, `L1` to `L6`, `N1` to `N14`, or `ledger`. */
   readonly id: string
-  /** What it demands, as a sentence. */
+  /** The rule as a sentence; docs/failures.md has the same words. */
   readonly sentence: string
   /**
-   * A checker for one story; called before anything happens in the world, so ask the world only from within the
-   * checker.
+   * Begins a checker for one story. It runs before the world exists, so only the checker itself may ask for the world.
    */
   readonly begin: (world: () => World) => Checker
 }

@@ -1,3 +1,9 @@
+/**
+ * The bookkeeping of a whole story: every object, agent, connection, watch, timer and debt that was created anywhere is
+ * gone when all clients have left. Only what a cluster with an uninstalled operator owes may stay, and then the
+ * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
+ */
+
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -11,16 +17,15 @@ import { parentNameOf } from "./session-objects.ts"
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
 /**
- * Children that are neither owed nor in the hands of an operator that is gone with its cluster's status saying so.
- * `isMeddled`: a person changed a parent, or a list showed an old one, and so a child may be left that nobody but its
- * member can end.
+ * Children that should be gone: they are not owed, and an operator could still delete them. `isMeddled`: a person
+ * changed a parent, or a list was stale, so that only the member can end some child.
  */
 const children = (world: World, { host, server }: SimCluster, isMeddled: boolean): ReadonlyArray<KubeObject> => {
   const debts = debtsOf(world)
   return server.objects.peekAll(mirrordClusterSessions).filter((child) => {
     if (debts.has(child.metadata.name)) return false
-    // Nobody is left to delete it: not the member, which is gone, nor the primary, which is gone or keeps the parent as
-    // its debt.
+    // Neither the member nor the primary can delete the child: the member is gone, and the primary is gone too or keeps
+    // the parent as its debt.
     const parent = parentNameOf(child)
     const isKept =
       parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
@@ -64,8 +69,8 @@ const ofCluster = (
 }
 
 /**
- * What living operators hold in memory although there is no session in their cluster any more. `sleepers`: the fewest
- * fibers of each process that slept at a time, as some sleep for a moment only.
+ * Memory that living operators hold although their cluster has no session any more. `sleepers`: the fewest fibers of
+ * each process that slept at a time, since some fibers sleep only for a moment.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
   [...world.clusters.values()]
@@ -76,13 +81,15 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
         )
         if (process === undefined || hasSessions) return []
         const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
-        // What never ends: the primary pays debts, and looks after each cluster, of which one that is away is moreover
+        // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again.
         const asPrimary =
           name === world.primary.name
-            ? 1 + world.plan.clusters.length + [...world.clusters.keys()].filter((one) => isAway(world, one)).length
+            ? 1 +
+              world.plan.clusters.length +
+              [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
-        // Who leads renews its Lease and looks after its label, who stands by looks at the Lease and does nothing else.
+        // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
         const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
         const sleeping = sleepers.get(process.name) ?? 0
         return [
@@ -93,19 +100,14 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
     )
     .map((text) => `Left over: ${text}.`)
 
-/**
- * Everything that was created anywhere, at the end of a story: objects, agents and what they hold, connections,
- * watches, debts. What may stay is what is owed by a cluster whose operator is gone for ever, and that the primary's
- * ledger, or a parent that waits for it, says so.
- */
 export const ledger: Invariant = {
   id: "ledger",
   sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
   begin: (world) => {
-    /** What each living operator process watches in each cluster: `<process> <resource>`. */
+    /** The watches of each living operator process in each cluster: `<process> <resource>`. */
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
-    /** Of each operator process since the world was well; undefined before. */
+    /** Fewest sleeping fibers by operator process, counted since the world was well; undefined before. */
     let fewestSleepers: Map<string, number> | undefined
     const countSleepers = (): void => {
       for (const {
@@ -133,7 +135,7 @@ export const ledger: Invariant = {
         const { operator, resource, to } = event.call
         const set = watched.get(to) ?? new Set()
         watched.set(to, set.add(`${event.process} ${resource}`))
-        // A primary that is a workload cluster too reads its own children in both of its parts.
+        // A primary that is a workload cluster too has two readers of its own children.
         const { clusters, primary } = world().plan
         const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
         if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
@@ -142,16 +144,16 @@ export const ledger: Invariant = {
       atRest: (moment) => {
         if (moment === "healed") fewestSleepers = new Map()
         if (moment !== "left") return []
-        const it = world()
-        const connections = it.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
+        const theWorld = world()
+        const connections = theWorld.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
         return [
-          ...[...it.clusters.values()].flatMap((cluster) =>
-            ofCluster(it, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)
+          ...[...theWorld.clusters.values()].flatMap((cluster) =>
+            ofCluster(theWorld, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)
           ),
-          ...inMemory(it, fewestSleepers ?? new Map()),
+          ...inMemory(theWorld, fewestSleepers ?? new Map()),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
-          ...[...debtsOf(it)].flatMap(([child, cluster]) =>
-            isAway(it, cluster) || it.primary.host.isGone
+          ...[...debtsOf(theWorld)].flatMap(([child, cluster]) =>
+            isAway(theWorld, cluster) || theWorld.primary.host.isGone
               ? []
               : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
           )

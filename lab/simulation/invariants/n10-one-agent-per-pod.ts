@@ -1,9 +1,10 @@
+/**
+ * N10 (failures.md §3.10, agent.md §2.5). Two agents in one pod fight about its packet filter, and do the same work
+ * twice.
+ */
+
 import type { Invariant } from "./invariant.ts"
 
-/**
- * N10 (failures.md §3.10, agent.md §2.5): two agents in one pod fight about its packet filter, and a second one is work
- * done twice.
- */
 export const oneAgentPerPod: Invariant = {
   id: "N10",
   sentence: "At most one agent runs for a pod.",

@@ -1,9 +1,13 @@
+/**
+ * N11 (failures.md §3.11, §4.13). Names and labels of created objects pass a real API server. A Job's name becomes a
+ * label of its pods, so it must be as short as a label.
+ */
+
 import type { Invariant } from "./invariant.ts"
 
 const subdomain = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 
-/** N11 (failures.md §3.11, §4.13). A Job's name becomes a label of its pods, so it has to be short. */
 export const namesAreValid: Invariant = {
   id: "N11",
   sentence: "Every object has a name and labels that a real API server takes.",

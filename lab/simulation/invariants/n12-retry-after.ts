@@ -1,20 +1,21 @@
+/**
+ * N12 (failures.md §3.12). Writes only: several readers of one process may want the same list. Two kinds of writes are
+ * left out, as their writers cannot know of an earlier answer: a primary that is a workload cluster too writes its own
+ * cluster's children twice over, and the ledger of debts makes a first try of its own.
+ */
+
 import { debtsOf } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 
 const sessionKinds: ReadonlySet<string> = new Set(["mirrordmulticlustersessions", "mirrordclustersessions"])
 const writes: ReadonlySet<string> = new Set(["create", "patch", "delete"])
 
-/**
- * Writes only: several readers of one process may want the same list. A primary that is a workload cluster too has two
- * writers of its own cluster's children, who do not know of each other. Nor does the ledger of debts know, when a child
- * is handed over to it, what was answered before: its first try is its own.
- */
 export const retryAfter: Invariant = {
   id: "N12",
   sentence: "Nothing that a server has asked to wait for is tried again sooner.",
   begin: (world) => {
     const until = new Map<string, number>()
-    /** Debts of which the ledger has had its first try. */
+    /** Debts for which the ledger has made its first try. */
     const tried = new Set<string>()
     return {
       on: (event) => {
@@ -27,7 +28,7 @@ export const retryAfter: Invariant = {
           (operator === to && resource === "mirrordclustersessions")
         )
           return undefined
-        // A user's wish to begin or to end a session is not a repetition.
+        // A user's request to begin or end a session is not a repetition.
         if (verb !== "patch" && resource === "mirrordmulticlustersessions") return undefined
         const key = `${operator} ${verb} ${resource} ${name} ${subresource} ${to}`
         if (event._tag === "Answered") {

@@ -1,3 +1,9 @@
+/**
+ * N13 (failures.md §3.13, §4.30). The Lease of the operator's cluster says at every moment which replica leads; a
+ * write, link or dial by another replica is of an older epoch. The Lease itself is free for all replicas to read and to
+ * try. That a stopped process makes no calls is S10.
+ */
+
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
 import { leases, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -5,17 +11,12 @@ import type { Invariant } from "./invariant.ts"
 
 const acts: ReadonlySet<PortCall["verb"]> = new Set(["create", "patch", "delete", "link", "dial"])
 
-/** A leader that steps down takes its own label off, as it can. */
+/** A leader that steps down takes its own label off if it can. */
 const isStepDown = ({ body, resource, verb }: PortCall): boolean => {
   const { metadata } = (body ?? {}) as { readonly metadata?: { readonly labels?: Readonly<Record<string, unknown>> } }
   return verb === "patch" && resource === pods.plural && metadata?.labels?.[leaderLabel] === null
 }
 
-/**
- * N13 (failures.md §3.13, §4.30). Whose epoch it is says the Lease of the operator's cluster at that very moment: a
- * replica that acts while another holds it carries an older one. Between two replicas nothing else is asked: the Lease
- * itself is everybody's to read and to try.
- */
 export const onlyLeadersAct: Invariant = {
   id: "N13",
   sentence: "Nothing is written, linked or dialled by a replica that another has taken over from.",
@@ -25,7 +26,7 @@ export const onlyLeadersAct: Invariant = {
       const { call, process } = event
       if (!acts.has(call.verb) || call.resource === leases.plural) return undefined
       const host = world().clusters.get(call.operator)?.host
-      const replica = host?.replicas.find((one) => one.process?.name === process)
+      const replica = host?.replicas.find((candidate) => candidate.process?.name === process)
       if (host?.isElected !== true || replica === undefined || replica.holdsLease || isStepDown(call)) return undefined
       const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
       return (

@@ -1,8 +1,12 @@
+/**
+ * N14 (failures.md §3.14). The Service selects its pod by the leader's label. Without a labelled pod nobody is served;
+ * with two labelled pods a standby gets requests.
+ */
+
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { Invariant } from "./invariant.ts"
 
-/** The Service selects by the label: with none nobody is served, with two requests go to who does not lead. */
 export const oneLabelledLeader: Invariant = {
   id: "N14",
   sentence: "Once all is well, every elected operator has a leader, and its pod alone has the leader's label.",

@@ -1,16 +1,17 @@
-import type { Invariant } from "./invariant.ts"
-
 /**
  * S10 (failures.md §1.10). A process's time ends when it crashes, ends, is paused or is replaced; a call that it made
- * before may still arrive. What a replica may do that is not the leader is another invariant's.
+ * before may still arrive. Acts of a standby replica are N13.
  */
+
+import type { Invariant } from "./invariant.ts"
+
 export const noCallFromTheDead: Invariant = {
   id: "S10",
   sentence: "No call is made by an operator process whose time is over.",
   begin: () => {
-    /** By cluster, and replica where there are several: the process that runs. */
+    /** The running process, by cluster, or by cluster and replica where there are several replicas. */
     const current = new Map<string, string>()
-    /** Of every process: where it belongs. */
+    /** By process: its key in `current`. */
     const replicas = new Map<string, string>()
     const paused = new Set<string>()
     return {

@@ -1,3 +1,8 @@
+/**
+ * Parents and children as invariants read them: straight from the objects, not by the operator's own decoders, so that
+ * a mistake of a decoder cannot hide itself.
+ */
+
 import type { Condition } from "../../../src/domain/resources/condition.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import {
@@ -11,8 +16,6 @@ import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { World } from "../world/world.ts"
 
-/** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
-
 export interface ParentStatus {
   readonly phase?: SessionPhase
   readonly clusterSessions?: Readonly<Record<string, ClusterSessionStatus>>
@@ -22,7 +25,7 @@ export interface ParentStatus {
 
 export const parentStatus = (parent: KubeObject): ParentStatus => (parent["status"] ?? {}) as ParentStatus
 
-/** What `status.clusterSessions` names, by cluster. */
+/** The children that `status.clusterSessions` names, by cluster. */
 export const recordedChildren = (parent: KubeObject): ReadonlyArray<readonly [string, ClusterSessionStatus]> =>
   Object.entries(parentStatus(parent).clusterSessions ?? {})
 
@@ -34,7 +37,7 @@ export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClust
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 
-/** Name of the parent that a child belongs to; nothing for a session of its own. */
+/** Name of the parent that a child belongs to; undefined for a session without a parent. */
 export const parentNameOf = (child: KubeObject): string | undefined =>
   (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ??
   undefined
@@ -42,7 +45,7 @@ export const parentNameOf = (child: KubeObject): string | undefined =>
 export const parentUidOf = (child: KubeObject): string | undefined =>
   child.metadata.annotations?.[childAnnotations.parentUid]
 
-/** Whether a session goes on without the child for now, and says why. */
+/** Whether the session goes on without this child for now, and says why. */
 export const isLeftOut = ({ primary }: World, child: string): boolean =>
   primary.server.objects
     .peekAll(mirrordMultiClusterSessions)

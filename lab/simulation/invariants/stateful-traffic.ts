@@ -1,20 +1,18 @@
+/**
+ * Follows stateful traffic, which only the default cluster's first agent serves (wire.md §9.1, §9.2), from end to end,
+ * for S1, S2 and S4. Which agent connection serves which client connection is concluded from the frames alone, never
+ * from the operator's state.
+ */
+
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
-/**
- * Stateful traffic, that which only the default cluster's first agent serves (wire.md §9.1, §9.2), followed end to end
- * by what passes, not by how: which agent connection serves which client connection is concluded from the frames
- * alone.
- */
-
-/**
- * Tags of client messages that go to the default agent as they are: outgoing, files, environment, lookups, seqpacket.
- */
+/** Tags of client messages that go to the default agent unchanged: outgoing, files, environment, lookups, seqpacket. */
 const statefulRequests: ReadonlySet<number> = new Set([3, 4, 5, 6, 8, 13, 16])
-/** Tags of their answers. */
+/** Tags of the answers to them. */
 const statefulAnswers: ReadonlySet<number> = new Set([3, 4, 6, 8, 9, 15])
 
-/** One running checksum per prefix of a sequence of frames, of 52 bits. */
+/** A sequence of frames as one running checksum of 52 bits per prefix. */
 class Sequence {
   readonly prefixes: Array<number> = []
   #a = 0x811c9dc5
@@ -38,7 +36,7 @@ class Sequence {
     return this.prefixes.length
   }
 
-  /** Whether this is how `whole` begins. */
+  /** Whether `whole` begins with this sequence. */
   isStartOf(whole: Sequence): boolean {
     const { length } = this
     return length === 0 || (length <= whole.length && this.prefixes[length - 1] === whole.prefixes[length - 1])
@@ -49,7 +47,7 @@ export interface ClientConnection {
   readonly client: string
   readonly connection: number
   readonly sessionId: bigint
-  /** Client's connections in the order of their making. */
+  /** Number of this connection among all client connections, in the order of their making. */
   readonly epoch: number
   readonly said: Sequence
   readonly heard: Sequence
@@ -62,11 +60,11 @@ export interface AgentConnection {
   readonly connection: number
   readonly heard: Sequence
   readonly said: Sequence
-  /** Client connections whose stateful traffic began like this one's; none before it heard any. */
+  /** Client connections whose stateful traffic began like this connection's; none before it heard any. */
   candidates: ReadonlyArray<ClientConnection>
 }
 
-/** What an event meant for stateful traffic. */
+/** The stateful frame in an event, if there is one. */
 export type Passed =
   | { readonly _tag: "AgentHeard"; readonly agent: AgentConnection; readonly before: ReadonlyArray<ClientConnection> }
   | { readonly _tag: "ClientHeard"; readonly client: ClientConnection }
@@ -75,13 +73,13 @@ export type Passed =
 export class StatefulTraffic {
   readonly clients = new Map<number, ClientConnection>()
   readonly agents = new Map<number, AgentConnection>()
-  /** Agent connections that may serve a client's connection, by its number. */
+  /** By number of a client connection: the agent connections that may serve it. */
   readonly servers = new Map<number, Set<AgentConnection>>()
   #last: TimedEvent | undefined
   #passed: Passed
   #epochs = 0
 
-  /** Takes an event; once, however many invariants ask. */
+  /** Takes an event. Several invariants hand in the same event; it counts once. */
   take(event: TimedEvent): Passed {
     if (event === this.#last) return this.#passed
     this.#last = event
@@ -89,7 +87,7 @@ export class StatefulTraffic {
     return this.#passed
   }
 
-  /** The client's connection that an agent's certainly serves, if there is only one that it can be. */
+  /** The client connection that an agent connection certainly serves, if there is only one candidate. */
   servedBy({ candidates }: AgentConnection): ClientConnection | undefined {
     return candidates.length === 1 ? candidates[0] : undefined
   }
@@ -142,7 +140,7 @@ export class StatefulTraffic {
         if (known !== undefined) known.open = false
         return undefined
       }
-      // Killed, it does not say that it lost its connection.
+      // A killed client does not say that it lost its connection.
       case "ClientEnded":
         for (const known of this.clients.values()) if (known.client === event.client) known.open = false
         return undefined

@@ -1,14 +1,19 @@
-/** Something that happens at a time. Cancelled entries stay in the heap until their time and do nothing then. */
+/**
+ * A binary heap of events in virtual time, earliest first. Cancelling is left to the kernel: a cancelled entry stays
+ * until its time and does nothing then.
+ */
+
+/** An entry of the heap. */
 export interface HeapEntry {
   /** Virtual ms. */
   readonly time: number
-  /** Order of scheduling: entries of the same time come in it. */
+  /** Order of scheduling, which decides between entries of the same time. */
   readonly order: number
 }
 
 const before = (a: HeapEntry, b: HeapEntry): boolean => a.time < b.time || (a.time === b.time && a.order < b.order)
 
-/** A binary heap: the earliest entry first. */
+/** A heap with the earliest entry first. */
 export class EventHeap<Entry extends HeapEntry> {
   readonly #entries: Array<Entry> = []
 

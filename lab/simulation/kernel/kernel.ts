@@ -1,10 +1,17 @@
+/**
+ * Virtual time and all that happens in it: one heap of events, one queue of tasks that are due now, one thread, no
+ * promises. The same seed and the same calls give the same run. It knows nothing of clusters; those are in `../world`.
+ */
+
 import { EventHeap, type HeapEntry } from "./event-heap.ts"
 import { RandomStream } from "./random-stream.ts"
 
-/** Whoever something happens to; what is due while it is paused waits, what is due after its death is dropped. */
+/**
+ * The process to which an event happens. Events due while it is paused wait; events due after its death are dropped.
+ */
 export interface Owner {
   readonly state: "running" | "paused" | "dead"
-  /** Takes what came due while paused. */
+  /** Keeps an event that came due while the owner is paused. */
   readonly hold: (run: () => void) => void
 }
 
@@ -15,13 +22,11 @@ interface Entry extends HeapEntry {
 
 export type Cancel = () => void
 
-/** More steps at one instant than any real system needs: two parts answer each other without time passing. */
+/**
+ * More steps at one instant than any real system needs. Beyond it, two parts answer each other without time passing.
+ */
 const mostStepsAtOnce = 1_000_000
 
-/**
- * Virtual time and everything that happens in it: one heap of events, one queue of tasks that are due now, one thread,
- * no promises. The same seed and the same calls give the same run.
- */
 export class Kernel {
   readonly random: RandomStream
   readonly #heap = new EventHeap<Entry>()
@@ -29,7 +34,7 @@ export class Kernel {
   #now: number
   #order = 0
   #steps = 0
-  /** Called after each step: after everything that one event brought about at once. */
+  /** Called after each step, which is one event with all that it brought about at once. */
   afterStep: () => void = () => {}
 
   constructor(seed: string, start: number) {
@@ -37,7 +42,7 @@ export class Kernel {
     this.#now = start
   }
 
-  /** The world's true time, epoch ms. Hosts see it through clocks of their own. */
+  /** The world's true time, epoch ms. Processes see it through clocks of their own. */
   get now(): number {
     return this.#now
   }
@@ -47,7 +52,7 @@ export class Kernel {
     return this.#steps
   }
 
-  /** Something that happens in `ms`; to nobody in particular if there is no owner. */
+  /** Schedules an event in `ms`. Without an owner it happens whatever processes are paused or dead. */
   after(ms: number, run: () => void, owner?: Owner): Cancel {
     const entry: Entry = { time: this.#now + Math.max(0, ms), order: this.#order++, owner, run }
     this.#heap.push(entry)
@@ -56,7 +61,7 @@ export class Kernel {
     }
   }
 
-  /** Something that is to be done now, after what is being done. */
+  /** Schedules a task for now, after the tasks that are already due. */
   soon(run: () => void, owner?: Owner): void {
     this.#ready.push({ owner, run })
   }
@@ -72,7 +77,7 @@ export class Kernel {
       if (next.run === undefined) continue
       this.#now = Math.max(this.#now, next.time)
       this.#steps++
-      // What is cancelled while its owner is paused does not happen after the pause either.
+      // An event that is cancelled while its owner is paused does not happen after the pause either.
       if (next.owner?.state === "paused") next.owner.hold(() => next.run?.())
       else dispatch(next.owner, next.run)
       this.#drain()

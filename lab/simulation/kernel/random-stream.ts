@@ -1,17 +1,19 @@
+/**
+ * Named streams of random numbers. A stream is independent of streams with other names, so a new draw in one place
+ * shifts nothing elsewhere, and seeds keep their stories.
+ */
+
 import { uniformInt } from "pure-rand/distribution/uniformInt"
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus"
 
-/** FNV-1a of 32 bits over UTF-16 units: spreads names over seeds, no more is asked of it. */
+/** FNV-1a of 32 bits over UTF-16 units. It only has to spread names over seeds. */
 const hash = (text: string): number => {
   let value = 0x811c9dc5
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
   return value
 }
 
-/**
- * One named stream of random numbers. Streams of other names are independent of it, so a draw that is added in one
- * place shifts nothing elsewhere.
- */
+/** One stream of random numbers. */
 export class RandomStream {
   readonly #generator
   readonly #seed: string
@@ -21,7 +23,7 @@ export class RandomStream {
     this.#generator = xoroshiro128plus(hash(seed))
   }
 
-  /** A stream of its own below this one; the same name gives the same stream, whatever was drawn before. */
+  /** A stream of its own below this stream. The same name gives the same stream, whatever was drawn before. */
   split(name: string): RandomStream {
     return new RandomStream(`${this.#seed}/${name}`)
   }
@@ -31,7 +33,7 @@ export class RandomStream {
     return uniformInt(this.#generator, least, most)
   }
 
-  /** From 0 (included) to 1 (excluded), in steps of 2⁻³¹. */
+  /** A number from 0 (included) to 1 (excluded), in steps of 2⁻³¹. */
   fraction(): number {
     return this.int(0, 0x7fffffff) / 0x80000000
   }

@@ -1,3 +1,8 @@
+/**
+ * An operating-system process in virtual time: runs Effect programs with the kernel's clock, scheduler and randomness.
+ * Which program runs is decided in `../world`.
+ */
+
 import { Clock, Context, Duration, Effect, Exit, type Fiber, Logger, Random, References, type Scope } from "effect"
 import * as Scheduler from "effect/Scheduler"
 import type { Cancel, Kernel, Owner } from "./kernel.ts"
@@ -10,8 +15,8 @@ export interface LogLine {
 }
 
 /**
- * One operating-system process in the simulation: fibers, timers and callbacks of its own, a clock that may be wrong.
- * It can be paused as by SIGSTOP and killed as by SIGKILL: then nothing of it runs any more, finalizers neither.
+ * A process with fibers, timers and callbacks of its own, and a clock that may be wrong. It can be paused as by SIGSTOP
+ * and killed as by SIGKILL; after a kill nothing of it runs any more, finalizers included.
  */
 export class SimProcess implements Owner {
   readonly name: string
@@ -20,9 +25,9 @@ export class SimProcess implements Owner {
   #held: Array<() => void> = []
   #sleeping = 0
   readonly #mourners = new Set<() => void>()
-  /** How far its clock is ahead of the true time, ms. */
+  /** How far the process's clock is ahead of the true time, ms. */
   skew = 0
-  /** Fibers and callbacks of this process take time, randomness and their turn from here. */
+  /** Gives fibers and callbacks of this process their time, randomness and turns. */
   readonly context: Context.Context<never>
 
   constructor(kernel: Kernel, name: string, log: (line: LogLine) => void) {
@@ -55,7 +60,7 @@ export class SimProcess implements Owner {
     return this.#state
   }
 
-  /** How many of its fibers sleep. */
+  /** Number of the process's fibers that sleep. */
   get sleeping(): number {
     return this.#sleeping
   }
@@ -96,12 +101,12 @@ export class SimProcess implements Owner {
     return this.#kernel.after(ms, run, this)
   }
 
-  /** Its own idea of the time, epoch ms. */
+  /** The process's own idea of the time, epoch ms. */
   now(): number {
     return this.#kernel.now + this.skew
   }
 
-  /** Runs an effect as this process; `ended` is told how it ended, unless the process died. */
+  /** Runs an effect as this process; `ended` gets its exit, unless the process died. */
   run<A, E>(
     effect: Effect.Effect<A, E, Scope.Scope>,
     ended: (exit: Exit.Exit<A, E>) => void = () => {}

@@ -1,3 +1,8 @@
+/**
+ * Finds in a story's steps and faults the faults that last, as bands of the time line: from the step that begins a
+ * fault to the step that ends it. Other faults become marks (`make-report.ts`).
+ */
+
 import { Result } from "effect"
 import { duration } from "../story/words.ts"
 import type { ReportBand } from "./report-model.ts"
@@ -9,7 +14,7 @@ interface Places {
 }
 
 interface OpenBand extends Omit<ReportBand, "to"> {
-  /** What ends it, such as `link b primary`. */
+  /** Key of the step that ends the band, such as `link b primary`. */
   readonly key: string
 }
 
@@ -21,7 +26,7 @@ const wordsOf = (step: string): ReadonlyArray<string> =>
 
 const linkKey = (places: ReadonlyArray<string>): string => `link ${places.toSorted().join(" ")}`
 
-/** Under which name a step begins something that lasts; nothing for what is over at once. */
+/** The key of a lasting fault that a step begins; undefined for steps whose effect is over at once. */
 const begins = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArray<string>): string | undefined => {
   switch (verb) {
     case "cut":
@@ -52,7 +57,7 @@ const begins = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyAr
   }
 }
 
-/** Under which name something ends with a step. */
+/** The key of the lasting fault that a step ends. */
 const ends = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArray<string>): string | undefined => {
   switch (verb) {
     case "heal":
@@ -76,14 +81,14 @@ const ends = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArra
   }
 }
 
-/** The time that a step itself gives to what it begins: `for 20s`. */
+/** The duration that a step itself gives to its fault, as in `for 20s`, in seconds. */
 const lasts = (words: ReadonlyArray<string>): number | undefined => {
   const word = words[0] === "swizzle" ? (words[1] ?? "20s") : words[words.indexOf("for") + 1]
   const ms = Result.getOrElse(duration(word), () => undefined)
   return words[0] === "swizzle" || words.includes("for") ? (ms === undefined ? undefined : ms / 1000) : undefined
 }
 
-/** Follows steps and faults, and makes bands of the faults that last: from their step to the one that ends them. */
+/** Follows steps and faults and collects the bands. */
 export class FaultBands {
   readonly #places: Places
   readonly #open: Array<OpenBand> = []
@@ -102,17 +107,17 @@ export class FaultBands {
     if (key !== undefined) this.#close(at, key)
   }
 
-  /** The lanes that a fault of the current step concerns: the primary only if nothing else is named. */
+  /** The lanes that a fault of the current step concerns. The primary counts only if no other lane is named. */
   lanes(): ReadonlyArray<string> {
     const others = this.#stepPlaces.filter((place) => place !== this.#places.primary)
     if (others.length > 0) return [...new Set(others)]
     return this.#stepPlaces.length > 0 ? [this.#places.primary] : [...this.#places.all]
   }
 
-  /** Whether the fault lasts, so that it is a band. */
+  /** Takes a fault; whether it lasts, so that it is a band. */
   fault(at: number, kind: string, text: string): boolean {
     const key = begins(this.#words, this.#stepPlaces)
-    // `for 6 calls` ends at no time that is known here.
+    // The end of `for 6 calls` is at no time that is known here.
     const isCounted = this.#words.includes("for") && lasts(this.#words) === undefined
     if (key === undefined || isCounted) return false
     const time = lasts(this.#words)
@@ -124,7 +129,7 @@ export class FaultBands {
     return true
   }
 
-  /** All bands; what is still open ends here. */
+  /** All bands; a band that is still open ends here. */
   finish(at: number): ReadonlyArray<ReportBand> {
     this.#close(at, "all")
     return this.#done

@@ -1,3 +1,8 @@
+/**
+ * Turns a story's events into the contents of the report page, as data (`report-model.ts`). Drawing is in
+ * `page-script.ts`.
+ */
+
 import { Result } from "effect"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -22,7 +27,7 @@ import { childLook, clientOf, parentLook } from "./session-look.ts"
 
 const secondsOf = (at: number): number => (at - worldStart) / 1000
 
-/** When the last act ended: after the last step, and the time that it lets pass. */
+/** The end of the last act: its step, and the time that the step lets pass. */
 const actsEndOf = (events: ReadonlyArray<TimedEvent>): number => {
   const last = events.findLast(({ _tag }) => _tag === "Step")
   if (last?._tag !== "Step") return 0
@@ -30,7 +35,7 @@ const actsEndOf = (events: ReadonlyArray<TimedEvent>): number => {
   return secondsOf(last.at) + (verb === "tick" ? Result.getOrElse(duration(time), () => 0) / 1000 : 0)
 }
 
-/** Bars of one kind, by what they are about; a new look ends the old one. */
+/** Bars of one kind, by their key; a new look ends the old bar. */
 class Bars {
   readonly done: Array<ReportBar> = []
   readonly #open = new Map<string, Omit<ReportBar, "to">>()
@@ -182,25 +187,19 @@ class ReportBuilder {
 
   #committed({ cluster, commit }: Extract<TimedEvent, { readonly _tag: "Committed" }>, at: number): void {
     const { after, before, ref } = commit
-    const look =
+    const appearanceOf =
       ref.plural === mirrordMultiClusterSessions.plural
         ? parentLook
         : ref.plural === mirrordClusterSessions.plural
           ? childLook
           : undefined
     const object = after ?? before
-    if (look === undefined || object === undefined) return
+    if (appearanceOf === undefined || object === undefined) return
     const key = `${cluster} ${ref.plural} ${object.metadata.name}`
     if (after === undefined) return this.#bars.end(key, at)
-    const { look: appearance, text } = look(after)
-    const what = look === parentLook ? "parent" : "child"
-    this.#bars.set(
-      key,
-      `${cluster} ${what} of ${clientOf(after)}`,
-      at,
-      appearance,
-      `${what} of ${clientOf(after)}: ${text}`
-    )
+    const { look, text } = appearanceOf(after)
+    const what = appearanceOf === parentLook ? "parent" : "child"
+    this.#bars.set(key, `${cluster} ${what} of ${clientOf(after)}`, at, look, `${what} of ${clientOf(after)}: ${text}`)
   }
 
   #answered(
@@ -268,7 +267,7 @@ const kindOf = ({ _tag }: TimedEvent): ReportEvent["kind"] => {
   }
 }
 
-/** Clients on top, then the primary, then the members in the story's order. */
+/** The rows of the time line: clients on top, then the primary, then the members in the story's order. */
 const rowsOf = (
   primary: string,
   clusters: ReadonlyArray<string>,
@@ -301,7 +300,7 @@ const rowsOf = (
   ]
 }
 
-/** What the page shows of a story that was run with its events collected. Throws if the story cannot be read. */
+/** The contents of the page for a story that was run with its events collected. Throws if the story cannot be read. */
 export const makeReport = (title: string, story: Story, result: StoryResult): ReportModel => {
   const parsed = Result.getOrThrowWith(
     parseStory(story.seed, story.lines),

@@ -1,8 +1,13 @@
+/**
+ * The script of the report page, which runs in a browser: draws the time line with Observable Plot and fills the table.
+ * The page inlines it as the text of the function, so it can use nothing from outside but types.
+ */
+
 import type * as PlotLibrary from "@observablehq/plot"
 import type { ReportMark, ReportModel } from "./report-model.ts"
 
 /**
- * The few things of a browser's document that the page's script uses; the project is compiled without the browser's
+ * The few things of a browser's document that the script uses, because the project is compiled without the browser's
  * types.
  */
 interface PageElement {
@@ -40,10 +45,7 @@ interface PageWindow {
   addEventListener: (name: string, listener: () => void) => void
 }
 
-/**
- * The script of the page: draws the time line with Observable Plot and fills the table. It is inlined as the text of
- * this function, so nothing outside of it can be used, but for types.
- */
+/** Draws the page from its model. Only the text of this function reaches the page. */
 export const drawReport = (
   model: ReportModel,
   Plot: typeof PlotLibrary,
@@ -67,7 +69,7 @@ export const drawReport = (
 
   const during = (from: number, to: number): boolean => to >= shown[0] && from <= shown[1]
   const cut = (at: number): number => Math.min(shown[1], Math.max(shown[0], at))
-  /** A band is one piece behind each row of its lane. */
+  /** The pieces of all bands: a band has a piece behind each row of its lane. */
   const bandPieces = () =>
     model.bands.flatMap((band) =>
       during(band.from, band.to)
@@ -92,7 +94,8 @@ export const drawReport = (
         : []
     )
     const marks = model.marks.filter(({ at }) => during(at, at))
-    // A bar that is wide enough says what it is; several agents share a row, where names would cover each other.
+    // A bar that is wide enough shows its name. Agents are left out: several share a row, where names would cover each
+    // other.
     const named = bars
       .filter(({ row }) => !row.endsWith(" agents"))
       .map((bar) => ({
@@ -244,7 +247,7 @@ export const drawReport = (
     })
   }
 
-  /** What people can ask about: a mark's details are its accessible name. */
+  /** The marks that people can ask about; the details of a mark are its accessible name. */
   const asked = ".band rect, .bar rect, .request path, .request circle, .mark path, .mark circle"
   const explain = (mark: PageElement | null, x: number, y: number): void => {
     const text = mark?.getAttribute("aria-label") ?? ""

@@ -1,4 +1,8 @@
-/** The page's style: the colours of light and dark screens, by the names that the time line uses. */
+/**
+ * The style of the report page. Its colour variables have the names that the time line uses, for light and dark
+ * screens.
+ */
+
 export const pageStyle = `
 :root {
   color-scheme: light dark;

@@ -1,4 +1,7 @@
-/** All times are virtual seconds since the beginning of the story's world. */
+/**
+ * The contents of the report page as plain data. All times are virtual seconds since the beginning of the story's
+ * world.
+ */
 
 /** A row of the page's time line. */
 export interface ReportRow {
@@ -8,13 +11,13 @@ export interface ReportRow {
   readonly lane: string
 }
 
-/** Something that lasts. `look` is one of {@link looks}. */
+/** Something that lasts, with a look of {@link looks}. */
 export interface ReportBar {
   readonly row: string
   readonly from: number
   readonly to: number
   readonly look: Look
-  /** What a person reads about it. */
+  /** The text that a person reads about it. */
   readonly text: string
 }
 
@@ -35,19 +38,19 @@ export interface ReportMark {
   readonly text: string
 }
 
-/** A request that entered a cluster, and who answered it. */
+/** A request that entered a cluster, and its answer. */
 export interface ReportRequest {
   readonly id: number
   readonly row: string
   readonly at: number
   readonly by: "workload" | "client" | "nobody" | "pending"
-  /** Row of the client that answered, if one did. */
+  /** When the request was answered, if it was; `client` is the row of the client that answered. */
   readonly answeredAt: number | undefined
   readonly client: string | undefined
   readonly text: string
 }
 
-/** Messages of a lane in one second. */
+/** Number of messages of a lane in one second. */
 export interface ReportCount {
   readonly lane: string
   readonly second: number
@@ -61,7 +64,7 @@ export interface ReportEvent {
   readonly text: string
 }
 
-/** How a bar looks, and what that means. */
+/** The looks of a bar, and what they mean. */
 export const looks = {
   waiting: "not ready yet",
   ready: "ready",
@@ -78,10 +81,10 @@ export interface ReportModel {
   readonly title: string
   readonly seed: string
   readonly passed: boolean
-  /** Such as `passed`, or the sentence that broke. */
+  /** `passed`, or the sentence that broke. */
   readonly verdict: string
   readonly story: ReadonlyArray<string>
-  /** From here on faults have ended and the world recovers. */
+  /** From here on all faults have ended and the world recovers. */
   readonly actsEnd: number
   readonly end: number
   readonly rows: ReadonlyArray<ReportRow>

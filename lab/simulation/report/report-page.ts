@@ -1,3 +1,5 @@
+/** Puts the report page together: one HTML text that needs nothing else, from no network. */
+
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
@@ -11,8 +13,8 @@ const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
 /**
- * A library as the text of a script; nothing in it may end the element that holds it. What packages export is the
- * folder beside.
+ * A library as the text of a script; no part of it may end the element that holds it. The file is in the folder beside
+ * the package's entry.
  */
 const library = (name: string, file: string): string =>
   readFileSync(join(dirname(require.resolve(name)), "..", file), "utf8").replaceAll("</script", "<\\/script")
@@ -38,10 +40,7 @@ const legend = [...Object.entries(looks), ...Object.entries(answers)]
 
 const button = (view: string, text: string): string => `<button type="button" id="view-${view}">${text}</button>`
 
-/**
- * The page: one HTML text that needs nothing else, from no network. The chart library (Observable Plot, with d3) is
- * read from node_modules and inlined.
- */
+/** The page for a model. The chart library (Observable Plot, with d3) is read from node_modules and inlined. */
 export const reportPage = (model: ReportModel): string => `<!doctype html>
 <html lang="en">
 <head>

@@ -1,8 +1,11 @@
+/** The look of parents and children in the time line, and the client that they belong to. */
+
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Look } from "./report-model.ts"
 
 /**
- * The parts of parents' and children's objects that the page speaks of; both may be garbage, since people edit them.
+ * The parts of parents' and children's objects that the page shows; any part may be garbage, because people edit
+ * objects.
  */
 interface SessionObject {
   readonly spec?: { readonly owner?: { readonly hostname?: string } }
@@ -25,7 +28,7 @@ interface Appearance {
 
 const partsOf = (object: KubeObject): SessionObject => ({ spec: object["spec"] ?? {}, status: object["status"] ?? {} })
 
-/** The client that a parent or child belongs to: its machine is named after it (sim-client.ts). */
+/** The client that a parent or child belongs to; its machine is named after it (sim-client.ts). */
 export const clientOf = (object: KubeObject): string =>
   partsOf(object).spec?.owner?.hostname?.replace(/^laptop-/, "") ?? object.metadata.name
 
@@ -34,7 +37,7 @@ const readyCondition = (object: KubeObject) => {
   return Array.isArray(conditions) ? conditions.find(({ type }) => type === "Ready") : undefined
 }
 
-/** How a parent appears: its phase, and which members it lacks. */
+/** The look of a parent: its phase, and the members that it lacks. */
 export const parentLook = (object: KubeObject): Appearance => {
   const { clusterSessions, phase = "new" } = partsOf(object).status ?? {}
   if (object.metadata.deletionTimestamp !== undefined) return { look: "ending", text: `${phase}, being deleted` }
@@ -51,7 +54,7 @@ export const parentLook = (object: KubeObject): Appearance => {
   return { look: "waiting", text: lacks === "" ? phase : `${phase}, waits for ${lacks}` }
 }
 
-/** How a child appears: its Ready condition. */
+/** The look of a child: its Ready condition. */
 export const childLook = (object: KubeObject): Appearance => {
   if (object.metadata.deletionTimestamp !== undefined) return { look: "ending", text: "being deleted" }
   const ready = readyCondition(object)

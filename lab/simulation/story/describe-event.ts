@@ -1,3 +1,8 @@
+/**
+ * Puts an event of the simulated world into words, as one line of a transcript. Golden transcripts hold these lines
+ * byte for byte. A trace has every event instead (`event-text.ts`).
+ */
+
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -11,7 +16,7 @@ interface ParentStatus {
 }
 const statusOf = (object: KubeObject): ParentStatus => (object["status"] ?? {}) as ParentStatus
 
-/** How a parent stands, such as `Ready a:ready b:not enough pods`. */
+/** The state of a parent, such as `Ready a:ready b:not enough pods`. */
 const parentText = (object: KubeObject): string => {
   const { clusterSessions = {}, phase = "new" } = statusOf(object)
   const clusters = Object.entries(clusterSessions).map(
@@ -30,7 +35,7 @@ const holderOf = (lease: KubeObject | undefined): string => {
   return holderIdentity === "" ? "" : `${holderIdentity.split("_")[0]} of epoch ${leaseTransitions}`
 }
 
-/** One line of a transcript; nothing for what a reader would skip. */
+/** One line of a transcript; undefined for events that a reader would skip. */
 export const describeEvent = (event: WorldEvent): string | undefined => {
   switch (event._tag) {
     case "Committed": {
@@ -41,8 +46,9 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
         return before !== undefined && parentText(before) === text ? undefined : `${event.cluster}: parent ${text}`
       }
       if (ref.plural === leases.plural) {
-        const [was, is] = [holderOf(before), holderOf(after)]
-        return was === is ? undefined : `${event.cluster}: ${is === "" ? "nobody leads" : `${is} leads`}`
+        const [oldHolder, newHolder] = [holderOf(before), holderOf(after)]
+        if (oldHolder === newHolder) return undefined
+        return `${event.cluster}: ${newHolder === "" ? "nobody leads" : `${newHolder} leads`}`
       }
       if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
         return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`

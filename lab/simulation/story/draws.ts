@@ -1,14 +1,14 @@
+/** Parts of random lines that several verbs share. How a whole random story is drawn is in `random-story.ts`. */
+
 import type { Draw } from "./verb.ts"
 
-/** Parts of random lines that several verbs share. */
-
-/** The words that follow a verb about a session; nothing while there is none. */
+/** The words that follow a verb about a session; undefined while there is no session. */
 export const ofASession = ({ random, sessions }: Draw, rest: (session: string) => string): string | undefined => {
   const session = random.pick(sessions)
   return session === undefined ? undefined : rest(session)
 }
 
-/** Two places with a link between them, as `primary b`: sessions' machines and members talk to the primary only. */
+/** Two places with a link between them, as `primary b`. Users' machines and members talk to the primary only. */
 export const aLink = ({ clusters, primary, random, sessions }: Draw): string | undefined => {
   const members = clusters.filter((name) => name !== primary)
   const other = random.pick(random.chance(0.7) || sessions.length === 0 ? members : sessions)

@@ -1,7 +1,13 @@
+/**
+ * Writes an event as one line of a trace. The same story gives the same lines in every run of the same source, so
+ * traces can be compared byte for byte; logged stack traces in them name lines of the source.
+ */
+
 import type { TimedEvent } from "../world/world-event.ts"
 
 /**
- * Whatever is made from keys that differ between two runs of the program must not decide whether traces are the same.
+ * Values made from keys that are drawn anew in every run of the program. They are hidden, because traces of the same
+ * story must be equal.
  */
 const hiddenKeys = new Set(["tls.crt", "tls.key"])
 
@@ -14,5 +20,5 @@ const plain = (key: string, value: unknown): unknown => {
   return value
 }
 
-/** An event as one line of a trace: JSON, with all its bytes. */
+/** An event as one line of a trace: JSON with all the event's bytes. */
 export const eventText = (event: TimedEvent): string => `${JSON.stringify(event, plain)}\n`

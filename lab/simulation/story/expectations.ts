@@ -1,16 +1,21 @@
+/**
+ * The forms of the verb `expect`: each reads its words and looks at the world. The waiting and the failing are in
+ * `verbs/expect.ts`.
+ */
+
 import { Result } from "effect"
 import { jobs } from "../../../src/domain/resources/core-kinds.ts"
 import type { World } from "../world/world.ts"
 import { allOf, parentOf } from "./objects.ts"
 import { nameWord, nothingMore, oneOf, someText, wholeNumber } from "./words.ts"
 
-/** What holds, and how it is. */
+/** Whether an expectation holds, and what was found. */
 export interface Found {
   readonly holds: boolean
   readonly found: string
 }
 
-/** Looks at the world; `undefined` if a name of it is not there. */
+/** Looks at the world; `undefined` if a name in the expectation does not exist there. */
 export type Expectation = (world: World) => Found | undefined
 
 export interface Form {
@@ -48,7 +53,7 @@ const howMany = (usage: string, count: (world: World, cluster: string) => number
     })
 })
 
-/** `<session> serving` and the like. */
+/** Reads `<session> serving` and the like. */
 export const sessionState = (session: string, words: ReadonlyArray<string>): Result.Result<Expectation, string> =>
   Result.gen(function* () {
     const wanted = yield* oneOf(words[0], ["serving", "waiting", "ended"])
@@ -63,7 +68,7 @@ export const sessionState = (session: string, words: ReadonlyArray<string>): Res
     }
   })
 
-/** What can be expected, by the first word; any other first word is a session's name. */
+/** The forms of an expectation, by their first word; any other first word is a session's name. */
 export const forms: Readonly<Record<string, Form>> = {
   phase: {
     usage: `phase <session> ${phases.join("|")}`,

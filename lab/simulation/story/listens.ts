@@ -1,3 +1,5 @@
+/** The common form of the verbs `steal` and `mirror`: a session's program listens on a port. */
+
 import { Result } from "effect"
 import type { ClientRequest } from "../../client/client-input.ts"
 import { ofASession } from "./draws.ts"
@@ -5,7 +7,7 @@ import { withSession } from "./scene.ts"
 import type { Draw, StoryRun } from "./verb.ts"
 import { exactly, nameWord, portWord, regex } from "./words.ts"
 
-/** Words of verbs by which a session's program listens on a port: `<session> <port> [filter <regex>]`. */
+/** Reads the words `<session> <port> [filter <regex>]`. */
 export const listens =
   (toRequest: (port: number, filter: string | undefined) => ClientRequest) =>
   ([first, second, third, ...rest]: ReadonlyArray<string>): Result.Result<(run: StoryRun) => void, string> =>

@@ -1,3 +1,8 @@
+/**
+ * Finds the Kubernetes objects that a line of a story speaks of, by session and cluster. Invariants find theirs by
+ * reading the objects themselves (`invariants/session-objects.ts`).
+ */
+
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -10,7 +15,7 @@ import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster } from "../world/world.ts"
 
-/** Kinds of objects that people lay hands on, as `kubectl` lines name them. */
+/** Kinds of objects that people edit or delete, as `kubectl` lines name them. */
 export const objectKinds = ["child", "parent", "job", "pod"] as const
 export type ObjectKind = (typeof objectKinds)[number]
 
@@ -32,7 +37,7 @@ export const childOf = (cluster: SimCluster, client: SimClient): KubeObject | un
     childName(parentName(sessionId(client.sessionId)), clusterName(cluster.name), sha256Hex)
   )
 
-/** All objects of a kind in a cluster; of pods and Jobs those of agents. */
+/** All objects of a kind in a cluster; of pods and Jobs only those of agents. */
 export const allOf = (cluster: SimCluster, kind: ObjectKind): ReadonlyArray<KubeObject> =>
   cluster.server.objects
     .peekAll(refOf[kind])

@@ -1,3 +1,5 @@
+/** The common form of verbs that act on all connections between two places, such as `reset`. */
+
 import { Result } from "effect"
 import type { NetworkConnection } from "../world/network.ts"
 import { aLink } from "./draws.ts"
@@ -5,15 +7,15 @@ import { withLink } from "./scene.ts"
 import type { Draw, StoryRun } from "./verb.ts"
 import { nameWord, nothingMore } from "./words.ts"
 
-/** Words of verbs that do something to all connections between two places: `<place> <place>`. */
+/** Reads the words `<place> <place>`. */
 export const onLink =
   (act: (connections: ReadonlyArray<NetworkConnection>, run: StoryRun, between: string) => void) =>
   ([first, second, ...rest]: ReadonlyArray<string>): Result.Result<(run: StoryRun) => void, string> =>
     Result.gen(function* () {
-      const one = yield* nameWord(first, "a cluster's or session's name")
+      const place = yield* nameWord(first, "a cluster's or session's name")
       const other = yield* nameWord(second, "a cluster's or session's name")
       yield* nothingMore(rest)
-      return (run) => withLink(run, one, other, (connections) => act(connections, run, `${one} and ${other}`))
+      return (run) => withLink(run, place, other, (connections) => act(connections, run, `${place} and ${other}`))
     })
 
 /** A random line of such a verb. */

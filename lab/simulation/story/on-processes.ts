@@ -1,3 +1,5 @@
+/** The common form of verbs that act on processes of a cluster, such as `pause`. */
+
 import { Result } from "effect"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import type { OperatorHost } from "../world/operator-host.ts"
@@ -5,16 +7,16 @@ import { withCluster } from "./scene.ts"
 import type { Draw, StoryRun } from "./verb.ts"
 import { nameWord, nothingMore, oneOf } from "./words.ts"
 
-/** The operator of a cluster, or all its agents: what can be stopped and goes on as one. */
+/** The operator of a cluster, or all its agents: stopped and resumed together. */
 export interface Processes {
   readonly what: "operator" | "agent"
   readonly cluster: string
-  /** Those that there are now. */
+  /** The processes that exist now. */
   readonly all: ReadonlyArray<Pick<SimProcess, "state">>
   readonly each: ReadonlyArray<Pick<SimProcess | OperatorHost, "pause" | "resume">>
 }
 
-/** Words of verbs that do something to processes of a cluster: `operator|agent <cluster>`. */
+/** Reads the words `operator|agent <cluster>`. */
 export const onProcesses =
   (act: (processes: Processes, run: StoryRun) => void) =>
   ([first, second, ...rest]: ReadonlyArray<string>): Result.Result<(run: StoryRun) => void, string> =>

@@ -1,3 +1,8 @@
+/**
+ * Reads the text of a story: each line by its verb, all mistakes at once. It knows no verb itself; they are in
+ * `verbs.ts`.
+ */
+
 import { Result } from "effect"
 import { usualPlan, type WorldPlan } from "../world/world.ts"
 import type { PlanDraft, StoryRun, Verb } from "./verb.ts"
@@ -10,7 +15,7 @@ export interface StoryMistake {
   readonly message: string
 }
 
-/** One line of a story, understood. */
+/** One line of a story, read and ready to run. */
 export interface Act {
   readonly line: number
   readonly text: string
@@ -30,7 +35,7 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
     .split(/\s+/)
     .filter((word) => word !== "")
 
-/** Reads a whole story; all its mistakes at once. Empty lines and what follows a `#` are left out. */
+/** Reads a whole story and reports all its mistakes at once. Empty lines and text after a `#` are left out. */
 export const parseStory = (
   seed: string,
   lines: ReadonlyArray<string>

@@ -1,3 +1,8 @@
+/**
+ * Makes random stories out of the verbs' own random lines: the same story for the same seed, and shrinkable by
+ * fast-check. Running them is in `run-story.ts`, weights and words of a line are in the verbs.
+ */
+
 import { Result } from "effect"
 import fc from "fast-check"
 import { RandomStream } from "../kernel/random-stream.ts"
@@ -8,24 +13,24 @@ import { duration } from "./words.ts"
 
 /** How big random stories get. */
 export interface RandomStoryOptions {
-  /** At most so many workload clusters, at least 1. */
+  /** Most workload clusters, at least 1. */
   readonly clusters: number
-  /** At most so many sessions are started, at least 1. */
+  /** Most sessions that are started, at least 1. */
   readonly sessions: number
-  /** The acts end when about so much time has passed. */
+  /** Virtual minutes after which the acts end, about. */
   readonly minutes: number
 }
 
 /**
- * Few enough to be quick and to be read, enough for every kind of member: the default, one that is well, one that is
- * not.
+ * Small enough to be quick and readable, yet with every kind of member: the default cluster, a healthy one and a faulty
+ * one.
  */
 export const usualRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
 
 const leastActs = 10
 /**
- * As many as fill the time; stories of the usual length may be shorter, so that rare things are not drowned by what
- * comes after.
+ * Most acts of a story: enough to fill the time. Stories of the usual length may be shorter, so that a rare event is
+ * not drowned by later ones.
  */
 const mostActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 12))
 const primary = "primary"
@@ -36,13 +41,10 @@ type RandomAct = Act & Required<Pick<Act, "random">>
 const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
   verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
 )
-/** Those of every story come first: a story without elections is the same as if there were none. */
+/** Acts of stories without elections come first: an election then changes nothing about how these stories are drawn. */
 const acts = allActs.filter(({ random }) => random.ofElected !== true)
 const electedActs = allActs.filter(({ random }) => random.ofElected === true)
-/**
- * How much more often than usual each verb comes: time passes between acts in every story, sessions start in every
- * story.
- */
+/** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
@@ -69,15 +71,15 @@ const electedArbitrary = fc.constantFrom<ReadonlyArray<"primary" | "member">>(
 )
 
 const withReplicas = (setup: Setup, which: ReadonlyArray<"primary" | "member">): Setup => {
-  // The same cluster may be both.
-  const elected = [...new Set(which.map((one) => (one === "primary" ? setup.primary : setup.clusters[0])))]
+  // Primary and first cluster may be the same cluster.
+  const elected = [...new Set(which.map((role) => (role === "primary" ? setup.primary : setup.clusters[0])))]
   return { ...setup, elected, lines: [...setup.lines, ...elected.map((name) => `replicas ${name} 2`)] }
 }
 
 const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
   fc
     .record({
-      // More clusters than one are what this program is for: the most is the most common.
+      // Several clusters are what this program is for, so the most is the most common.
       clusters: fc.oneof(
         { weight: 1, arbitrary: fc.integer({ min: 1, max: most }) },
         { weight: 2, arbitrary: fc.constant(most) }
@@ -109,7 +111,7 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
       }
     })
 
-/** Draws acts one by one, and knows what they have said so far. */
+/** Draws acts one by one, and remembers what they have said so far. */
 class Teller {
   readonly lines: Array<string> = []
   /** Virtual ms that the acts take. */
@@ -125,7 +127,7 @@ class Teller {
     this.#weights = weights
   }
 
-  /** One line of a verb; tells whether it has one to say now. */
+  /** Says one line of a verb; false if the verb has no line to say now. */
   say(verb: RandomAct, random: RandomStream): boolean {
     const { clusters, elected, primary } = this.#setup
     const [first, ...rest] = clusters
@@ -166,7 +168,7 @@ class Teller {
     this.#sayOf(candidates.toSpliced(index, 1), random)
   }
 
-  /** One line of any verb. */
+  /** Says one line of any verb. */
   tell(random: RandomStream): void {
     this.#sayOf(this.#setup.elected.length > 0 ? [...acts, ...electedActs] : acts, random)
   }
@@ -175,9 +177,8 @@ class Teller {
 const named = (name: string): RandomAct | undefined => acts.find((verb) => verb.name === name)
 
 /**
- * Random stories, made from the verbs' own lines. In each story some verbs are missing and some are four times as
- * common as usual (swarm testing): what needs many of one kind and none of another then happens as well. They shrink to
- * stories with fewer acts.
+ * Random stories. In each story some verbs are missing and others are four times as common (swarm testing), so that
+ * faults come up that need many acts of one kind and none of another. Stories shrink to stories with fewer acts.
  */
 export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story> =>
   fc
@@ -185,16 +186,16 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       seed: seed.map(String),
       setup: setupArbitrary(options.clusters),
       weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? usualMultiples)))),
-      // Nearly always somebody works when things begin to go wrong.
+      // In nearly all stories a session works when faults begin.
       begin: fc.constantFrom("session steal", "session steal", "session", ""),
-      // What an act says depends on those before it; each has randomness of its own, so that one more or less changes
-      // few others.
+      // An act depends on the acts before it. Each act has its own randomness, so that one act more or less changes few
+      // others.
       acts: fc.array(seed, {
         minLength: options.minutes > usualRandomStory.minutes ? mostActs(options.minutes) : leastActs,
         maxLength: mostActs(options.minutes),
         size: "max"
       }),
-      // Drawn last, so that whether there is an election changes nothing else.
+      // Drawn last, so that an election changes nothing else.
       elected: electedArbitrary
     })
     .map(({ acts: seeds, begin, elected, seed, setup: drawn, weights }) => {
@@ -213,7 +214,7 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       return { seed, lines: [...setup.lines, ...teller.lines] }
     })
 
-/** The random story of a seed: the same one every time. Its own seed, that of its world, is the same text. */
+/** The random story of a seed, the same every time. The seed of its world is the same text. */
 export const randomStory = (seed: string, options: RandomStoryOptions): Story => {
   const [story] = fc.sample(fc.noBias(storyArbitrary(options)), {
     seed: new RandomStream(seed).int(0, 0x7fffffff),

@@ -1,9 +1,14 @@
+/**
+ * Runs a story in a new world: acts, recovery, departure, and the invariants all along. The meaning of a line is in
+ * `verbs/`, the rules that must hold are in `../invariants`.
+ */
+
 import { createHash, type Hash } from "node:crypto"
 import { Result } from "effect"
 import type { Checker, Invariant, Violation } from "../invariants/invariant.ts"
 import { invariants } from "../invariants/invariants.ts"
+import type { FaultPlan } from "../world/call-faults.ts"
 import { worldStart } from "../world/credentials.ts"
-import type { FaultPlan } from "../world/port-calls.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import { World } from "../world/world.ts"
 import { describeEvent } from "./describe-event.ts"
@@ -12,11 +17,14 @@ import { parseStory } from "./parse-story.ts"
 import type { Story, StoryResult } from "./story.ts"
 import type { StoryRun } from "./verb.ts"
 
-/** Virtual ms after the end of all faults within which everything recovers: a silent watch is noticed after 300 s. */
+/**
+ * How long the world may take to recover after the end of all faults, virtual ms. A silent watch is noticed after 300
+ * s.
+ */
 const recoveryTime = 400_000
 /**
- * Virtual ms after the last client has left within which everything is gone: a failed parent stays for 300 s, a
- * leader's grace is 150 s.
+ * How long the world may take to clean up after the last client has left, virtual ms. A failed parent stays for 300 s,
+ * and a leader's grace is 150 s.
  */
 const departureTime = 600_000
 
@@ -26,8 +34,8 @@ export interface RunOptions {
   /** Collects {@link StoryResult.events}. */
   readonly events?: boolean
   /**
-   * What goes wrong with calls from the first moment on, beside what the story itself says. What the story expects of a
-   * world without that need not hold then; the invariants must.
+   * Faults of calls from the first moment on, beside the story's own. The story's expectations need not hold then; the
+   * invariants must.
    */
   readonly faults?: FaultPlan
 }
@@ -39,9 +47,9 @@ const crash: Pick<Violation, "id" | "sentence"> = { id: "defect", sentence: "Not
 class StoryOver extends Error {}
 
 /**
- * Runs a story to its end: its acts, then a time without faults in which the world must recover, then the departure of
- * all clients, after which nothing may be left. Ends at the first violation. Throws `StoryMistakes` if the story cannot
- * be read.
+ * Runs a story to its end: its acts; then a time without faults, in which the world must recover; then the departure of
+ * all clients, after which nothing may be left. The run ends at the first violation. Throws `StoryMistakes` if the
+ * story cannot be read.
  */
 export const runStory = (story: Story, options: RunOptions = {}): StoryResult => {
   const parsed = parseStory(story.seed, story.lines)
@@ -55,7 +63,7 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
   const faults: Record<string, number> = {}
   const hash: Hash | undefined = options.digest === true ? createHash("sha256") : undefined
   let line = 0
-  // Checkers are told of the first events while the world is still being made.
+  // Checkers see the first events while the world is still being made.
   let world: World | undefined = undefined
   const theWorld = (): World => {
     if (world === undefined) throw new Error("the world is not made yet")

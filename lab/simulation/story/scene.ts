@@ -1,17 +1,16 @@
+/**
+ * Finds what the words of a line name in the world as it is now. If a name or its object is missing, the line does
+ * nothing and says so: random stories hit such moments, and shrinking removes lines that later lines depend on.
+ */
+
 import type { Place } from "../world/network.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster } from "../world/world.ts"
 import type { StoryRun } from "./verb.ts"
 
-/**
- * What the words of a line mean in the world as it is now. Where a name is not there, or what it means is not there at
- * the moment, the line does nothing and says so: random stories hit such moments, and shrinking takes lines away that
- * others lean on.
- */
-
 const absent = (run: StoryRun, what: string): void => run.note(`there is no ${what}: nothing happens`)
 
-/** The same note, for what is not there at the moment. */
+/** Notes that a line does nothing, and why. */
 export const nothingHappens = (run: StoryRun, why: string): void => run.note(`${why}: nothing happens`)
 
 export const withCluster = (run: StoryRun, name: string, act: (cluster: SimCluster) => void): void => {
@@ -26,31 +25,31 @@ export const withSession = (run: StoryRun, name: string, act: (client: SimClient
   else act(client)
 }
 
-/** A place is a cluster, or a session: the machine of its user. */
+/** Finds two places. A place is a cluster, or the machine of a session's user. */
 export const withPlaces = (
   run: StoryRun,
-  one: string,
-  other: string,
-  act: (one: Place, other: Place) => void
+  first: string,
+  second: string,
+  act: (from: Place, to: Place) => void
 ): void => {
   const placeOf = (word: string): Place | undefined =>
     run.world.clusters.has(word) ? word : run.world.clients.get(word)?.place
-  const [from, to] = [placeOf(one), placeOf(other)]
-  if (from === undefined) absent(run, `place ${one}`)
-  else if (to === undefined) absent(run, `place ${other}`)
-  else if (from === to) nothingHappens(run, `${one} and ${other} are the same place`)
+  const [from, to] = [placeOf(first), placeOf(second)]
+  if (from === undefined) absent(run, `place ${first}`)
+  else if (to === undefined) absent(run, `place ${second}`)
+  else if (from === to) nothingHappens(run, `${first} and ${second} are the same place`)
   else act(from, to)
 }
 
-/** Connections between two places, once there is one. */
+/** Connections between two places, if there are any. */
 export const withLink = (
   run: StoryRun,
-  one: string,
-  other: string,
+  first: string,
+  second: string,
   act: (connections: ReturnType<StoryRun["world"]["network"]["between"]>) => void
 ): void =>
-  withPlaces(run, one, other, (from, to) => {
+  withPlaces(run, first, second, (from, to) => {
     const connections = run.world.network.between(from, to)
-    if (connections.length === 0) nothingHappens(run, `there is no connection between ${one} and ${other}`)
+    if (connections.length === 0) nothingHappens(run, `there is no connection between ${first} and ${second}`)
     else act(connections)
   })

@@ -1,8 +1,10 @@
+/** The common form of setup verbs that set a duration of the operators, such as `ttl`. */
+
 import { Result } from "effect"
 import type { PlanDraft } from "./verb.ts"
 import { nothingMore, wholeSeconds } from "./words.ts"
 
-/** Words of verbs that set a duration of the operators: `<duration>`. */
+/** Reads the word `<duration>`, in whole seconds. */
 export const setsSeconds =
   (set: (plan: PlanDraft, seconds: number) => void) =>
   ([word, ...rest]: ReadonlyArray<string>): Result.Result<(plan: PlanDraft) => void, string> =>

@@ -1,3 +1,8 @@
+/**
+ * Makes a failing story short enough to read, without running stories itself: the caller says whether a candidate still
+ * fails.
+ */
+
 import { Result } from "effect"
 import fc from "fast-check"
 import { parseStory } from "./parse-story.ts"
@@ -23,10 +28,13 @@ const namesOf = (lines: Lines): ReadonlyArray<string> =>
     return name !== undefined && (verb === "cluster" || verb === "session") ? [name] : []
   })
 
-/** At most so many simpler forms of one line. */
+/** Most simpler forms that are tried of one line. */
 const mostForms = 6
 
-/** Other ways to say a line: the simplest first, itself last. Times are halved, words left out one or two at a time. */
+/**
+ * Other ways to say a line, the simplest first and the line itself last. Times are halved; words are left out one or
+ * two at a time.
+ */
 const formsOf = (line: string): readonly [string, ...ReadonlyArray<string>] => {
   const words = wordsOf(line)
   const simpler = new Set<string>()
@@ -46,20 +54,20 @@ const formsOf = (line: string): readonly [string, ...ReadonlyArray<string>] => {
 }
 
 /**
- * Makes a story that breaks something as short as it gets: with fewer clusters and sessions, fewer lines, shorter
- * times, fewer words. `breaks` tells whether a candidate still breaks the same; it is asked at most `budget` times, and
- * only about stories that can be read. The same story and answers give the same result.
+ * Makes a story that breaks something as short as possible: fewer clusters and sessions, fewer lines, shorter times,
+ * fewer words. `breaks` tells whether a candidate still breaks the same invariant; it is asked at most `budget` times,
+ * and only about readable stories. The same story and answers give the same result.
  *
- * Names and words are shrunk by fast-check. Lines are not: its subarrays try every size of gap at the first line before
- * they look at the second, which is n·log n runs for a story that needs its first line (and all do: it is a cluster).
- * Delta debugging tries the large gaps everywhere first.
+ * fast-check shrinks names and words, but not lines: its subarrays try every size of gap at the first line before the
+ * second, which takes n·log n runs, because every story needs its first line (a cluster). Delta debugging tries large
+ * gaps everywhere first.
  */
 export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean, budget: number): Story => {
   let left = budget
   let best: Lines = story.lines
   const tried = new Set([best.join("\n")])
 
-  /** Whether these lines still break it; if so they are the best so far. */
+  /** Whether these lines still break the story; if so they become the best so far. */
   const attempt = (lines: Lines): boolean => {
     const text = lines.join("\n")
     if (tried.has(text)) return false
@@ -76,7 +84,7 @@ export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean,
     let isFirst = true
     fc.check(
       fc.property(arbitrary, (value) => {
-        // The whole is known to break.
+        // The whole story is known to break.
         if (isFirst) return (isFirst = false)
         return left <= 0 || !attempt(lines(value))
       }),
@@ -94,7 +102,7 @@ export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean,
 
   const fewerLines = (): void => {
     for (let size = Math.ceil(best.length / 2); size >= 1 && left > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-      // From the end: what comes late is needed least often.
+      // Late lines are needed least often, so begin at the end.
       for (let end = best.length; end > 0 && left > 0; end = Math.min(end - size, best.length)) {
         attempt(best.toSpliced(Math.max(0, end - size), Math.min(size, end)))
       }
@@ -105,7 +113,7 @@ export const shrinkStory = (story: Story, breaks: (candidate: Story) => boolean,
     const forms = best.map(formsOf)
     const whole = forms.map(({ length }) => length - 1)
     shrink(fc.tuple(...whole.map((max) => fc.integer({ min: 0, max }))), whole, (chosen) =>
-      forms.map((of, i) => of[chosen[i] ?? 0] ?? of[0])
+      forms.map((wordings, i) => wordings[chosen[i] ?? 0] ?? wordings[0])
     )
   }
 

@@ -1,14 +1,16 @@
+/** A story and the result of its run, as data. The language of its lines is in `verbs.ts`. */
+
 import type { Violation } from "../invariants/invariant.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 
-/** A story: a seed, and lines of the language of `verbs/`. The same story gives the same run, to the byte. */
+/** A seed and the lines of a story. The same story gives the same run, to the byte. */
 export interface Story {
   readonly seed: string
   readonly lines: ReadonlyArray<string>
 }
 
 export interface StoryResult {
-  /** In the order in which they broke; the story ends at the first one. */
+  /** In the order in which they broke; the story ends at the first. */
   readonly violations: ReadonlyArray<Violation>
   /** The story's lines, each with what happened below it. */
   readonly transcript: ReadonlyArray<string>

@@ -1,4 +1,9 @@
-import { type CallFault, errorKinds, type FaultPlan } from "../world/port-calls.ts"
+/**
+ * Systematic faults: one story again and again, each time with exactly one fault at one call. Random faults are in
+ * `random-story.ts`.
+ */
+
+import { type CallFault, errorKinds, type FaultPlan } from "../world/call-faults.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { runStory } from "./run-story.ts"
 import type { Story, StoryResult } from "./story.ts"
@@ -11,23 +16,23 @@ export interface SweepRun {
   readonly faults: () => FaultPlan
 }
 
-/** The ways in which a call can end its operator. */
+/** The ways in which a call can end its operator's process. */
 const crashes: Readonly<Record<string, CallFault>> = {
   "crash before": { _tag: "Crash", when: "before" },
   "crash after": { _tag: "Crash", when: "after" }
 }
 
-/** A stale answer is a thing of reads. */
+/** Only reads can have a stale answer. */
 const applies = (fault: CallFault, call: PortCall): boolean =>
   fault._tag !== "Stale" || call.verb === "get" || call.verb === "list"
 
-/** What is asked for, without what differs from run to run. */
+/** A call in words, without the parts that differ from run to run. */
 const describe = ({ resource, subresource, to, verb }: PortCall): string =>
   [verb, resource, subresource, `to ${to}`].filter((word) => word !== undefined && word !== "").join(" ")
 
 /**
- * Every call that operators make during the acts of a story that nothing is done to; what is after the acts heals all
- * faults.
+ * All calls of operators during the acts of a story without faults. The settling after the acts heals all faults, so
+ * its calls are not swept.
  */
 const recordedCalls = (story: Story): ReadonlyArray<PortCall> => {
   const calls: Array<PortCall> = []
@@ -36,10 +41,9 @@ const recordedCalls = (story: Story): ReadonlyArray<PortCall> => {
 }
 
 /**
- * Everything that can go wrong with exactly one call of a story: for each call of each operator, a crash right before
- * and right after it, and each error kind of {@link errorKinds}. An index counts the calls of that operator in the run
- * with the fault, which does up to there what the story does without faults. Throws if the story breaks something
- * without any fault.
+ * All that can go wrong with exactly one call of a story: for each call of each operator, a crash right before and
+ * right after it, and each fault of {@link errorKinds}. A call is found by its number among its operator's calls; until
+ * the fault the run does what it does without faults. Throws if the story breaks something without any fault.
  */
 export const sweepRuns = (story: Story): ReadonlyArray<SweepRun> => {
   const [broken] = runStory(story).violations
@@ -63,7 +67,7 @@ export const sweepRuns = (story: Story): ReadonlyArray<SweepRun> => {
   )
 }
 
-/** Runs a sweep, or those of its runs that are given; gives their number. */
+/** Runs a sweep, or the given part of it; the result is the number of runs. */
 export const runSweep = (
   story: Story,
   onResult: (run: SweepRun, result: StoryResult) => void,

@@ -1,26 +1,33 @@
+/**
+ * The form of a verb: its words, what its line does to the plan or to the running story, and its random lines. Each
+ * verb has a file in `verbs/`; their list is `verbs.ts`.
+ */
+
 import type { Result } from "effect"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { World, WorldPlan } from "../world/world.ts"
 
-/** What a scenario's setup lines build up before there is a world. */
+/** The plan that setup lines build up before there is a world. */
 export type PlanDraft = { -readonly [K in keyof WorldPlan]: WorldPlan[K] }
 
-/** The story as its acts see it. */
+/** The running story as its acts see it. */
 export interface StoryRun {
   readonly world: World
   /** Adds a line to the transcript, below the act's own. */
   readonly note: (line: string) => void
-  /** The story's expectation does not hold: it fails with this sentence. */
+  /** Fails the story with this sentence, because its expectation does not hold. */
   readonly fail: (sentence: string) => void
-  /** Counts a fault of a kind, for statistics and reports. */
+  /** Tells that a fault of a kind begins, for statistics and reports. */
   readonly fault: (kind: string, text: string) => void
   /** Lets time pass. */
   readonly pass: (ms: number) => void
-  /** Ends all faults, and gives the world time until it is at rest; then the invariants of rest are checked. */
+  /**
+   * Ends all faults, and lets time pass until the world is at rest; then the invariants are checked that hold at rest.
+   */
   readonly settle: () => void
 }
 
-/** What random lines are drawn from. */
+/** The names that random lines are drawn from. */
 export interface Draw {
   readonly random: RandomStream
   /** Workload clusters. */
@@ -28,20 +35,20 @@ export interface Draw {
   readonly primary: string
   /** All clusters, the primary included. */
   readonly places: readonly [string, ...ReadonlyArray<string>]
-  /** Those whose operators elect a leader. */
+  /** Clusters whose operators elect a leader. */
   readonly elected: ReadonlyArray<string>
   /** Sessions that the story has started so far. */
   readonly sessions: ReadonlyArray<string>
-  /** A session's name that is not taken. */
+  /** Draws a session's name that is not taken. */
   readonly newSession: () => string
 }
 
-/** One verb of the stories' language; each has a file of its own in `verbs/`. */
+/** A verb of the stories' language. */
 export type Verb = {
   readonly name: string
-  /** Its words, such as `cut <place> <place> [one-way]`. */
+  /** The verb's words, such as `cut <place> <place> [one-way]`. */
   readonly usage: string
-  /** What it does, one line, for `--help` and the docs. */
+  /** The effect of the verb, in one line, for `--help` and the docs. */
   readonly summary: string
 } & (
   | {
@@ -51,11 +58,11 @@ export type Verb = {
     }
   | {
       readonly kind: "act"
-      /** Reads the words after the verb's name, or says which is wrong and what would be right. */
+      /** Reads the words after the verb's name; the failure says which word is wrong and what would be right. */
       readonly read: (words: ReadonlyArray<string>) => Result.Result<(run: StoryRun) => void, string>
       /**
-       * How random stories use it: how often, compared to the others, and with which words; nothing where it makes no
-       * sense now.
+       * Use in random stories: how often compared to the other verbs, and with which words; undefined where the verb
+       * makes no sense now.
        */
       readonly random?: {
         readonly weight: number

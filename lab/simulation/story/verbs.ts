@@ -1,3 +1,5 @@
+/** The language of stories: the list of its verbs. Each verb has its own file in `verbs/`. */
+
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
 import { cluster } from "./verbs/cluster.ts"
@@ -47,7 +49,7 @@ import { ttl } from "./verbs/ttl.ts"
 import { unsubscribe } from "./verbs/unsubscribe.ts"
 import { watch } from "./verbs/watch.ts"
 
-/** The language of stories: every verb, in the order of the docs. */
+/** Every verb, in the order of the docs. */
 export const verbs: ReadonlyArray<Verb> = [
   cluster,
   primary,

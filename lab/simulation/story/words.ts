@@ -1,10 +1,13 @@
-import { Result } from "effect"
+/**
+ * Reads single words of a story's lines: durations, names, numbers, arrows. Each failure is a sentence that names the
+ * word and what would be right.
+ */
 
-/** Helpers for the words of a story's lines. Each gives a sentence that names the word, and what would be right. */
+import { Result } from "effect"
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** `250ms`, `60s`, `5m`, `2h` as ms. */
+/** Reads `250ms`, `60s`, `5m`, `2h` as ms. */
 export const duration = (word: string | undefined): Result.Result<number, string> => {
   const match = /^(\d+)(ms|s|m|h)$/.exec(word ?? "")
   return match === null
@@ -84,7 +87,7 @@ export const regex = (words: ReadonlyArray<string>): Result.Result<string, strin
 /** `→` or `->`. */
 export const isArrow = (word: string | undefined): boolean => word === "→" || word === "->"
 
-/** What follows an arrow, if there is one: nothing else may be left over. */
+/** The text after an arrow, if there is an arrow: no other word may be left over. */
 export const afterArrow = (words: ReadonlyArray<string>, what: string): Result.Result<string | undefined, string> => {
   const [arrow, ...rest] = words
   if (arrow === undefined) return Result.succeed(undefined)

@@ -1,3 +1,9 @@
+/**
+ * The users' certificate authority and certificates of all simulated worlds. The authority's key is drawn once per
+ * process, because making a key takes longer than many a story; nothing that a story shows depends on it. Users' keys
+ * follow from their names.
+ */
+
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto"
 import {
   issueUserCertificate,
@@ -5,16 +11,10 @@ import {
   type UserAuthority
 } from "../../../src/adapters/x509/user-certificates.ts"
 
-/**
- * The users' certificate authority and certificates of all simulated worlds. The authority's key is drawn once per
- * process, as making one takes longer than many a story; nothing that a story shows depends on it. Users' keys follow
- * from their names.
- */
-
 let authority: UserAuthority | undefined
 const certificates = new Map<string, string>()
 
-/** Every world begins then, epoch ms: certificates are valid around it. */
+/** The time at which every world begins, epoch ms; certificates are valid around it. */
 export const worldStart = Date.UTC(2026, 0, 1)
 
 export const userAuthority = (): UserAuthority => (authority ??= makeUserAuthority(worldStart, new Uint8Array(16)))

@@ -1,3 +1,9 @@
+/**
+ * The nodes of one simulated cluster: pods of workloads, and agents' Jobs, whose pods become processes. The API
+ * server's objects decide: a change of an object changes the process. A kubelet for real processes is in
+ * `lab/cluster/node`.
+ */
+
 import { deployments, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
@@ -10,19 +16,19 @@ import type { ApiServer } from "./sim-api-server.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 const workloadNamespace = "default"
-/** ms from a Job to a running agent, least and most. */
+/** Least and most time from a Job to a running agent, ms. */
 const agentStart: readonly [number, number] = [300, 1_500]
-/** An agent without a first client ends, ms (agent.md §3.3). */
+/** After so long without a first client an agent ends, ms (agent.md §3.3). */
 const firstClientTimeout = 30_000
 const idleTtl = 60_000
-/** ms until an object whose owners do not exist is collected. */
+/** After so long an object is collected whose owners do not exist, ms. */
 const collectAfter = 2_000
-/** ms between two attempts to pull an image. */
+/** Time between two attempts to pull an image, ms. */
 const pullRetry = 5_000
-/** As `ttlSecondsAfterFinished` of agents' Jobs says, ms. */
+/** How long a finished Job of an agent stays, ms, as its `ttlSecondsAfterFinished` says. */
 const finishedJobStays = 60_000
 
-/** ms that an agent thinks before an answer, least and most. */
+/** Least and most time that an agent thinks before an answer, ms. */
 const usualAgentDelay: readonly [number, number] = [0, 2]
 
 export interface KubeletOptions {
@@ -36,7 +42,7 @@ interface RunningAgent {
   readonly ip: string
   readonly agent: SimAgent
   readonly process: SimProcess
-  /** Container that it works on, if any. */
+  /** The container whose traffic the agent handles; undefined for a targetless agent. */
   readonly containerId: string | undefined
 }
 
@@ -45,23 +51,19 @@ interface WorkloadPod {
   readonly containerId: string
 }
 
-/**
- * The nodes of one cluster: pods of workloads, and agents' Jobs, whose pods become processes. Everything is an object
- * in the API server, and what happens to the objects happens to the processes.
- */
 export class Kubelet {
   readonly #options: KubeletOptions
   readonly #random: RandomStream
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
-  /** Pods that wait for the next attempt to pull their image: until then they say that it cannot be pulled. */
+  /** Pods that wait for the next attempt to pull their image. They say until then that the image cannot be pulled. */
   readonly #unpulled = new Set<string>()
   #counter = 0
-  /** What new agents speak. */
+  /** The protocol version that new agents speak. */
   agentVersion = "1.29.0"
-  /** ms that every agent thinks before an answer, least and most. */
+  /** Least and most time that every agent thinks before an answer, ms. */
   agentDelay = usualAgentDelay
-  /** New agents' images cannot be pulled while this says why. */
+  /** Why new agents' images cannot be pulled; undefined if they can. */
   pullProblem: string | undefined
 
   constructor(options: KubeletOptions) {
@@ -69,7 +71,7 @@ export class Kubelet {
     this.#random = options.kernel.random.split(`kubelet ${options.server.place}`)
   }
 
-  /** Images can be pulled, pods are ready, agents think fast and run. */
+  /** Ends all faults here: images can be pulled, pods are ready, agents run and answer fast. */
   heal(): void {
     this.pullProblem = undefined
     this.agentDelay = usualAgentDelay
@@ -78,8 +80,8 @@ export class Kubelet {
   }
 
   /**
-   * Whether images can be and are pulled, pods are ready, agents think fast and run. That there are no pods may be
-   * somebody's wish.
+   * Whether there is no fault here: images can be pulled and are, pods are ready, agents run and answer fast. Having no
+   * pods is no fault, because a person may want it so.
    */
   get isWell(): boolean {
     const isReady =
@@ -105,14 +107,14 @@ export class Kubelet {
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
   }
 
-  /** As the garbage collector does with what was made for an owner that is gone already. */
+  /** Collects an object whose owner is gone already when it is made, as the garbage collector does. */
   #collectIfOrphan(ref: ResourceRef, { metadata }: KubeObject): void {
     const { objects } = this.#options.server
     const isOrphan = ({ ownerReferences = [] }: KubeObject["metadata"]): boolean =>
       ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => objects.has(uid))
     if (!isOrphan(metadata)) return
     this.#options.kernel.after(collectAfter, () => {
-      // Somebody else may have become an owner meanwhile, or an owner may have been made.
+      // An owner may have been added or created meanwhile.
       const now = objects.peek(ref, metadata.name, metadata.namespace)?.metadata
       if (now !== undefined && now.uid === metadata.uid && isOrphan(now))
         objects.erase(ref, metadata.name, metadata.namespace)
@@ -172,7 +174,7 @@ export class Kubelet {
     })
   }
 
-  /** Deletes a pod of the workload, and starts another one under a new name. */
+  /** Deletes a pod of the workload and starts another pod under a new name. */
   reschedule(workload: string): void {
     const pod = this.#random.pick(this.podsOf(workload))
     if (pod === undefined) return
@@ -180,7 +182,7 @@ export class Kubelet {
     this.#startPod(workload)
   }
 
-  /** As a StatefulSet does: another pod takes the name of one that was deleted. */
+  /** Replaces a pod of the workload by another under the same name, as a StatefulSet does. */
   replaceUnderSameName(workload: string): void {
     const pod = this.#random.pick(this.podsOf(workload))
     if (pod === undefined) return
@@ -188,7 +190,7 @@ export class Kubelet {
     this.#writePod(pod.name, { app: workload })
   }
 
-  /** Starts or deletes pods until there are so many. */
+  /** Starts or deletes pods until their number is right. */
   scale(workload: string, replicas: number): void {
     const { objects } = this.#options.server
     if (objects.peek(deployments, workload, workloadNamespace) === undefined) return this.deploy(workload, replicas)
@@ -207,7 +209,7 @@ export class Kubelet {
     }
   }
 
-  /** A request from outside enters one ready pod. Gives the pod's name, or nothing if there is none. */
+  /** A request from outside enters one ready pod. The result is the pod's name, or undefined if no pod is ready. */
   request(workload: string, request: PodRequest, answered: (answer: Answered | undefined) => void): string | undefined {
     const pod = this.#random.pick(this.podsOf(workload))
     if (pod === undefined) return undefined
@@ -254,7 +256,7 @@ export class Kubelet {
     const podName = `${name}-${++this.#counter}`
     const owner = { apiVersion: "batch/v1", kind: "Job", name, uid: uid ?? "" }
     kernel.soon(() => {
-      // The Job may be gone again already.
+      // The Job may be gone already.
       if (server.objects.peek(jobs, name, operatorNamespace)?.metadata.uid !== uid) return
       server.objects.write(
         pods,
@@ -341,10 +343,10 @@ export class Kubelet {
       agent.process.kill()
       this.#options.emit({ _tag: "AgentEnded", cluster: this.#options.server.place, agent: name, pod: "" })
     }
-    // Without back-off, a Job whose pod is deleted has failed.
+    // A Job whose pod is deleted has failed, because agents' Jobs have no back-off.
     const job = pod.metadata.labels?.["job-name"]
     if (job !== undefined) return this.#finish(job, "Failed")
-    // An agent lives in its target's namespaces: without the container it ends.
+    // An agent lives in its target's namespaces, so it ends with the container.
     const id = containerIdOf(pod)
     for (const { containerId, name: agentName, process } of this.agents) {
       if (id === undefined || containerId !== id) continue
@@ -353,10 +355,10 @@ export class Kubelet {
     }
   }
 
-  /** An agent's process ended while its pod is still there. */
+  /** An agent's process has ended while its pod still exists. */
   #ended(podName: string, phase: "Succeeded" | "Failed"): void {
     const { emit, server } = this.#options
-    // One whose target is gone ends before it begins.
+    // An agent whose target is gone ends before it begins, and was never in the list.
     if (this.#agents.delete(podName)) emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
     const pod = server.objects.peek(pods, podName, operatorNamespace)
     const jobName = pod?.metadata.labels?.["job-name"]

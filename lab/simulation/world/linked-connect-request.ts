@@ -1,8 +1,12 @@
+/**
+ * Turns a primary's link request into the connect request that the member's operator sees, as the HTTP between them
+ * would.
+ */
+
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import type { LinkRequest } from "../../../src/ports/member-link.ts"
 
-/** What a member's operator gets to see of a primary's link when there is no HTTP between them. */
 export const linkedConnectRequest = (
   caller: Caller,
   { namespace, query, sessionId, target, term }: LinkRequest

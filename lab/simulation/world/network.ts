@@ -1,10 +1,15 @@
+/**
+ * The network between the places of a world: delays, cuts in one or both directions, slow links. Data over a connection
+ * is in `pipe.ts` (processes) and `sim-api-server.ts` (requests).
+ */
+
 import type { Cancel, Kernel, Owner } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 
-/** A site of the network: a cluster by its name, or a client's machine. Inside of one, nothing is ever cut. */
+/** A site of the network: a cluster's name, or a client's machine. Nothing inside a place is ever cut. */
 export type Place = string
 
-/** How one direction between two places is. */
+/** The state of one direction between two places. */
 interface Route {
   open: boolean
   /** Least and most one-way delay, ms; each packet draws anew. */
@@ -14,7 +19,7 @@ interface Route {
   readonly waiting: Set<() => void>
 }
 
-/** One-way delay inside of a place, ms. */
+/** One-way delay inside a place, ms. */
 const localLatency = 1
 /** One-way delay between places unless a story says otherwise, ms. */
 const usualLatency: readonly [number, number] = [5, 25]
@@ -22,7 +27,7 @@ const usualLatency: readonly [number, number] = [5, 25]
 const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean =>
   open && bandwidth === Infinity && most <= usualLatency[1]
 
-/** What connects the places: delays, one-way and two-way cuts, slow links. */
+/** All routes between places, and the connections over them. */
 export class Network {
   readonly #kernel: Kernel
   readonly #random: RandomStream
@@ -49,12 +54,12 @@ export class Network {
     return from === to || this.#route(from, to).open
   }
 
-  /** Whether what is sent there now arrives within the usual time. */
+  /** Whether a packet sent now arrives within the usual time. */
   isPrompt(from: Place, to: Place): boolean {
     return from === to || (isUsual(this.#route(from, to)) && this.#kernel.now > this.#lateUntil)
   }
 
-  /** Whether everything passes everywhere as at the beginning, and everything has arrived that was held up before. */
+  /** Whether every route is as at the beginning, and all packets have arrived that were delayed before. */
   get isWell(): boolean {
     return (
       this.#kernel.now > this.#lateUntil &&
@@ -63,12 +68,12 @@ export class Network {
     )
   }
 
-  /** A packet is sent that arrives then, epoch ms. */
+  /** Notes that a packet is under way which arrives at `arrival`, epoch ms. */
   underWay(arrival: number): void {
     if (arrival > this.#kernel.now + usualLatency[1]) this.#lateUntil = Math.max(this.#lateUntil, arrival)
   }
 
-  /** Nothing passes from here to there any more; what is under way still arrives. */
+  /** Lets nothing pass from here to there any more; packets under way still arrive. */
   cut(from: Place, to: Place): void {
     this.#route(from, to).open = false
   }
@@ -81,7 +86,7 @@ export class Network {
     for (const go of waiting) go()
   }
 
-  /** Heals everything, and makes every link as fast as at the beginning. */
+  /** Heals all cuts and makes every link as fast as at the beginning. */
   healAll(): void {
     for (const [key, route] of this.#routes) {
       route.latency = usualLatency
@@ -122,7 +127,7 @@ export class Network {
     return () => void waiting.delete(go)
   }
 
-  /** One packet that stands alone; waits where the route is cut. */
+  /** Sends a single packet, which waits while the route is cut. */
   send(from: Place, to: Place, run: () => void, owner?: Owner): void {
     this.whenOpen(from, to, () => {
       const delay = this.delay(from, to)
@@ -136,7 +141,7 @@ export class Network {
     return () => void this.#connections.delete(connection)
   }
 
-  /** Connections between two places, in any direction. */
+  /** Connections between two places, in either direction. */
   between(a: Place, b: Place): ReadonlyArray<NetworkConnection> {
     return [...this.#connections].filter(
       ({ places: [one, other] }) => (one === a && other === b) || (one === b && other === a)
@@ -148,20 +153,20 @@ export class Network {
   }
 }
 
-/** Something that lasts and that the network can break. */
+/** A lasting connection that the network can break. */
 export interface NetworkConnection {
   readonly what: string
   readonly places: readonly [Place, Place]
-  /** Both ends are told that it is gone. */
+  /** Breaks the connection and tells both ends. */
   readonly reset: () => void
-  /** What is sent is lost from now on, and nobody is told. */
+  /** From now on all that is sent is lost, and nobody is told. */
   readonly goSilent: () => void
-  /** Whether it did, and one of its ends has not noticed yet. */
+  /** Whether the connection went silent and one of its ends has not noticed yet. */
   readonly isSilent: () => boolean
 }
 
 /**
- * One direction of a connection: what is sent arrives in order, later while the route is cut, never after
+ * One direction of a connection. Messages arrive in order, wait while the route is cut, and never arrive after
  * {@link Flow.stop}.
  */
 export class Flow {

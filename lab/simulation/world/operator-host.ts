@@ -1,3 +1,8 @@
+/**
+ * Where the operator of one cluster runs: its replicas, and the Service that hands requests to the leader. The
+ * operator's own code runs in `operator-replica.ts`.
+ */
+
 import { Effect, Exit, Result } from "effect"
 import { acceptConnection } from "../../../src/app/api/accept-connection.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
@@ -12,16 +17,15 @@ import type { ConnectOutcome, OperatorHostOptions, ReplicaHost } from "./operato
 import { OperatorReplica } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 
-/** ms from the start of a pod until its Deployment takes it for ready. */
+/** Time from the start of a pod until its Deployment takes it for ready, ms. */
 const readyAfter = 3_000
 
-/** Where the operator of one cluster runs: its replicas, and the Service that hands requests to the leader. */
 export class OperatorHost implements ReplicaHost {
   readonly place: Place
   readonly #options: OperatorHostOptions
   readonly #random: RandomStream
   #replicas: ReadonlyArray<OperatorReplica> = []
-  /** Of all replicas that there ever were. */
+  /** Number of replicas ever made. */
   #made = 0
   #calls = 0
   #isGone = false
@@ -38,12 +42,12 @@ export class OperatorHost implements ReplicaHost {
     return this.#replicas
   }
 
-  /** Whether its replicas elect a leader. */
+  /** Whether the replicas elect a leader. */
   get isElected(): boolean {
     return this.#options.replicas !== undefined
   }
 
-  /** The replica that leads, for all that its cluster knows. */
+  /** The replica that leads, as far as the cluster knows. */
   get leader(): OperatorReplica | undefined {
     return this.replicas.find(({ holdsLease, process }) => holdsLease && process !== undefined)
   }
@@ -53,29 +57,31 @@ export class OperatorHost implements ReplicaHost {
     return this.replicas.flatMap(({ process }) => process ?? [])
   }
 
-  /** Whether it serves requests. */
+  /** Whether the operator serves requests. */
   get serves(): boolean {
     return this.replicas.some(
       ({ facade, isSelected, process }) => isSelected && facade !== undefined && process?.state === "running"
     )
   }
 
-  /** Whether it serves, with a right clock; one that is gone for ever is somebody's wish. */
+  /**
+   * Whether the operator serves, with a right clock. An uninstalled operator is no fault, because a person wants it so.
+   */
   get isWell(): boolean {
     return this.isGone || (this.serves && this.replicas.every(({ skew }) => skew === 0))
   }
 
-  /** Whether nobody starts it again. */
+  /** Whether the operator is uninstalled, so that nobody starts it again. */
   get isGone(): boolean {
     return this.#isGone
   }
 
-  /** Whether its replicas are being replaced. */
+  /** Whether the replicas are being replaced. */
   get isRollingOut(): boolean {
     return this.#isRollingOut
   }
 
-  /** Calls that left this operator so far, over all its processes, but those about its Lease. */
+  /** Calls that left this operator so far, over all its processes; calls about its Lease are not counted. */
   get calls(): number {
     return this.#calls
   }
@@ -88,27 +94,29 @@ export class OperatorHost implements ReplicaHost {
     for (const replica of this.replicas) replica.start()
   }
 
-  /** Kills the leader, or who is there, as by SIGKILL; it is started again after a moment. */
+  /**
+   * Kills the leader as by SIGKILL, or another replica if nobody leads. The replica is started again after a moment.
+   */
   crash(detail: string): void {
     const victim = this.leader ?? this.replicas.find(({ process }) => process !== undefined)
     victim?.crash(detail)
   }
 
-  /** Kills it, and nobody starts it again. */
+  /** Kills all replicas, and nobody starts them again. */
   leaveForEver(): void {
     this.#isGone = true
     for (const replica of this.replicas) replica.leaveForEver()
   }
 
-  /** Starts it, and again after each crash. */
+  /** Starts all replicas, and starts them again after each crash. */
   comeBack(): void {
     this.#isGone = false
     for (const replica of this.replicas) replica.comeBack()
   }
 
   /**
-   * Replaces all replicas as their Deployment does, with a surge of one: a new pod stands by before an old one is told
-   * to end. One after the other.
+   * Replaces all replicas one after the other, as a Deployment with a surge of one does: a new pod stands by before an
+   * old pod is told to end.
    */
   rollOut(): void {
     const replaceNext = ([old, ...others]: ReadonlyArray<OperatorReplica>): void => {
@@ -120,7 +128,7 @@ export class OperatorHost implements ReplicaHost {
       })
       this.#options.kernel.after(readyAfter, () =>
         old.retire(() => {
-          this.#replicas = this.#replicas.filter((one) => one !== old)
+          this.#replicas = this.#replicas.filter((replica) => replica !== old)
           replaceNext(others)
         })
       )
@@ -128,7 +136,7 @@ export class OperatorHost implements ReplicaHost {
     replaceNext(this.#replicas)
   }
 
-  /** All replicas, as by SIGSTOP. */
+  /** Pauses all replicas as by SIGSTOP. */
   pause(): void {
     for (const replica of this.replicas) replica.pause()
   }
@@ -137,7 +145,7 @@ export class OperatorHost implements ReplicaHost {
     for (const replica of this.replicas) replica.resume()
   }
 
-  /** Of all replicas, each of which may be wrong by a time of its own. */
+  /** Sets the clocks of all replicas; neighbours are wrong in opposite directions. */
   setSkew(ms: number): void {
     for (const [index, replica] of this.replicas.entries()) replica.setSkew(index % 2 === 0 ? ms : -ms)
   }
@@ -147,13 +155,13 @@ export class OperatorHost implements ReplicaHost {
     return this.processes.find(({ name }) => name === process)?.skew ?? 0
   }
 
-  /** Follows what happens to its pods. */
+  /** Follows the deletion of the operator's pods. */
   committed({ after, before, ref }: Commit): void {
     if (ref.plural !== pods.plural || after !== undefined || before === undefined) return
     for (const replica of this.replicas) replica.podDeleted(before.metadata.uid)
   }
 
-  /** Lost nodes are replaced. */
+  /** Ends all faults of the operator; lost nodes are replaced. */
   heal(): void {
     this.setSkew(0)
     this.resume()
@@ -166,7 +174,7 @@ export class OperatorHost implements ReplicaHost {
     return made
   }
 
-  /** Where the Service leads: among several pods with the leader's label it picks any. */
+  /** The replica that the Service leads to, drawn at random if several pods have the leader's label. */
   #endpoint(): Pick<OperatorReplica, "facade" | "process"> {
     const selected = this.replicas.filter(({ isSelected }) => isSelected)
     return (
@@ -174,7 +182,7 @@ export class OperatorHost implements ReplicaHost {
     )
   }
 
-  /** The operator's description of itself, asked by its API server. */
+  /** The operator's description of itself, as its API server asks for it. */
   describe(answer: (result: Answer<KubeObject>) => void): void {
     const { facade, process } = this.#endpoint()
     const unavailable = (detail: string) =>
@@ -193,7 +201,7 @@ export class OperatorHost implements ReplicaHost {
     else process.hold(describe)
   }
 
-  /** Calls the operator's API in its process; nothing happens if it does not serve. */
+  /** Calls the operator's API in its process; the answer is a failure if the operator does not serve. */
   ask<A>(
     use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
     answer: (result: Result.Result<A, string>) => void
@@ -206,10 +214,7 @@ export class OperatorHost implements ReplicaHost {
     )
   }
 
-  /**
-   * A connect request that came through this cluster's API server, as the aggregation layer passes it on. Gives the way
-   * to abandon it.
-   */
+  /** A connect request as this cluster's aggregation layer passes it on. The returned function abandons the request. */
   connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, pulse?: number): () => void {
     const { kernel, network, server } = this.#options
     let isOver = false
@@ -261,7 +266,7 @@ export class OperatorHost implements ReplicaHost {
           this.place,
           from.place,
           () => {
-            // Who gave up meanwhile never takes the channel.
+            // A caller that gave up meanwhile never takes the channel.
             if (isOver) return theirs.close()
             over()
             outcome.opened(theirs)

@@ -1,3 +1,8 @@
+/**
+ * One replica of a cluster's operator: its pod, and the process in it that runs the product's own operator code. Which
+ * replica gets requests is decided in `operator-host.ts`.
+ */
+
 import { Effect, Exit, Fiber } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
@@ -21,13 +26,13 @@ import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import type { PortCall } from "./world-event.ts"
 
 export const operatorNamespace = "mirrord"
-/** ms between a crash and the next start of an operator, as a kubelet restarts it. */
+/** Time between a crash and the next start by the kubelet, ms. */
 const restartAfter = 3_000
-/** ms that a process gets to end after SIGTERM. */
+/** How long a process may take to end after SIGTERM, ms. */
 const terminationGrace = 10_000
-/** ms until a pod whose node was lost is made anew elsewhere. */
+/** After so long a pod of a lost node is replaced on another node, ms. */
 const replacedAfter = 60_000
-/** ms between two WebSocket pings on a member link (docs/member-link.md). */
+/** Time between two WebSocket pings on a member link, ms (docs/member-link.md). */
 const linkPulse = 30_000
 
 const agentSettings = {
@@ -40,14 +45,13 @@ const agentSettings = {
   logLevel: "info"
 } as const
 
-/** The user that the operator of a primary is in its members. */
+/** The user as which the operator of a primary calls its members. */
 export const envoy = "system:serviceaccount:mirrord:mirrord-operator-envoy"
 
-/** One replica of a cluster's operator: its pod, and the process in it, started again after a crash. */
 export class OperatorReplica {
   /**
-   * Where its calls to its own API server come from; another place than the cluster where replicas are elected, so that
-   * it can be cut off.
+   * Where the replica calls its own API server from. With an election this is a place of its own, so that a replica can
+   * be cut off from its server.
    */
   readonly node: Place
   readonly #host: ReplicaHost
@@ -61,14 +65,14 @@ export class OperatorReplica {
   #holdings = new Holdings()
   #starts = 0
   #restarts = true
-  /** Its node is gone: nobody knows yet that its container does not run. */
+  /** The node is gone, and nobody knows yet that its container does not run. */
   #isLost = false
   #isTerminating = false
   #terminate = (): void => {}
-  /** Called when it has ended for good; missing where another pod takes its pod's place. */
+  /** Called when the replica has ended for good; undefined as long as another pod would take its pod's place. */
   #retired: (() => void) | undefined
   readonly #which: { readonly replica?: number }
-  /** How far the host's clock is ahead, ms; kept over restarts. */
+  /** How far the clock of the replica's machine is ahead, ms; kept over restarts. */
   skew = 0
 
   constructor(host: ReplicaHost, options: OperatorHostOptions, index: number) {
@@ -97,7 +101,7 @@ export class OperatorReplica {
     return this.#facade
   }
 
-  /** Missing where no leader is elected. */
+  /** Undefined where no leader is elected. */
   get pod(): OperatorPod | undefined {
     return this.#pod
   }
@@ -106,7 +110,7 @@ export class OperatorReplica {
     return this.#holdings.now()
   }
 
-  /** Whether the Service leads here: its pod has the leader's label, and nobody knows that it does not run. */
+  /** Whether the Service leads here: the pod has the leader's label, and nobody knows that it does not run. */
   get isSelected(): boolean {
     if (this.#pod === undefined) return this.#options.replicas === undefined
     const { objects } = this.#options.server
@@ -114,7 +118,7 @@ export class OperatorReplica {
     return isLabelled && (this.#process !== undefined || this.#isLost)
   }
 
-  /** Whether the cluster's Lease says that it leads. */
+  /** Whether the cluster's Lease names this replica. */
   get holdsLease(): boolean {
     if (this.#pod === undefined) return this.#options.replicas === undefined
     const lease = this.#options.server.objects.peek(leases, "mirrord-operator", operatorNamespace)
@@ -154,7 +158,7 @@ export class OperatorReplica {
     }).pipe(Effect.provideService(CurrentHoldings, holdings))
     const fiber = process.run(operator, (exit) => {
       if (this.#isTerminating) return this.crash("stopped")
-      // As in production: an operator that cannot start ends, and its pod is started again.
+      // As in production: an operator that cannot start ends, and its pod starts it again.
       emit({
         _tag: "Operator",
         cluster: server.place,
@@ -168,7 +172,7 @@ export class OperatorReplica {
     this.#terminate = () => void process.run(Fiber.interrupt(fiber))
   }
 
-  /** Somebody deleted its pod: it is stopped, in order if it can, and another pod takes its place. */
+  /** Somebody deleted the pod: the process is stopped, in order if it can be, and another pod takes its place. */
   podDeleted(uid: string | undefined): void {
     if (this.#pod === undefined || this.#pod.uid !== uid) return
     const { kernel } = this.#options
@@ -186,17 +190,17 @@ export class OperatorReplica {
   }
 
   /**
-   * Its Deployment wants it no more: its pod is deleted, and no other one takes its place. `gone` is called when it has
-   * ended.
+   * The Deployment wants the replica no more: its pod is deleted and not replaced. `gone` is called when the replica
+   * has ended.
    */
   retire(gone: () => void): void {
     this.#retired = gone
     if (this.#isLost) return gone()
-    // One that is on its way out already needs no more.
+    // A replica that is ending already needs nothing more.
     if (this.#pod !== undefined) this.#options.server.objects.erase(pods, this.#pod.name, operatorNamespace)
   }
 
-  /** Kills it as by SIGKILL; it is started again after a moment unless it is gone for ever. */
+  /** Kills the process as by SIGKILL. It is started again after a moment, unless the operator is uninstalled. */
   crash(detail: string): void {
     const process = this.#process
     if (process === undefined) return
@@ -212,8 +216,8 @@ export class OperatorReplica {
   }
 
   /**
-   * Kills it together with its node. Its pod stays as it was, label and all, also when another one has taken its place:
-   * nobody deletes it.
+   * Kills the process together with its node. The pod object stays as it was, with its label, even after another pod
+   * has taken its place: nobody deletes it.
    */
   loseNode(): void {
     this.#isLost = true
@@ -221,7 +225,7 @@ export class OperatorReplica {
     this.#options.kernel.after(replacedAfter, () => this.replace())
   }
 
-  /** After the loss of its node: another pod takes the place of the lost one. */
+  /** After the loss of the node: another pod takes the place of the lost pod. */
   replace(): void {
     if (!this.#isLost || this.#retired !== undefined) return
     this.#isLost = false
@@ -229,19 +233,19 @@ export class OperatorReplica {
     if (this.#restarts) this.start()
   }
 
-  /** Kills it, and nobody starts it again. */
+  /** Kills the process, and nobody starts it again. */
   leaveForEver(): void {
     this.#restarts = false
     this.crash("for ever")
   }
 
-  /** Starts it, and again after each crash. */
+  /** Starts the process, and again after each crash. */
   comeBack(): void {
     this.#restarts = true
     if (!this.#isLost) this.start()
   }
 
-  /** As by SIGSTOP. */
+  /** Stops the process as by SIGSTOP. */
   pause(): void {
     const process = this.#process
     if (process?.state !== "running") return
@@ -367,14 +371,14 @@ export class OperatorReplica {
   }
 
   #call(process: SimProcess, call: Omit<PortCall, "index" | "operator">) {
-    // Leases are renewed all the time: what a story says of an operator's n-th call does not mean that.
+    // Leases are renewed all the time, so a story's "n-th call" does not count calls about them.
     const isCounted = call.resource !== leases.plural
     const numbered: PortCall = {
       ...call,
       operator: this.#options.server.place,
       index: isCounted ? this.#host.calls : -1
     }
-    // What was being done at the moment of death still reaches this line, but nothing leaves a dead process.
+    // Code that runs at the moment of death still reaches this line, but nothing leaves a dead process.
     if (process.state === "dead") return { call: numbered, fault: undefined }
     if (isCounted) this.#host.countCall()
     this.#options.emit({ _tag: "Called", call: numbered, process: process.name })

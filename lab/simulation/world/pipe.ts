@@ -1,10 +1,15 @@
+/**
+ * A connection between two simulated processes, as a pair of {@link FrameChannel}s over the network: buffers,
+ * keep-alive, half-open ends. Calls of an API server do not go through pipes (`sim-api-server.ts`).
+ */
+
 import type { FrameChannel, FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
 
 /**
- * How often a machine probes whether the other side of a connection is there, and after how long it gives up, ms (Go's
+ * Interval of keep-alive probes, and after how long without an answer a machine gives the connection up, ms (Go's
  * server: 15 s, 9 times).
  */
 const probeEvery = 15_000
@@ -12,7 +17,7 @@ const keepAlive = 150_000
 /** After how long without a ping a member gives up a link that was pinged, ms (docs/member-link.md). */
 const pingsAwaited = 105_000
 
-/** Bytes that the network takes off a sender's hands before it counts as queued. */
+/** Bytes that the network takes before a sender's bytes count as queued. */
 const socketBuffer = 256 * 1024
 
 export interface PipeEnd {
@@ -25,7 +30,7 @@ export interface PipeOptions {
   readonly left: PipeEnd
   readonly right: PipeEnd
   /**
-   * ms between two WebSocket pings from the left end, of which two unanswered ones end the pipe for it
+   * Time between two WebSocket pings from the left end, ms; two unanswered pings end the pipe for that end
    * (docs/member-link.md).
    */
   readonly pulse?: number
@@ -40,7 +45,7 @@ class End implements FrameChannel {
   #paused = false
   #over = false
   #endedEarly: string | undefined
-  /** Bytes sent from here and not yet taken by the other end. */
+  /** Bytes sent from here that the other end has not taken yet. */
   #unread = 0
   #wasFull = false
   readonly #closed: () => void
@@ -88,14 +93,14 @@ class End implements FrameChannel {
     if (this.#endedEarly !== undefined && this.#inbox.length === 0) handlers.ended(this.#endedEarly)
   }
 
-  /** This end takes the connection for dead; the other end learns it if anything gets through to it. */
+  /** This end gives the connection up. The other end learns it if anything gets through to it. */
   giveUp(reason: string): void {
     if (this.#over) return
     this.flow.send(0, () => this.other?.end("connection reset"))
     this.end(reason)
   }
 
-  /** The other side is gone, as this end learns it. */
+  /** This end learns that the other side is gone. */
   end(reason: string): void {
     if (this.#over) return
     this.#over = true
@@ -104,7 +109,7 @@ class End implements FrameChannel {
     else this.#handlers.ended(reason)
   }
 
-  /** Its process is dead: nothing of it is left on this side. */
+  /** The process of this end is dead, so nothing of it is left on this side. */
   abandon(): void {
     if (this.#over) return
     this.#over = true
@@ -137,14 +142,14 @@ class End implements FrameChannel {
     this.#unread -= bytes
     if (!this.#wasFull || this.#unread > socketBuffer) return
     this.#wasFull = false
-    // The sender's process learns it from its own kernel.
+    // The sender's process learns it from its own kernel, in a step of its own.
     this.process.after(0, () => {
       if (!this.#over) this.#handlers?.drained()
     })
   }
 }
 
-/** A connection between two processes: two {@link FrameChannel}s over the network. */
+/** Makes a connection between two processes. */
 export const makePipe = (
   kernel: Kernel,
   network: Network,
@@ -181,7 +186,7 @@ export const makePipe = (
     isSilent: () => isSilent
   }
   const unregister = network.register(connection)
-  // The kernel of a machine whose process died resets its connections.
+  // A machine's kernel resets the connections of a process that died.
   const mourning = [
     left.process.whenDead(() => {
       there.send(0, () => b.end("connection reset"))
@@ -211,8 +216,7 @@ export const makePipe = (
     }
     left.process.after(pulse, beat)
   }
-  // What is on the right came through an API server, whose keep-alive finds out in the end that nobody is there any
-  // more.
+  // The right end came through an API server, whose keep-alive notices in the end that nobody is there any more.
   let deadFor = 0
   const probe = (): void => {
     if (b.over) return

@@ -1,8 +1,13 @@
+/**
+ * Puts the answers that a session's local program gets from the remote side into words, for transcripts and
+ * expectations. Other events are worded in `../story/describe-event.ts`.
+ */
+
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 
 const decoder = new TextDecoder()
-/** Longer ones are bulk, which no reader wants to see. */
+/** Longer answers are bulk data that no reader wants to see. */
 const longestText = 60
 
 const textOf = (bytes: Uint8Array): string | undefined =>
@@ -10,7 +15,7 @@ const textOf = (bytes: Uint8Array): string | undefined =>
 const errorOf = (error: ResponseError): string =>
   JSON.stringify(error, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
 
-/** What a local program got from the remote side, such as `env of a`; nothing for events that are no such answer. */
+/** The program's answer in words, such as `env of a`; undefined for events that are no such answer. */
 export const programAnswer = (event: ClientEvent): string | undefined => {
   switch (event._tag) {
     case "Env":

@@ -1,3 +1,9 @@
+/**
+ * One client connection of a simulated agent: its state, its counters, its answers in time and order. The part that all
+ * clients of the agent share is in `sim-agent.ts`; connections of the reference agent over real sockets are in
+ * `lab/agent`.
+ */
+
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
@@ -10,11 +16,11 @@ import { visibleEnvironment } from "../../agent/environment.ts"
 import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
 import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
 import { agentError } from "../../agent/io-errors.ts"
-import { AgentOutgoing } from "../../agent/outgoing/outgoing.ts"
+import { AgentOutgoing } from "../../agent/outgoing/agent-outgoing.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
 
-/** What a client's connection needs of its agent. */
+/** The agent, as a client's connection sees it. */
 export interface ClientSurroundings {
   readonly cluster: string
   readonly version: string
@@ -24,20 +30,20 @@ export interface ClientSurroundings {
   readonly targetless: boolean
   readonly mirror: (client: SimAgentClient, message: LayerTcp) => void
   readonly steal: (client: SimAgentClient, message: LayerTcpSteal) => void
-  /** The client and all it had are gone; `incoming` is still to be told. */
+  /** The client and all it had are gone; the agent still has to tell `incoming`. */
   readonly left: (client: SimAgentClient) => void
 }
 
-/** As `AgentClientConnection` words them. */
+/** The same words as `AgentClientConnection` in lab/agent. */
 const noMirroring =
   "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel " +
   "version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
 const noStealing = "incoming traffic stealing is not available in the targetless mode"
 
-/** What the socket takes before the agent waits for it, bytes. */
+/** Bytes that the socket takes before the agent waits for it. */
 const highWater = 64 * 1024
 
-/** The message that comes most often is known by its bytes. */
+/** The most frequent message is known by its bytes, without decoding. */
 const [ping] = clientMessage.encode({ _tag: "Ping" })
 const pong = daemonMessage.encode({ _tag: "Pong" })
 
@@ -46,7 +52,7 @@ interface Thought {
   readonly run: () => void
 }
 
-/** One source of messages: each takes its own time, none overtakes another (wire.md §7.5). */
+/** One source of answers: each answer takes its own time, and none overtakes another (wire.md §7.5). */
 class Lane {
   readonly #client: SimAgentClient
   readonly #process: SimProcess
@@ -77,8 +83,8 @@ class Lane {
 }
 
 /**
- * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Each knows the version switch:
- * without it nothing could be agreed on.
+ * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Every agent knows the version
+ * switch, because without it nothing could be agreed on.
  */
 const tooNew = (message: ClientMessage, version: string): boolean => {
   if (message._tag === "SwitchProtocolVersion") return false
@@ -102,8 +108,8 @@ const filterTooNew = (filter: HttpFilter, version: string): boolean => {
 }
 
 /**
- * One client connection of a simulated agent: state and counters of its own, which end with it. Nothing is said before
- * the client speaks. The channel's callbacks must come as the agent's process; answers are timers of it.
+ * One client connection of a simulated agent; its state ends with the connection. Nothing is said before the client
+ * speaks. The channel's callbacks must run as the agent's process; answers are timers of that process.
  */
 export class SimAgentClient implements ClientOutput {
   readonly id: number
@@ -119,7 +125,7 @@ export class SimAgentClient implements ClientOutput {
   readonly #seqpacket: Lane
   readonly #dns: Lane
   readonly #reverse: Lane
-  /** It can decode whatever the codec can. */
+  /** Whether the agent can decode all messages that the codec can. */
   readonly #current: boolean
   readonly #waiting: Array<() => void> = []
   #holds = 0
@@ -128,7 +134,7 @@ export class SimAgentClient implements ClientOutput {
   #version = unannouncedVersion
   #forms: Array<RequestForm | "None"> = []
   #mirrors = false
-  /** It will not read any further. */
+  /** The agent does not read from this client any more. */
   #deaf = false
   #over = false
 
@@ -148,7 +154,7 @@ export class SimAgentClient implements ClientOutput {
     this.#dns = lane()
     this.#reverse = lane()
     const after = (ms: number, run: () => void) => agent.process.after(ms, run)
-    // Connects with a uid are answered in the order in which they complete: each takes a time of its own.
+    // Connects with a uid are answered in the order in which they complete, and each takes a time of its own.
     const connecting = (run: () => void): void => void agent.process.after(agent.delay(), run)
     this.#tcp = new AgentOutgoing("TcpOutgoing", this, dialEcho(agent.cluster, connecting, tcp.think), after)
     this.#udp = new AgentOutgoing("UdpOutgoing", this, dialEcho(agent.cluster, connecting, udp.think), after)
@@ -160,7 +166,7 @@ export class SimAgentClient implements ClientOutput {
       message: (bytes) => this.#hear(bytes),
       ended: () => this.#leave(),
       drained: () => this.#drained(),
-      // A raw socket has nothing that is not a part of a message.
+      // On a raw socket every byte is a part of a message.
       ignored: () => this.close()
     })
   }
@@ -169,7 +175,7 @@ export class SimAgentClient implements ClientOutput {
     return this.#over
   }
 
-  /** Ends the connection, after what was already said has been sent. */
+  /** Ends the connection after all earlier messages have been sent. */
   close(): void {
     if (this.#over) return
     this.#channel.close()
@@ -231,7 +237,7 @@ export class SimAgentClient implements ClientOutput {
     if (!this.#full && this.#holds === 0 && !this.#over) this.#channel.resume()
   }
 
-  /** How a stolen request is sent to it; `undefined`: it has to be passed through. */
+  /** How a stolen request is sent to the client; `undefined`: the request must be passed through. */
   requestForm(filtered: boolean, upgrade: boolean): RequestForm | undefined {
     const key = (filtered ? 2 : 0) + (upgrade ? 1 : 0)
     const form = (this.#forms[key] ??= stolenRequestForm(this.#version, filtered, upgrade) ?? "None")
@@ -253,7 +259,7 @@ export class SimAgentClient implements ClientOutput {
     this.#handle(decoded.value)
   }
 
-  /** What was read before is still answered. */
+  /** Messages that were read before are still answered. */
   #goDeaf(): void {
     this.#deaf = true
     this.#inline.think(() => this.close())
@@ -315,7 +321,7 @@ export class SimAgentClient implements ClientOutput {
       case "Vpn":
         return this.#answer({ _tag: "Close", value: "VPN is not supported" })
       case "SwitchProtocolVersion": {
-        // What the client said decides, as far as this agent knows the forms (wire.md §5.3).
+        // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
         const agreed = minVersion(this.#agent.version, message.value)
         this.#version = agreed
         this.#forms = []

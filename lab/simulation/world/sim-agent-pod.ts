@@ -1,19 +1,20 @@
+/**
+ * The surroundings of a simulated agent, in and around its pod: environment, names, peers, files. Everything names its
+ * cluster, so that an answer from the wrong cluster is noticed. Failures can be had on purpose: host names below
+ * `.invalid` and files whose name is `missing` do not exist, port 1 refuses connections, 192.0.2.0/24 (RFC 5737) never
+ * answers.
+ */
+
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FileRequest, FileResponse, SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
-import { fatalPath } from "../../agent/files/file-path.ts"
+import { dnsError, families, noData, noSuchName, question } from "../../agent/dns/dns-names.ts"
+import { fatalPath } from "../../agent/files/fatal-path.ts"
 import { agentError, errno, systemError } from "../../agent/io-errors.ts"
-import { dnsError, families, noData, noSuchName, question } from "../../agent/outgoing/dns-names.ts"
-import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/outgoing-connection.ts"
+import type { Dial, Peer, PeerEvents } from "../../agent/outgoing/peer.ts"
 import { answerOf } from "../../client/file-requests.ts"
-
-/**
- * What a simulated agent finds in its pod and around it: everything names its cluster, so that an answer from the wrong
- * one is seen. Failures can be had on purpose: host names below `.invalid` and files whose name is `missing` do not
- * exist, port 1 refuses connections, 192.0.2.0/24 (RFC 5737) never answers.
- */
 
 const encoder = new TextEncoder()
 
@@ -24,12 +25,12 @@ export const podEnvironment = (cluster: string, pod: string): ReadonlyMap<string
     ["CLUSTER", cluster],
     ["POD", pod],
     ["HOSTNAME", pod],
-    // Never answered: it is the remote runtime's (agent.md §5.2).
+    // Never answered, because it describes the remote runtime (agent.md §5.2).
     ["PATH", "/usr/bin:/bin"],
     ["PORT", "8080"]
   ])
 
-/** Every name has one IPv4 address and no IPv6 one; the records' name has the cluster's at its end. */
+/** Every name has one IPv4 address and no IPv6 address; the answered name ends in the cluster's name. */
 export const lookUp = (cluster: string, node: string, family: AddressFamily["_tag"]): DaemonMessage => {
   const asked = question(node)
   switch (asked._tag) {
@@ -53,14 +54,14 @@ export const lookUpAddress = (cluster: string, ip: string): DaemonMessage => {
   return { _tag: "ReverseDnsLookup", value: { _tag: "Ok", value: { hostname: { _tag: "Ok", value: hostname } } } }
 }
 
-/** Work that a peer does after a while, in order. */
+/** Runs work of a peer after a while, in order. */
 export type Later = (run: () => void) => void
 
 const nothing = new Uint8Array(0)
 
 /**
- * Peers that greet with `hello from <cluster>` and say back whatever they hear. `connecting` takes the time of a
- * connection attempt, `talking` that of an answer.
+ * Peers that greet with `hello from <cluster>` and echo all they hear. `connecting` takes the time of a connection
+ * attempt, `talking` the time of an answer.
  */
 export const dialEcho = (cluster: string, connecting: Later, talking: Later): Dial => {
   const greeting = encoder.encode(`hello from ${cluster}`)
@@ -86,7 +87,7 @@ const echoPeer = (remoteAddress: SocketAddress, greeting: Uint8Array, talking: L
   let events: PeerEvents | undefined
   let paused = false
   const held: Array<() => void> = []
-  /** Keeps the order: what comes while the agent does not read waits. */
+  /** Keeps the order: messages wait while the agent does not read. */
   const tell = (run: (to: PeerEvents) => void): void =>
     talking(() => {
       const say = (): void => {
@@ -134,7 +135,7 @@ const echoPeer = (remoteAddress: SocketAddress, greeting: Uint8Array, talking: L
   }
 }
 
-/** What a file request leads to, as `AgentFiles` has it. */
+/** The outcome of a file request, as in `AgentFiles` of lab/agent. */
 export type SimFileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
   | { readonly _tag: "None" }
@@ -146,8 +147,9 @@ const err = (error: ResponseError) => ({ _tag: "Err", error }) as const
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * The descriptors of one client in a read-only file system; every absolute path is a file `file of <cluster>\n`. What
- * would write fails as a read-only file system does, directories are none, the rest is unsupported.
+ * The descriptors of one client in a read-only file system: every absolute path is a file with the text `file of
+ * <cluster>` and a line end. Writing requests fail as on a read-only file system; there are no directories; the rest is
+ * unsupported.
  */
 export class SimAgentFiles {
   readonly #content: Uint8Array

@@ -1,3 +1,9 @@
+/**
+ * A mirrord agent in virtual time, with plain callbacks only (wire.md §7, agent.md §3.4, §6). Its decisions
+ * (subscriptions, filters, message forms, environment, outgoing connections) are the reference agent's of lab/agent;
+ * mirrord's own agent is not involved. All happens as `process`: a paused agent says nothing, a dead agent never will.
+ */
+
 import { Result } from "effect"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { BodyFrame, ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
@@ -33,20 +39,20 @@ import { type ClientSurroundings, SimAgentClient } from "./sim-agent-client.ts"
 import { podEnvironment, podIp } from "./sim-agent-pod.ts"
 
 export interface SimAgentOptions {
-  /** Every answer names it. */
+  /** The cluster's name, which every answer contains. */
   readonly cluster: string
-  /** The pod that it works on; empty: targetless. */
+  /** The pod whose traffic the agent handles; empty: targetless. */
   readonly pod: string
-  /** The protocol version that it speaks, "1.2.2" … "1.29.0". */
+  /** The protocol version that the agent speaks, "1.2.2" … "1.29.0". */
   readonly version: string
   readonly process: SimProcess
-  /** Ms that it thinks before an answer, drawn anew for each. */
+  /** Time that the agent thinks before an answer, ms; drawn anew for each answer. */
   readonly delay: () => number
-  /** Ms without any client after its start, then it exits. */
+  /** After so long without any client since its start the agent exits, ms. */
   readonly firstClientTimeout: number
-  /** Ms without a client after the last one left, then it exits. */
+  /** After so long without a client since the last one left the agent exits, ms. */
   readonly idleTtl: number
-  /** It ended by itself. */
+  /** The agent ended by itself. */
   readonly exited: () => void
 }
 
@@ -59,14 +65,17 @@ export interface PodRequest {
   readonly headers: ReadonlyArray<readonly [string, string]>
 }
 
-/** `by` client: it was stolen; the agent itself answers 502 in the place of a client that dropped it or left. */
+/**
+ * `by` client: the request was stolen. The agent itself answers 502 in place of a client that dropped the request or
+ * left.
+ */
 export type Answered = { readonly by: "workload" | "client"; readonly status: number; readonly body: string }
 
 /** A request on a redirected port, from its arrival to its answer. */
 interface Flight {
   readonly request: PodRequest
   readonly answered: (answer: Answered) => void
-  /** What was heard of a client's response so far. */
+  /** The client's response, as far as it was heard. */
   status: number | undefined
   body: string
   /** Copies that mirroring clients got; they close with the answer. */
@@ -87,7 +96,9 @@ const tooOld = (client: SimAgentClient): string => `the client's protocol versio
 
 const isUpgrade = ({ headers }: PodRequest): boolean => headers.some(([name]) => name.toLowerCase() === "upgrade")
 
-/** A request that the wire cannot carry is the workload's business alone. */
+/**
+ * The request as messages carry it; undefined for a request that the wire cannot carry, which only the workload sees.
+ */
 const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
   const [method, uri] = [checkText("method", request.method), checkText("uri", request.path)]
   const headers = request.headers.map(([name, value]) => [name.toLowerCase(), encoder.encode(value)] as const)
@@ -103,11 +114,6 @@ const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
   }
 }
 
-/**
- * A mirrord agent in virtual time, plain callbacks only (wire.md §7, agent.md §3.4, §6). What it decides with is the
- * product agent's: subscriptions, filters, message forms, environment, outgoing connections. Everything happens as
- * `process`: paused it says nothing, dead it never will.
- */
 export class SimAgent {
   readonly #options: SimAgentOptions
   readonly #surroundings: ClientSurroundings
@@ -141,17 +147,17 @@ export class SimAgent {
     return this.#clients.size
   }
 
-  /** Ports redirected to it. */
+  /** Ports that are redirected to the agent. */
   get subscribedPorts(): ReadonlySet<number> {
     return this.#ports
   }
 
-  /** Stolen requests that are not finished. */
+  /** Stolen requests without a complete answer. */
   get openTraffic(): number {
     return this.#stolen
   }
 
-  /** A new client connection: fresh state, counters from 0. */
+  /** Takes a new client connection, with fresh state and counters from 0. */
   accept(channel: FrameChannel): void {
     if (this.#exited) return channel.close()
     const id = this.#accepted++
@@ -161,8 +167,8 @@ export class SimAgent {
   }
 
   /**
-   * A request enters the pod. `answered` is called once, unless the process dies. On a port that nobody subscribed to
-   * the agent has no part in it: the workload answers at once, also while the agent is paused.
+   * A request enters the pod. `answered` is called once, unless the process dies. On a port without subscriptions the
+   * agent has no part in it: the workload answers at once, even while the agent is paused.
    */
   request(request: PodRequest, answered: (answer: Answered) => void): void {
     const flight: Flight = { request, answered, status: undefined, body: "", copies: [], over: false }
@@ -171,7 +177,7 @@ export class SimAgent {
     this.#options.process.after(this.#options.delay(), () => this.#route(flight))
   }
 
-  /** Unless a client comes before. Nothing is cancelled: a timer that fell due during a pause runs all the same. */
+  /** Exits unless a client comes before. Nothing is cancelled: a timer that fell due during a pause still runs. */
   #exitIn(ms: number): void {
     const accepted = this.#accepted
     this.#options.process.after(ms, () => {
@@ -210,7 +216,10 @@ export class SimAgent {
     this.#finish(flight, "workload", 200, `hello from ${this.#options.cluster}: ${method} ${path}`)
   }
 
-  /** Copies for those who mirror, then to the one who steals it, else to the workload (agent.md §6.5). */
+  /**
+   * Copies the request for mirroring clients, then hands it to the client that steals it, else to the workload
+   * (agent.md §6.5).
+   */
   #route(flight: Flight): void {
     if (flight.over) return
     const request = incomingRequest(flight.request)
@@ -221,7 +230,7 @@ export class SimAgent {
     for (const id of mirrors) this.#copy(flight, request, id)
     if (thief !== undefined) return this.#hand(flight, request, thief.client, thief.form)
     if (flight.copies.length === 0) return this.#passThrough(flight)
-    // An answer at the very same time would abort the copies before anybody could read them.
+    // An answer at the same instant would abort the copies before anybody could read them.
     this.#options.process.after(this.#options.delay(), () => this.#passThrough(flight))
   }
 
@@ -258,7 +267,7 @@ export class SimAgent {
       this.#finish(flight, "client", status, body)
     }
     const connectionId: bigint = incoming.openStolen({
-      // There is data only after an upgrade, and the simulated peer hangs up right after that.
+      // Data comes only after an upgrade, and the simulated peer hangs up right after that.
       data: () => {},
       response: (part) => {
         if (part._tag === "Error") return incoming.unsubscribeStolen(connectionId)
@@ -350,7 +359,7 @@ export class SimAgent {
   }
 }
 
-/** Answers under another request number belong to nobody (wire.md §7.3). */
+/** Answers with another request number are ignored (wire.md §7.3). */
 const hearChunk = ({ incoming }: SimAgentClient, message: ChunkedResponse): void => {
   const { connectionId } = message.value
   if (message.value.requestId !== requestId) return
@@ -368,7 +377,7 @@ const hearChunk = ({ incoming }: SimAgentClient, message: ChunkedResponse): void
   }
 }
 
-/** Whether the response is complete now. A second start and a body without one count for nothing; 101 has no body. */
+/** Whether the response is complete now. A second start, and a body without a start, are ignored; 101 has no body. */
 const hear = (flight: Flight, part: Exclude<ResponsePart, { readonly _tag: "Error" }>): boolean => {
   if ((flight.status === undefined) !== (part._tag === "Start")) return false
   if (part._tag === "Start") flight.status = part.status

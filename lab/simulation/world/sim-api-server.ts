@@ -1,3 +1,9 @@
+/**
+ * A simulated API server on the network: requests with time and faults, watches, the aggregation layer's view of the
+ * operator. The objects themselves are kept by `lab/memory`; the server that real clients can talk to is
+ * `lab/cluster`.
+ */
+
 import { type Cause, Effect, Queue, Result, Stream } from "effect"
 import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -12,11 +18,11 @@ import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
+import type { CallFault } from "./call-faults.ts"
 import { Flow, type Network, type Place } from "./network.ts"
-import type { CallFault } from "./port-calls.ts"
 import type { PortCall, WorldEvent } from "./world-event.ts"
 
-/** As the HTTP adapter waits: for a connection, for an answer, for a word on a watch. Ms. */
+/** How long the HTTP adapter waits for a connection, an answer, an event of a watch, ms. */
 const connectTimeout = 10_000
 const answerTimeout = 30_000
 const watchSilence = 300_000
@@ -24,16 +30,16 @@ const watchSilence = 300_000
 const watchEnds = 290_000
 const bookmarkEvery = 60_000
 
-/** Who calls: a process of an operator, where it runs. */
+/** The caller of a request: a process of an operator, and where it runs. */
 export interface ApiCaller {
   readonly process: SimProcess
   readonly place: Place
-  /** Numbers a call and says what goes wrong with it; nothing is answered if the caller dies of it. */
+  /** Numbers a call and says what goes wrong with it; a caller that dies of the fault gets no answer. */
   readonly call: (call: Omit<PortCall, "index" | "operator">) => {
     readonly call: PortCall
     readonly fault: CallFault | undefined
   }
-  /** The caller dies of a fault. */
+  /** Ends the caller, because of a fault. */
   readonly crash: (detail: string) => void
 }
 
@@ -50,16 +56,15 @@ export interface ApiServerOptions {
 
 type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
 
-/** An API server on the network: objects, watches, and whatever goes wrong with requests on their way. */
 export class ApiServer {
   readonly objects: MemoryObjects
   readonly place: Place
   readonly #options: ApiServerOptions
   #down = false
   #watchDelay: { readonly ms: number; readonly reordered: boolean } = { ms: 0, reordered: false }
-  /** By uid, where each object's events are late by a time of their own, ms. */
+  /** By uid: how late the object's events are, where each object has its own delay, ms. */
   readonly #delays = new Map<string, number>()
-  /** By uid, when its last event arrives that was late, and when the last of all does, epoch ms. */
+  /** By uid: when its last late event arrives, epoch ms; `#lastDue` is the latest of them. */
   readonly #due = new Map<string, number>()
   #lastDue = -Infinity
   /** When the last call is answered that was to be slow, epoch ms. */
@@ -79,9 +84,7 @@ export class ApiServer {
     return this.#down
   }
 
-  /**
-   * Whether it answers, its watches tell everything at once, and everything has been told and answered that was late.
-   */
+  /** Whether the server answers, its watches tell everything at once, and all late events and answers have arrived. */
   get isWell(): boolean {
     return (
       !this.#down &&
@@ -91,7 +94,7 @@ export class ApiServer {
     )
   }
 
-  /** Stops it: connections are refused; watches, and sessions' connections to the operator behind it, break. */
+  /** Stops the server: connections are refused; watches, and sessions' connections to the operator behind it, break. */
   stop(): void {
     this.#down = true
     this.objects.endWatches(this.#unreachable("watch", "connection reset"))
@@ -104,13 +107,13 @@ export class ApiServer {
     }
   }
 
-  /** Starts it again. A new process knows no older versions to watch from. */
+  /** Starts the server again. Its new process knows no older versions to watch from. */
   start(): void {
     this.#down = false
     this.objects.forgetHistory()
   }
 
-  /** The API as one caller sees it from where it runs. */
+  /** The API as one caller sees it from its place. */
   access(caller: ApiCaller): KubeApi {
     const { cluster, emit, kernel, network } = this.#options
     const request = <A>(
@@ -138,7 +141,7 @@ export class ApiServer {
           flow.send(0, () => finish(result))
         }
         network.send(caller.place, this.place, () => {
-          // Whoever gave up before the packet got through has closed the connection.
+          // A caller that gave up before the packet got through has closed the connection.
           if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
           this.#serve(call.verb, fault, serve, back, () => caller.crash(`after call ${numbered.index}`))
         })
@@ -215,7 +218,7 @@ export class ApiServer {
                 )
             })
             if (Result.isSuccess(started)) {
-              // Whoever gave up, or died, before the answer came, stops nothing.
+              // A caller that gave up or died before the answer came cannot stop the watch itself.
               if (caller.process.state === "dead") started.success()
               else kernel.after(watchEnds, started.success)
             }
@@ -247,15 +250,15 @@ export class ApiServer {
   }
 
   /**
-   * Events of one object keep their order; a bookmark, and the end of the watch, come after everything that happened
-   * before.
+   * Sends an event of a watch, late if watches are. Events of one object keep their order; a bookmark, and the end of
+   * the watch, come after all earlier events.
    */
   #late(uid: string | undefined, send: () => void): void {
     const { kernel } = this.#options
     const { ms, reordered } = this.#watchDelay
     const delay = reordered && uid !== undefined ? (this.#delays.get(uid) ?? this.#random.int(0, ms)) : ms
     if (uid !== undefined) this.#delays.set(uid, delay)
-    // What was late before the lag became less is not overtaken.
+    // After the lag has become less, newer events do not overtake older ones.
     const before = (uid === undefined ? this.#lastDue : this.#due.get(uid)) ?? -Infinity
     const due = Math.max(kernel.now + delay, before)
     if (due <= kernel.now && before < kernel.now) return send()
@@ -264,7 +267,7 @@ export class ApiServer {
     kernel.after(due - kernel.now, send)
   }
 
-  /** From now on watches lag by `ms`, and with `reordered` each object's events by a time of their own up to that. */
+  /** From now on watches lag by `ms`; with `reordered` each object's events lag by a time of their own up to `ms`. */
   delayWatches(ms: number, reordered: boolean): void {
     this.#watchDelay = { ms, reordered }
     this.#delays.clear()
@@ -287,7 +290,7 @@ export class ApiServer {
       case "Stale":
         return serve(back, verb === "list" ? fault.by : 0)
       case "Crash":
-        // The answer finds nobody.
+        // The answer finds nobody, because its caller is dead.
         return serve(crash, 0)
       case "Fail": {
         const { _tag, when, ...given } = fault
@@ -303,12 +306,12 @@ export class ApiServer {
     }
   }
 
-  /** A call takes so many ms from now on. */
+  /** Notes that a call takes so many ms from now on. */
   #thinks(ms: number): void {
     this.#slowUntil = Math.max(this.#slowUntil, this.#options.kernel.now + ms)
   }
 
-  /** What a watch's client does about a server that says nothing for too long. */
+  /** Watches for a server that has been silent for too long, as a watch's client does. */
   #silence(process: SimProcess, fail: (error: KubeError) => void) {
     let last = process.now()
     let cancel = (): void => {}

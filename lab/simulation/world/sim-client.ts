@@ -1,3 +1,8 @@
+/**
+ * A developer's machine: the strict client of lab/client (not mirrord's own) with the real reconnect schedule, and
+ * behind it a local program that answers every stolen request.
+ */
+
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { ClientInput, ClientKind, ClientRequest } from "../../client/client-input.ts"
 import type { ClientEvent, ClientOutput, RequestKey } from "../../client/client-output.ts"
@@ -11,7 +16,7 @@ import type { OperatorHost } from "./operator-host.ts"
 import { programAnswer } from "./program-answer.ts"
 import type { WorldEvent } from "./world-event.ts"
 
-/** What the user started: `exec` is two connections, the command line's and then the internal proxy's. */
+/** The command that the user started. `exec` is two connections: the command line's, then the internal proxy's. */
 export type ClientShape = "exec" | "port-forward" | "dump"
 
 export interface SimClientOptions {
@@ -22,30 +27,26 @@ export interface SimClientOptions {
   readonly shape: ClientShape
   readonly sessionId: bigint
   readonly namespace: string
-  /** As in connect URLs, such as `deployment.myapp`. */
+  /** The target as in connect URLs, such as `deployment.myapp`. */
   readonly target: string
   readonly primary: OperatorHost
-  /** Unique in the world. */
+  /** The next number of a connection, unique in the world. */
   readonly nextConnection: () => number
-  /** ms between two pings of the internal proxy. */
+  /** Time between two pings of the internal proxy, ms. */
   readonly pingInterval: number
   readonly version: string
 }
 
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
-/** While a connect is answered with these, the real client repeats it on its own, 15 times (operator-api.md §2.4). */
+/** The real client repeats a connect that is answered with these codes, 15 times (operator-api.md §2.4). */
 const repeatedCodes = new Set([429, 503, 504])
 const mostRepeats = 15
 /** Bytes of one write of a flood. */
 const floodChunk = 16 * 1024
-/** ms before the first repetition; doubles with each. */
+/** Time before the first repetition, ms; doubles with each repetition. */
 const firstRepeat = 5
 
-/**
- * A developer's machine: the strict client with the real reconnect schedule, and behind it a local program that answers
- * every stolen request.
- */
 export class SimClient {
   readonly name: string
   readonly place: Place
@@ -59,12 +60,12 @@ export class SimClient {
   #ended: { readonly rule: string | undefined; readonly message: string } | undefined
   #abandon: () => void = () => {}
   #repeats = 0
-  /** What the program asked for before the internal proxy was there. */
+  /** Requests of the program before the internal proxy was there. */
   readonly #early: Array<ClientRequest> = []
   readonly logs: Array<string> = []
-  /** What the program was told so far, such as `env of a`, `file /etc/x: file of a`; newest last. */
+  /** Answers that the program got so far, such as `env of a`; newest last. */
   readonly answers: Array<string> = []
-  /** Bytes to write as soon as a connection is there, by its uid. */
+  /** By uid of a connect: bytes to write as soon as the connection is open. */
   readonly #floods = new Map<bigint, number>()
   #uids = 0n
 
@@ -86,12 +87,12 @@ export class SimClient {
     return this.#state
   }
 
-  /** How it ended, if it did. */
+  /** How the client ended, if it did. */
   get ended(): { readonly rule: string | undefined; readonly message: string } | undefined {
     return this.#ended
   }
 
-  /** Connected, and through its handshake. */
+  /** Whether the client is connected and past its handshake. */
   get isServing(): boolean {
     return (
       this.#ended === undefined &&
@@ -113,14 +114,14 @@ export class SimClient {
     this.do({ _tag: "File", request: { _tag: "Open", value: { path, openOptions } } })
   }
 
-  /** The program opens an outgoing connection, and writes so many bytes as soon as it is there. */
+  /** The program opens an outgoing connection, and writes so many bytes as soon as it is open. */
   connectTo(address: { readonly ip: string; readonly port: number }, bytes = 0): void {
     const uid = ++this.#uids
     if (bytes > 0) this.#floods.set(uid, bytes)
     this.do({ _tag: "Connect", transport: "Tcp", uid, remoteAddress: { _tag: "Ip", value: address } })
   }
 
-  /** As by SIGKILL, or a laptop that lost power: its kernel still closes the socket. */
+  /** Kills the client as by SIGKILL or a loss of power; the machine's kernel still closes the socket. */
   kill(): void {
     if (this.#ended !== undefined) return
     this.#end(undefined, "killed")
@@ -154,7 +155,7 @@ export class SimClient {
     for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })
   }
 
-  /** Without the first connection there is no session: its refusal is the end. */
+  /** The first connect of a client: without it there is no session, so its refusal is the end. */
   #connectFirst(opened: () => void): void {
     this.#options.emit({ _tag: "ClientAsks", client: this.name })
     this.#connect({
@@ -317,7 +318,7 @@ export class SimClient {
     }
   }
 
-  /** Requests whose body is still coming. */
+  /** By request: the URI of requests whose body is still coming. */
   readonly #uris = new Map<string, string>()
 
   #respond(key: RequestKey, uri: string): void {
@@ -340,7 +341,7 @@ export class SimClient {
     )
   }
 
-  /** The command line has what it wanted: the internal proxy takes over, on a connection of its own. */
+  /** The command line has what it wanted, and the internal proxy takes over on a connection of its own. */
   #handOver(): void {
     this.#channel?.close()
     this.#lost("the command line is done")

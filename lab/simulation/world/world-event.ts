@@ -1,9 +1,13 @@
+/**
+ * All that can happen in a simulated world, as invariants, traces and reports see it. Plain data, without behaviour.
+ */
+
 import type { KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { LogLine } from "../kernel/sim-process.ts"
 
-/** A request of an operator to something outside of it, with its number in the life of that operator's cluster. */
+/** A request of an operator to something outside, with its number among the requests of its cluster's operator. */
 export interface PortCall {
   /** Cluster of the operator that calls. */
   readonly operator: string
@@ -20,7 +24,7 @@ export interface PortCall {
   readonly body: object | undefined
 }
 
-/** Everything that happens in a simulated world, as invariants, traces and reports see it. */
+/** An event of a simulated world. */
 export type WorldEvent =
   | { readonly _tag: "Called"; readonly call: PortCall; readonly process: string }
   | {
@@ -29,7 +33,7 @@ export type WorldEvent =
       readonly outcome: "ok" | KubeErrorReason
       readonly retryAfterMs?: number
     }
-  /** An operator process of a cluster. `replica` counts from 0 and is missing where no leader is elected. */
+  /** A change of an operator process. `replica` counts from 0 and is missing where no leader is elected. */
   | {
       readonly _tag: "Operator"
       readonly cluster: string
@@ -46,7 +50,7 @@ export type WorldEvent =
       readonly agent: string
       readonly pod: string
     }
-  /** A new client connection of an agent, and its end. `connection` is unique in the world. */
+  /** A new client connection of an agent, or its end. `connection` is unique in the world. */
   | {
       readonly _tag: "AgentConnected" | "AgentDisconnected"
       readonly cluster: string
@@ -61,7 +65,8 @@ export type WorldEvent =
       readonly bytes: Uint8Array
     }
   /**
-   * A user's first connect request, and that of the internal proxy after the command line's: their refusals are final.
+   * A user's first connect request, or the internal proxy's first after the command line's. A refusal of either is
+   * final.
    */
   | { readonly _tag: "ClientAsks"; readonly client: string }
   /** A client's socket. `connection` is unique in the world. */
@@ -86,14 +91,14 @@ export type WorldEvent =
     }
   | { readonly _tag: "ClientEvent"; readonly client: string; readonly event: ClientEvent }
   | { readonly _tag: "ClientLost"; readonly client: string; readonly connection: number; readonly reason: string }
-  /** The end of a client as its user sees it; without a rule it left on its own. */
+  /** The end of a client as its user sees it; without a rule the client left on its own. */
   | {
       readonly _tag: "ClientEnded"
       readonly client: string
       readonly rule: string | undefined
       readonly message: string
     }
-  /** A request that entered a workload, and who answered it. */
+  /** A request that entered a workload, and its answer. */
   | {
       readonly _tag: "RequestEntered"
       readonly id: number
@@ -109,7 +114,7 @@ export type WorldEvent =
       readonly status: number
       readonly body: string
     }
-  /** Something that the story did to the world. */
+  /** A fault that the story brought about. */
   | { readonly _tag: "Fault"; readonly kind: string; readonly text: string }
   | { readonly _tag: "Step"; readonly text: string }
 

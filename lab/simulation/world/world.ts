@@ -1,3 +1,9 @@
+/**
+ * A whole installation in one process: clusters with API servers, nodes and operators, the network between them,
+ * clients. Everything that happens is told to the observers, in order. Stories act on it from `../story`; it knows no
+ * story.
+ */
+
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
@@ -7,18 +13,18 @@ import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domai
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
+import type { FaultPlan } from "./call-faults.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { Kubelet } from "./kubelet.ts"
 import { Network } from "./network.ts"
 import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
-import type { FaultPlan } from "./port-calls.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
-/** Every secret of a world contains this: it may appear nowhere but in Secrets (failures.md §1.8). */
+/** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
 export const canary = "canary-7f3a"
 
 export interface ClusterPlan {
@@ -27,7 +33,7 @@ export interface ClusterPlan {
   readonly pods: number
 }
 
-/** What a world is made of before anything happens. */
+/** The parts of a world before anything happens. */
 export interface WorldPlan {
   readonly seed: string
   /** Workload clusters. */
@@ -38,11 +44,10 @@ export interface WorldPlan {
   readonly sessionStart: FleetConfiguration["sessionStart"]
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
-  /** ms between two pings of a client. */
+  /** Time between two pings of a client, ms. */
   readonly pingInterval: number
   /**
-   * Clusters whose operators elect a leader, and how many replicas they have. In all others one process runs, without
-   * election.
+   * By cluster: the number of replicas that elect a leader. In all other clusters one process runs, without election.
    */
   readonly replicas: Readonly<Record<string, number>>
 }
@@ -64,18 +69,18 @@ export interface SimCluster {
   readonly host: OperatorHost
 }
 
-/** What a user starts. */
+/** The start of a session by a user. */
 export interface ClientPlan {
   readonly name: string
   readonly user: string
   readonly shape: ClientShape
   readonly target: string
   readonly version?: string
-  /** One that follows from the name unless it is given. */
+  /** Follows from the name unless it is given. */
   readonly sessionId?: bigint
 }
 
-/** A request that entered a workload and is not answered yet, or how it was. */
+/** A request that entered a workload, and its answer once there is one. */
 export interface EnteredRequest {
   readonly id: number
   readonly cluster: string
@@ -84,10 +89,6 @@ export interface EnteredRequest {
   answer: { readonly by: "workload" | "client" | "nobody"; readonly body: string; readonly at: number } | undefined
 }
 
-/**
- * A whole installation in one process: clusters with API servers, nodes and operators, the network between them,
- * clients. Everything that happens is told to the observers, in order.
- */
 export class World {
   readonly plan: WorldPlan
   readonly kernel: Kernel
@@ -95,7 +96,7 @@ export class World {
   readonly clusters = new Map<string, SimCluster>()
   readonly clients = new Map<string, SimClient>()
   readonly requests: Array<EnteredRequest> = []
-  /** What goes wrong with operators' calls; the first plan with an opinion is heard. */
+  /** Faults of operators' calls; the first plan with a fault for a call is heard. */
   readonly faultPlans: Array<FaultPlan> = []
   readonly #observers: Array<(event: TimedEvent) => void> = []
   readonly #comingFaults = new Set<Cancel>()
@@ -110,7 +111,7 @@ export class World {
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods } of plan.clusters) if (pods > 0) this.cluster(name).kubelet.deploy("myapp", pods)
     this.#writeCredentials()
-    // Not right now: whoever makes the world may want to see the first calls, and let them fail.
+    // Not at once: the maker of the world may want to see the first calls, or to let them fail.
     for (const { host } of this.clusters.values())
       this.kernel.after(0, () => {
         if (!host.isGone) host.start()
@@ -154,7 +155,7 @@ export class World {
     this.kernel.run(this.kernel.now + ms)
   }
 
-  /** A part of a fault that is still to come; {@link heal} calls it off. */
+  /** Schedules a part of a fault; {@link heal} cancels it. */
   faultIn(ms: number, strike: () => void): void {
     const cancel = this.kernel.after(ms, () => {
       this.#comingFaults.delete(cancel)
@@ -164,8 +165,8 @@ export class World {
   }
 
   /**
-   * Whether nothing is wrong anywhere, from now on until somebody does something. What was wrong before may still be
-   * believed by whoever has not looked since, and what is gone for ever, or never was, is not wrong.
+   * Whether nothing is wrong anywhere, from now until the next act. Components may still act on an old fault that they
+   * have not re-checked. Things removed for good do not count as faults.
    */
   get isWell(): boolean {
     const isQuiet = this.#comingFaults.size === 0 && this.faultPlans.every(({ isOver }) => isOver?.() === true)
@@ -176,7 +177,7 @@ export class World {
     )
   }
 
-  /** Ends all faults: links, servers, clocks and operators are well again, but for what is gone for ever. */
+  /** Ends all faults: links, servers, clocks and operators are well again. Things removed for good stay away. */
   heal(): void {
     this.faultPlans.length = 0
     for (const cancel of this.#comingFaults) cancel()
@@ -192,7 +193,7 @@ export class World {
     for (const client of this.clients.values()) client.process.resume()
   }
 
-  /** Lets time pass until something holds, at most so many ms; tells whether it does. */
+  /** Lets time pass until something holds, at most `ms`; the result is whether it holds. */
   passUntil(holds: () => boolean, ms: number): boolean {
     this.kernel.run(this.kernel.now + ms, holds)
     return holds()
@@ -293,7 +294,7 @@ export class World {
     return ours
   }
 
-  /** An agent's end of a connection, with everything on it told to the observers. */
+  /** An agent's end of a connection; all that passes is told to the observers. */
   #watched(channel: FrameChannel, cluster: string, agent: string, connection: number): FrameChannel {
     const over = (): void => this.emit({ _tag: "AgentDisconnected", cluster, agent, connection })
     return {

@@ -1,3 +1,5 @@
+/** The reference agent's command line: what is read, and the sentences about mistakes. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseAgentArguments } from "../../../lab/agent/agent-arguments.ts"

@@ -1,3 +1,5 @@
+/** A client of an agent for tests, over the agent's raw TCP side. */
+
 import * as net from "node:net"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
@@ -6,15 +8,15 @@ import { StreamDecoder } from "../../../src/domain/protocol/stream-decoder.ts"
 /** A message with bytes as latin-1 text and maps as objects, so that expectations are easy to write. */
 const plain = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("latin1")
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one)]))
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, part]) => [String(key), plain(part)]))
   if (Array.isArray(value)) return value.map(plain)
   if (value !== null && typeof value === "object") {
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]))
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
   }
   return value
 }
 
-/** A client of an agent over its raw TCP side. Messages are handed out in the order of their arrival. */
+/** A client of an agent. Messages are handed out in the order of their arrival. */
 export class AgentClient {
   readonly socket: net.Socket
   readonly #decoder = new StreamDecoder(daemonMessage, DaemonMessage)
@@ -60,7 +62,7 @@ export class AgentClient {
     return plain(await this.next())
   }
 
-  /** What arrives until the agent has handled everything that was sent before. */
+  /** All messages until the agent has handled everything that was sent before. */
   async settle(): Promise<ReadonlyArray<unknown>> {
     this.send({ _tag: "Ping" })
     const messages: Array<unknown> = []

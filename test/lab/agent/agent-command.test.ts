@@ -1,3 +1,5 @@
+/** The reference agent as a program: exit codes, log lines, and its start in a container. */
+
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -27,7 +29,7 @@ const target = (name: string): AgentTarget => ({
   redirect: () => () => undefined
 })
 
-/** A container of nobody's kubelet: listens on a free port of loopback, whatever port is asked for. */
+/** A container without a kubelet: listens on a free port of loopback, whatever port is asked for. */
 const container = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
   const log: Array<string> = []
   const asked: Array<number> = []

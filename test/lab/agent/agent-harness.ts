@@ -1,3 +1,5 @@
+/** Starts an agent for tests: the reference agent in this process, or mirrord's own binary. */
+
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
@@ -6,7 +8,7 @@ import { freePort } from "../../support/free-port.ts"
 
 export interface RunningAgent {
   readonly port: number
-  /** The exit code; the lines it has logged are in `log`. */
+  /** The exit code of the agent. */
   readonly exit: Promise<number>
   readonly log: ReadonlyArray<string>
   readonly stop: () => Promise<void>
@@ -14,7 +16,7 @@ export interface RunningAgent {
 
 type Given = Partial<AgentOptions> & Pick<AgentOptions, "target">
 
-/** Our agent inside this process. */
+/** Starts the reference agent inside this process. */
 export const startOurs = (options: Given): Promise<RunningAgent> =>
   new Promise((resolve) => {
     const stop = new AbortController()
@@ -50,7 +52,7 @@ export const startOurs = (options: Given): Promise<RunningAgent> =>
     )
   })
 
-/** The unmodified agent as a plain process, without a target. */
+/** Starts mirrord's unmodified agent as a plain process, without a target. */
 export const startReal = async (binary: string, env: Readonly<Record<string, string>>): Promise<RunningAgent> => {
   const port = await freePort()
   const child = spawn(binary, ["-l", String(port), "-t", "600", "targetless"], {

@@ -1,3 +1,5 @@
+/** The life of the reference agent: ports, clients, time-outs, end. */
+
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -30,12 +32,12 @@ describe("life", () => {
 
   it("ends with 0 as soon as the last client has left", async () => {
     const agent = await startOurs({ target: target() })
-    const [one, two] = [new AgentClient(agent.port), new AgentClient(agent.port)]
-    await one.ask({ _tag: "Ping" })
-    await two.ask({ _tag: "Ping" })
-    one.close()
-    expect(await two.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
-    two.socket.end()
+    const [first, second] = [new AgentClient(agent.port), new AgentClient(agent.port)]
+    await first.ask({ _tag: "Ping" })
+    await second.ask({ _tag: "Ping" })
+    first.close()
+    expect(await second.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+    second.socket.end()
     expect(await agent.exit).toBe(0)
   })
 
@@ -47,13 +49,13 @@ describe("life", () => {
 
   it("waits for another client during the idle time", async () => {
     const agent = await startOurs({ target: target(), idleTtlSecs: 60 })
-    const one = new AgentClient(agent.port)
-    await one.ask({ _tag: "Ping" })
-    one.close()
-    const two = new AgentClient(agent.port)
-    expect(await two.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+    const first = new AgentClient(agent.port)
+    await first.ask({ _tag: "Ping" })
+    first.close()
+    const second = new AgentClient(agent.port)
+    expect(await second.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
     await agent.stop()
-    expect(await two.next()).toBeUndefined()
+    expect(await second.next()).toBeUndefined()
   })
 
   it("ends with 1 if its port is taken, and says so", async () => {

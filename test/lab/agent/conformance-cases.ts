@@ -1,8 +1,13 @@
+/**
+ * Conversations that the reference agent and mirrord's own agent must answer alike. They are run by
+ * `conformance.test.ts`.
+ */
+
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { FileRequest, OpenOptions } from "../../../src/domain/protocol/file-messages.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 
-/** What a case may refer to. */
+/** Files and servers that a case may refer to. */
 export interface Fixture {
   /** A folder with `hello.txt`, `dir/inner`, `empty/`, links; fresh for each case. */
   readonly dir: string
@@ -10,7 +15,7 @@ export interface Fixture {
   readonly echoPort: number
   /** A TCP server that says `hello` and half-closes. */
   readonly greetPort: number
-  /** A TCP server that resets as soon as it hears something. */
+  /** A TCP server that resets the connection at the first bytes. */
   readonly resetPort: number
   /** A UDP server that answers `udp:` and the bytes. */
   readonly udpPort: number
@@ -18,13 +23,13 @@ export interface Fixture {
   readonly unixPath: string
 }
 
-/** A message and the answers (as `plain` shows them) that must follow before the next message is sent. */
+/** A message, and the answers (as `plain` shows them) that must come before the next message is sent. */
 export type Step = readonly [message: ClientMessage, ...answers: ReadonlyArray<unknown>]
 
 export interface Case {
   readonly name: string
   readonly steps: (fixture: Fixture) => ReadonlyArray<Step>
-  /** The agent ends the connection after the last step. */
+  /** Whether the agent ends the connection after the last step. */
   readonly ends?: boolean
 }
 
@@ -81,7 +86,7 @@ const read = (text: string, tag = "Read") => ok(tag, { bytes: text, readAmount: 
 const closing = (reason: string) => ({ _tag: "Close", value: reason })
 const like = (shape: object) => ({ asymmetricMatch: (other: unknown) => matches(other, shape) })
 
-/** Whether `other` has everything that `shape` has. */
+/** Whether `other` has every part of `shape`. */
 const matches = (other: unknown, shape: unknown): boolean => {
   if (shape === null || typeof shape !== "object") return Object.is(other, shape)
   if (other === null || typeof other !== "object") return false
@@ -478,18 +483,18 @@ const files: ReadonlyArray<Case> = [
   {
     name: "statfs",
     steps: ({ dir }) => {
-      const one = like({ blockSize: 4096n, filesystemType: 40_864n, blocks: 0n })
+      const procMetadata = like({ blockSize: 4096n, filesystemType: 40_864n, blocks: 0n })
       return [
-        [ask({ _tag: "StatFs", value: { path: "/proc" } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "StatFs", value: { path: "proc" } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "StatFsV2", value: { path: "/proc" } }), ok("XstatFsV2", { metadata: one })],
+        [ask({ _tag: "StatFs", value: { path: "/proc" } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "StatFs", value: { path: "proc" } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "StatFsV2", value: { path: "/proc" } }), ok("XstatFsV2", { metadata: procMetadata })],
         [ask({ _tag: "StatFs", value: { path: `${dir}/none` } }), err("XstatFs", noFile)],
         [ask({ _tag: "StatFs", value: { path: "" } }), err("XstatFs", noFile)],
         [ask({ _tag: "StatFsV2", value: { path: "a\0b" } }), err("XstatFsV2", invalid)],
         [open("/proc/version"), fd(0n)],
         [open("/proc"), fd(1n)],
-        [ask({ _tag: "XstatFs", value: { fd: 0n } }), ok("XstatFs", { metadata: one })],
-        [ask({ _tag: "XstatFsV2", value: { fd: 1n } }), ok("XstatFsV2", { metadata: one })],
+        [ask({ _tag: "XstatFs", value: { fd: 0n } }), ok("XstatFs", { metadata: procMetadata })],
+        [ask({ _tag: "XstatFsV2", value: { fd: 1n } }), ok("XstatFsV2", { metadata: procMetadata })],
         [ask({ _tag: "XstatFs", value: { fd: 9n } }), err("XstatFs", unknownFd(9n))],
         [ask({ _tag: "XstatFsV2", value: { fd: 9n } }), err("XstatFsV2", unknownFd(9n))]
       ]
@@ -763,5 +768,5 @@ const outgoing: ReadonlyArray<Case> = [
   }
 ]
 
-/** Each case runs on a connection of its own; every difference between the agents is a defect of ours. */
+/** All cases. Each runs on a connection of its own; every difference between the agents is a defect of ours. */
 export const cases: ReadonlyArray<Case> = [...control, ...files, ...dns, ...outgoing]

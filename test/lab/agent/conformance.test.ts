@@ -1,3 +1,7 @@
+/**
+ * Runs the conformance cases against the reference agent, and against mirrord's own agent where its binary is given.
+ */
+
 import * as dgram from "node:dgram"
 import * as fs from "node:fs"
 import * as net from "node:net"

@@ -1,3 +1,5 @@
+/** Which environment variables a client sees: wildcards, and names that are never answered. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { matchesWildcard, visibleEnvironment } from "../../../lab/agent/environment.ts"
@@ -32,7 +34,7 @@ describe("matchesWildcard", () => {
     fc.assert(
       fc.property(fc.array(letter), fc.array(fc.constantFrom("a", "b")), (pattern, text) => {
         const expression = new RegExp(
-          `^${pattern.map((one) => (one === "*" ? ".*" : one === "?" ? "." : one)).join("")}$`
+          `^${pattern.map((char) => (char === "*" ? ".*" : char === "?" ? "." : char)).join("")}$`
         )
         expect(matchesWildcard(pattern.join(""), text.join(""))).toBe(expression.test(text.join("")))
       })

@@ -1,3 +1,5 @@
+/** Peers of a target for tests: users who send HTTP requests or raw bytes. */
+
 import * as http from "node:http"
 import * as net from "node:net"
 
@@ -46,7 +48,7 @@ export const fetchFrom = (port: number, given: PeerRequest = {}): Promise<PeerAn
     request.end()
   })
 
-/** A raw connection to the target, with what has been received so far as one text. */
+/** A raw connection to the target; all received bytes are kept as one text. */
 export const rawPeer = (port: number) => {
   const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true })
   let text = ""

@@ -1,3 +1,5 @@
+/** Error numbers, and the errors that clients read. */
+
 import * as os from "node:os"
 import { expect, it } from "vitest"
 import { agentError, errno, systemError } from "../../../lab/agent/io-errors.ts"

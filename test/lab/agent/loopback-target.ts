@@ -1,3 +1,5 @@
+/** A target on loopback for tests of incoming traffic. */
+
 import * as net from "node:net"
 import type { AgentTarget, RedirectedConnection } from "../../../lab/cluster/node/agent-target.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
@@ -8,13 +10,13 @@ export const podIp = "127.0.0.1"
 
 export interface LoopbackTarget {
   readonly target: AgentTarget
-  /** Real port where connections to {@link targetPort} of the target enter. */
+  /** The real port at which connections to {@link targetPort} enter. */
   readonly entry: number
   readonly redirected: () => boolean
   readonly close: () => void
 }
 
-/** A target on loopback: `application` serves its port; redirected connections go to the agent instead. */
+/** Makes a target: `application` serves its port; redirected connections go to the agent instead. */
 export const loopbackTarget = async (
   application: net.Server,
   given: {

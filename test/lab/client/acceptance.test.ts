@@ -1,9 +1,11 @@
+/** The table of wire.md §6.2: every message in every phase of every kind of client. */
+
 import { describe, expect, it } from "vitest"
 import type { ClientKind } from "../../../lab/client/client-input.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { access, accessed, address, Driver, env, fetchEnv, log, pong, resolve, resolved, version } from "./driver.ts"
 
-/** Columns of wire.md §6.2, each with a client in that phase for which one answer of every kind is under way. */
+/** Columns of wire.md §6.2, each with a client in that phase that waits for one answer of every kind. */
 const afterSwitch = (kind: ClientKind) => (): Driver => new Driver({ kind }).start().hear(version("1.29.0"))
 const connecting = { _tag: "Connect", transport: "Tcp", uid: 1n, remoteAddress: address } as const
 

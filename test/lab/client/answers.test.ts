@@ -1,3 +1,5 @@
+/** How the strict client matches answers to its requests (wire.md §6.6), and which mistakes end it. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"

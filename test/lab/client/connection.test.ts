@@ -1,3 +1,5 @@
+/** Pings, lost sockets and reconnects of the strict client. */
+
 import { describe, expect, it } from "vitest"
 import type { ClientKind } from "../../../lab/client/client-input.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"

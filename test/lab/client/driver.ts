@@ -1,3 +1,5 @@
+/** Drives one strict client in tests: feeds inputs, collects outputs, and holds common messages. */
+
 import type { ClientInput, ClientOptions, ClientRequest } from "../../../lab/client/client-input.ts"
 import type { ClientEvent, ClientOutput, QueueName } from "../../../lab/client/client-output.ts"
 import type { ClientState } from "../../../lab/client/client-state.ts"
@@ -9,7 +11,7 @@ type Untimed = ClientInput extends infer I ? (I extends { readonly now: number }
 
 const options: ClientOptions = { kind: "intproxy", version: "1.29.0", pingInterval: 30_000, reconnect: false }
 
-/** One strict client with everything that came out of it; the `take…` methods empty what they return. */
+/** A strict client with all its outputs; the `take…` methods return and empty them. */
 export class Driver {
   state: ClientState
   now = 5_000_000
@@ -76,8 +78,8 @@ export class Driver {
   }
 
   #take<T extends ClientOutput["_tag"]>(tag: T): ReadonlyArray<Extract<ClientOutput, { readonly _tag: T }>> {
-    const is = (output: ClientOutput): output is Extract<ClientOutput, { readonly _tag: T }> => output._tag === tag
-    const taken = this.outputs.filter(is)
+    const hasTag = (output: ClientOutput): output is Extract<ClientOutput, { readonly _tag: T }> => output._tag === tag
+    const taken = this.outputs.filter(hasTag)
     this.outputs = this.outputs.filter((output) => output._tag !== tag)
     return taken
   }
@@ -105,7 +107,7 @@ export const subscribed = (port: number): DaemonMessage => ({
   value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } }
 })
 
-/** An intproxy that serves. */
+/** An intproxy past its handshake. */
 export const serving = (changes: Partial<ClientOptions> = {}, negotiated = "1.29.0"): Driver => {
   const driver = new Driver(changes).start().hear(pong, version(negotiated))
   driver.outputs = []

@@ -1,3 +1,5 @@
+/** Incoming connections and requests of the strict client (wire.md §6.12), and its responses. */
+
 import { describe, expect, it } from "vitest"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"

@@ -1,3 +1,5 @@
+/** Port subscriptions of the strict client and their results (wire.md §6.9). */
+
 import { describe, expect, it } from "vitest"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
@@ -34,7 +36,7 @@ const wrongAction: ResponseError = {
   policyName: null
 }
 
-/** wire.md §6.9, the table: outcome for a port in each state. */
+/** The table of wire.md §6.9: the outcome for a port in each state. */
 const table: ReadonlyArray<readonly [string, DaemonMessage, Readonly<Record<keyof typeof states, string>>]> = [
   ["Ok", subscribed(80), { none: "ignored", pending: "Ok", confirmed: "ignored" }],
   ["PortAlreadyStolen", failed(taken), { none: "ignored", pending: "Err", confirmed: "ignored" }],

@@ -1,10 +1,12 @@
+/** Runs `npm start` for tests, and finds what it leaves behind. */
+
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../../../lab/lab.ts", import.meta.url))
-/** The steps of a story that goes well. */
+/** The steps of a successful story. */
 export const story = [
   "clusters",
   "workload",
@@ -26,7 +28,7 @@ export interface Run {
   readonly lines: ReadonlyArray<{ readonly step: string; readonly ok: boolean } & Readonly<Record<string, unknown>>>
 }
 
-/** `npm start -- --json` with further arguments, to its end. */
+/** Runs `npm start -- --json` with further arguments to its end. */
 export const play = (args: ReadonlyArray<string>): Promise<Run> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, "playground", "--json", ...args], {

@@ -1,3 +1,5 @@
+/** The whole playground as a user starts it: every step succeeds, and nothing is left behind. */
+
 import { describe, expect, it } from "vitest"
 import { subnetOf } from "../../address-plan.ts"
 import { folders, operatorsIn, play, story } from "./play.ts"

@@ -1,3 +1,5 @@
+/** The simulation runs the operator's own decisions: there is no second implementation of any of them in lab. */
+
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -18,20 +20,20 @@ const importsOf = (file: string): ReadonlyArray<string> =>
     ([, a, b, c]) => relative(root, resolve(root, dirname(file), a ?? b ?? c ?? ""))
   )
 
-/** Everything that a file needs, itself included. */
+/** All files that a file imports, directly or not, itself included. */
 const reachable = (from: string): ReadonlySet<string> => {
   const seen = new Set([from])
   for (const file of seen) for (const next of importsOf(file)) seen.add(next)
   return seen
 }
 
-/** Names of what is exported and does something. */
+/** Names of exported functions and classes. */
 const exported = (file: string): ReadonlyArray<string> =>
   [...text(file).matchAll(/^export (?:const (?=\w+ = (?:\(|<|async))|function |class )(\w+)/gm)].map(
     ([, name]) => name ?? ""
   )
 
-/** The decisions that the simulation must take from the product: they are what it is there to test. */
+/** Decisions that the simulation must take from the operator, because it exists to test them. */
 const decisions = [
   "src/domain/session/session-plan.ts",
   "src/domain/session/child-plan.ts",
@@ -59,7 +61,7 @@ describe("the simulation", () => {
   })
 
   it("has no second implementation of anything that the product has", () => {
-    // A verb is called what the thing that it does is called.
+    // A verb has the name of the act in the program.
     const own = files.filter((file) => file.startsWith(simulation) && !file.includes("/story/verbs/"))
     const product = new Map(
       files

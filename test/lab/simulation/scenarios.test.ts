@@ -1,3 +1,5 @@
+/** Plays all written scenarios: they hold, and their transcripts are the golden ones, byte for byte. */
+
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -29,7 +31,7 @@ describe("scenarios", () => {
   it.each(names)("%s goes as its reviewed transcript says", async (name) => {
     const { transcript, violations } = runStory({ seed: name, lines: linesOf(name) })
     const text = `${transcript.join("\n")}\n`
-    // A name that is misspelt would make a line, and with it an expectation, do nothing.
+    // With a misspelt name a line would do nothing, and neither would an expectation in it.
     expect(text).not.toContain("nothing happens")
     await expect(text).toMatchFileSnapshot(join(directory, `${name}.golden.txt`))
     expect(violations).toEqual([])

@@ -1,3 +1,5 @@
+/** The codec against the golden vectors of the reference implementation, and the check itself against wrong vectors. */
+
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { checkVectors } from "../../../lab/vectors/golden-vectors.ts"

@@ -1,3 +1,8 @@
+/**
+ * Planted mistakes: reads their files, plants one in a copy of the program, and tells stories until an invariant
+ * notices.
+ */
+
 import { spawn } from "node:child_process"
 import {
   cpSync,
@@ -14,28 +19,28 @@ import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parse } from "yaml"
 
-/** One place of the program, as the mistake changes it. */
+/** A place of the program and the mistake in it. */
 export interface Edit {
   /** From the repository's root. */
   readonly file: string
-  /** Text that occurs exactly once in it. */
+  /** Text that occurs exactly once in the file. */
   readonly find: string
   readonly replace: string
 }
 
-/** A planted mistake: one file `<name>.yaml` beside this one. */
+/** A planted mistake: one file `<name>.yaml` beside this file. */
 export interface Mutant {
   readonly name: string
-  /** What is wrong, as a sentence for the table. */
+  /** The mistake as a sentence, for the table. */
   readonly mistake: string
-  /** Those invariants that say what is wrong; a story that breaks others has found something, but not this. */
+  /** Invariants that describe this mistake. A story that breaks other invariants has found something else. */
   readonly invariants: ReadonlyArray<string>
-  /** The first story from 1 on that breaks one of them, and which; written by `search.ts`. */
+  /** The first story from 1 on that breaks one of them, and the invariant; written by `search.ts`. */
   readonly found: { readonly story: number; readonly invariant: string }
   readonly edits: ReadonlyArray<Edit>
 }
 
-/** What the stories make of a mutant. */
+/** The result of telling stories to a mutant. */
 export type Finding =
   | { readonly story: number; readonly id: string; readonly sentence: string; readonly detail: string }
   | undefined
@@ -59,13 +64,11 @@ export const mutants: ReadonlyArray<Mutant> = readdirSync(here)
   .toSorted()
   .map(readMutant)
 
-/** Finds a text however the formatter breaks its lines. */
+/** Finds a text, however the formatter breaks its lines. */
 const pattern = (text: string): RegExp =>
   new RegExp((text.match(/\w+|[^\w\s]/gu) ?? []).map((token) => RegExp.escape(token)).join(String.raw`\s*`), "gu")
 
-/**
- * The file with the mistake in it. Throws where the program has changed so much that the place is not the one any more.
- */
+/** The file with the mistake in it. Throws if the program has changed so much that the place cannot be found. */
 export const mutated = ({ file, find, replace }: Edit, text: string): string => {
   const count = [...text.matchAll(pattern(find))].length
   if (count !== 1)
@@ -73,7 +76,7 @@ export const mutated = ({ file, find, replace }: Edit, text: string): string => 
   return text.replace(pattern(find), () => replace)
 }
 
-/** A copy of the program with the mistake in it, and what removes it. */
+/** A copy of the program with the mistake in it, and the function that removes the copy. */
 const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly remove: () => void } => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `braid-mutant-${name}-`)))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
@@ -93,8 +96,8 @@ const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly 
 }
 
 /**
- * Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks
- * what it should break.
+ * Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks an
+ * expected invariant.
  */
 export const findMistake = async (
   mutant: Mutant,

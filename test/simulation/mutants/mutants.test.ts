@@ -1,3 +1,5 @@
+/** Planted mistakes: each still has its place in the program, and the noted story finds it. */
+
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { findMistake, mutants, mutated } from "./mutant.ts"

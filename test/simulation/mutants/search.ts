@@ -1,8 +1,9 @@
 /**
- * `node test/simulation/mutants/search.ts [NAME…]`: tells every planted mistake the stories from 1 on, notes in its
- * file which one found it and what broke, and writes the table in docs/simulation.md. To be run after a change of
- * verbs, weights or invariants.
+ * `node test/simulation/mutants/search.ts [NAME…]`: tells every planted mistake the stories from 1 on, notes the first
+ * that finds it in its file, and writes the table in docs/simulation.md. Run it after a change of verbs, weights or
+ * invariants.
  */
+
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseDocument } from "yaml"
@@ -13,7 +14,7 @@ import { tableOf, writeTable } from "./table.ts"
 
 const atOnce = 2
 
-/** Whether the program breaks something in this story without any mistake. Then the story says nothing about one. */
+/** Whether the unchanged program breaks something in this story. Then the story says nothing about a mistake. */
 const isBroken = (story: number): boolean =>
   runStory(randomStory(String(story), usualRandomStory)).violations.length > 0
 

@@ -1,3 +1,5 @@
+/** The table of planted mistakes in docs/simulation.md. */
+
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Mutant } from "./mutant.ts"
@@ -22,7 +24,7 @@ export const tableInDocs = (): string | undefined => {
   return found?.[0].slice(begin.length + 1, -end.length - 1)
 }
 
-/** Puts a table into the docs, in the place of the one that is there. */
+/** Replaces the table in the docs. */
 export const writeTable = (table: string): void => {
   const text = existsSync(page) ? readFileSync(page, "utf8") : "# The simulation\n"
   const block = `${begin}\n${table}\n${end}`

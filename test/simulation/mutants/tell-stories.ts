@@ -2,6 +2,7 @@
  * `node tell-stories.ts <from> <to> <invariant>…`: tells random stories in a copy of the program, and prints the first
  * that breaks one of the invariants as JSON.
  */
+
 import { randomStory, usualRandomStory } from "../../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
 

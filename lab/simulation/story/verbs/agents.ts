@@ -1,3 +1,8 @@
+/**
+ * `agents a version 1.19.4`: an upgrade or downgrade of mirrord's agents in a cluster. Running agents keep their
+ * version.
+ */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

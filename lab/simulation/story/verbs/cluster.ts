@@ -1,3 +1,5 @@
+/** `cluster a default pods 2`: adds a workload cluster to the world before the story begins. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { nameWord, wholeNumber } from "../words.ts"

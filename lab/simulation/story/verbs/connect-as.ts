@@ -1,3 +1,5 @@
+/** `connect-as bob s1`: a stranger tries the id of somebody's session. */
+
 import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { nothingHappens, withSession } from "../scene.ts"

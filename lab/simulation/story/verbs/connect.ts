@@ -1,6 +1,8 @@
+/** `connect s1 10.9.0.1:5432 → hello from a`: a session's program opens an outgoing connection. */
+
 import { Result } from "effect"
+import { ask } from "../ask.ts"
 import { ofASession } from "../draws.ts"
-import { ask } from "../told.ts"
 import type { Verb } from "../verb.ts"
 import { afterArrow, nameWord, portWord } from "../words.ts"
 

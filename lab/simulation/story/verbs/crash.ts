@@ -1,10 +1,15 @@
+/**
+ * `crash operator a at call +3 before`: kills an operator, now or around one of its next calls, or an agent. The
+ * kubelet starts an operator again; `leave operator` removes it for ever.
+ */
+
 import { Result } from "effect"
-import type { FaultPlan } from "../../world/port-calls.ts"
+import type { FaultPlan } from "../../world/call-faults.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"
 
-/** `+3`: the third call from now on. */
+/** Reads `+3`: the third call from now on. */
 const callsAhead = (word: string | undefined): Result.Result<number, string> =>
   Result.flatMap(wholeNumber(word?.replace(/^\+/, ""), "a number of calls"), (n) =>
     word?.startsWith("+") === true && n > 0
@@ -52,7 +57,7 @@ export const crash: Verb = {
           run.fault("operator crash", `the operator of ${cluster} will die ${when} call ${index}`)
           const plan: FaultPlan = (call) =>
             call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined
-          // Until it dies nothing is wrong, and then everybody sees it.
+          // Nothing is wrong until the crash, and the crash is seen by everybody.
           run.world.faultPlans.push(Object.assign(plan, { isOver: () => true }))
         })
     }),

@@ -1,3 +1,8 @@
+/**
+ * `cut primary b one-way`: nothing passes any more, and connections stay open. `reset` breaks connections, `silence`
+ * kills them unnoticed.
+ */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"
@@ -11,17 +16,17 @@ export const cut: Verb = {
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
-      const one = yield* nameWord(first, "a cluster's or session's name")
+      const place = yield* nameWord(first, "a cluster's or session's name")
       const other = yield* nameWord(second, "a cluster's or session's name")
       const direction = rest[0] === undefined ? "both ways" : yield* oneOf(rest[0], ["one-way"])
       yield* nothingMore(rest.slice(1))
       return (run) =>
-        withPlaces(run, one, other, (from, to) => {
+        withPlaces(run, place, other, (from, to) => {
           run.fault(
             "cut",
             direction === "one-way"
-              ? `nothing passes from ${one} to ${other}`
-              : `nothing passes between ${one} and ${other}`
+              ? `nothing passes from ${place} to ${other}`
+              : `nothing passes between ${place} and ${other}`
           )
           run.world.network.cut(from, to)
           if (direction === "both ways") run.world.network.cut(to, from)

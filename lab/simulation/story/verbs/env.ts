@@ -1,6 +1,8 @@
+/** `env s1 → env of a`: a session's program asks for its environment. */
+
 import { Result } from "effect"
+import { ask } from "../ask.ts"
 import { ofASession } from "../draws.ts"
-import { ask } from "../told.ts"
 import type { Verb } from "../verb.ts"
 import { afterArrow, nameWord } from "../words.ts"
 

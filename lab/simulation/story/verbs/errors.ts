@@ -1,11 +1,13 @@
+/** `errors a conflict for 3 calls`: calls of operators to one cluster go wrong, for a time or a number of calls. */
+
 import { Result } from "effect"
-import { type CallFault, errorKinds, type FaultPlan } from "../../world/port-calls.ts"
+import { type CallFault, errorKinds, type FaultPlan } from "../../world/call-faults.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { duration, exactly, nameWord, oneOf, wholeNumber } from "../words.ts"
 
-/** Beside those of a sweep: a refusal that does not pass by itself. */
+/** The faults of a sweep, and a refusal that does not pass by itself. */
 const faults: Readonly<Record<string, CallFault>> = {
   ...errorKinds,
   forbidden: { _tag: "Fail", when: "before", reason: "Forbidden", code: 403 }

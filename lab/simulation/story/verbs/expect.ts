@@ -1,3 +1,8 @@
+/**
+ * `expect within 10s s1 serving`: fails the story unless something holds, now or within a time. The forms are in
+ * `../expectations.ts`.
+ */
+
 import { Result } from "effect"
 import { forms, sessionState } from "../expectations.ts"
 import { nothingHappens } from "../scene.ts"
@@ -17,7 +22,7 @@ export const expect: Verb = {
       const patience = isTimed ? yield* duration(words[1]) : 0
       const [first, ...rest] = words.slice(isTimed ? 2 : 0)
       const form = first === undefined ? undefined : forms[first]
-      const look =
+      const expectation =
         form === undefined
           ? yield* sessionState(
               yield* nameWord(first, `a session's name or one of ${Object.keys(forms).join(", ")}`),
@@ -27,10 +32,11 @@ export const expect: Verb = {
       const sentence = [first, ...rest].join(" ")
       return (run) => {
         const { world } = run
-        if (look(world) === undefined) return nothingHappens(run, `${sentence}: a name of it is not in this story`)
-        const holds = world.passUntil(() => look(world)?.holds === true, patience)
+        if (expectation(world) === undefined)
+          return nothingHappens(run, `${sentence}: a name of it is not in this story`)
+        const holds = world.passUntil(() => expectation(world)?.holds === true, patience)
         run.pass(0)
-        if (!holds) run.fail(`Expected: ${sentence}; but ${look(world)?.found ?? "it is gone"}.`)
+        if (!holds) run.fail(`Expected: ${sentence}; but ${expectation(world)?.found ?? "it is gone"}.`)
       }
     })
 }

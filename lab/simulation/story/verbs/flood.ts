@@ -1,3 +1,5 @@
+/** `flood s1 512`: bulk data on an outgoing connection of a session, there and back. */
+
 import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"

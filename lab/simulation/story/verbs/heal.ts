@@ -1,3 +1,5 @@
+/** `heal primary b`: undoes a cut of one link; `heal all` ends every fault. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"
@@ -15,11 +17,11 @@ export const heal: Verb = {
         yield* nothingMore(second === undefined ? rest : [second, ...rest])
         return ({ world }) => world.heal()
       }
-      const one = yield* nameWord(first, "a cluster's or session's name, or all")
+      const place = yield* nameWord(first, "a cluster's or session's name, or all")
       const other = yield* nameWord(second, "a cluster's or session's name")
       yield* nothingMore(rest)
       return (run) =>
-        withPlaces(run, one, other, (from, to) => {
+        withPlaces(run, place, other, (from, to) => {
           run.world.network.heal(from, to)
           run.world.network.heal(to, from)
         })

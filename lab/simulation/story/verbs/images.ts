@@ -1,3 +1,5 @@
+/** `images a missing`: nodes of a cluster cannot pull the agent's image, so new agents do not start. */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

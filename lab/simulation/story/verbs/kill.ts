@@ -1,3 +1,5 @@
+/** `kill s1`: a user's programs die without a farewell. The orderly end is `leave`. */
+
 import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"

@@ -1,3 +1,5 @@
+/** `kubectl a delete child s1`: a person deletes or damages an object by hand. */
+
 import { Result } from "effect"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 import type { SimCluster } from "../../world/world.ts"
@@ -7,8 +9,8 @@ import type { StoryRun, Verb } from "../verb.ts"
 import { nameWord, nothingMore, oneOf } from "../words.ts"
 
 /**
- * What people do to objects in an editor: merge patches. Garbage is such as the CRD's schema lets pass: a real server
- * refuses the rest.
+ * Edits that people make, as merge patches. The garbage is what the CRD's schema lets pass; a real server refuses the
+ * rest.
  */
 const edits: Readonly<Record<string, Readonly<Record<"child" | "parent", object>>>> = {
   "wipe-status": { child: { status: null }, parent: { status: null } },
@@ -39,7 +41,7 @@ const edits: Readonly<Record<string, Readonly<Record<"child" | "parent", object>
 }
 const editNames = Object.keys(edits)
 
-/** Of the parent or child of a session, or any object of the kind. */
+/** The parent or child of a session, or any object of the kind. */
 const find = (run: StoryRun, cluster: SimCluster, kind: ObjectKind, which: string): KubeObject | undefined => {
   if (which === "any") return run.world.kernel.random.split(`kubectl at ${run.world.now}`).pick(allOf(cluster, kind))
   const client = run.world.clients.get(which)

@@ -1,3 +1,5 @@
+/** `latency primary b 20ms 80ms`: sets how long packets take between two places. Bandwidth is `slow`. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withPlaces } from "../scene.ts"
@@ -11,13 +13,13 @@ export const latency: Verb = {
   kind: "act",
   read: ([first, second, ...rest]) =>
     Result.gen(function* () {
-      const one = yield* nameWord(first, "a cluster's or session's name")
+      const place = yield* nameWord(first, "a cluster's or session's name")
       const other = yield* nameWord(second, "a cluster's or session's name")
       const [least, most] = yield* span(rest[0], rest[1])
       yield* nothingMore(rest.slice(2))
       return (run) =>
-        withPlaces(run, one, other, (from, to) => {
-          run.fault("latency", `packets between ${one} and ${other} take ${least} to ${most} ms`)
+        withPlaces(run, place, other, (from, to) => {
+          run.fault("latency", `packets between ${place} and ${other} take ${least} to ${most} ms`)
           run.world.network.setLatency(from, to, least, most)
           run.world.network.setLatency(to, from, least, most)
         })

@@ -1,3 +1,5 @@
+/** `leader a stops for 14s`: a fault of the one replica that leads. `pause` stops all replicas together. */
+
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `leave s1`: a user ends the session in order; `leave operator a` uninstalls an operator. */
+
 import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { withCluster, withSession } from "../scene.ts"

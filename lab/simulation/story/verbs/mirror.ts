@@ -1,3 +1,5 @@
+/** `mirror s1 80`: a session's program gets copies of a port's traffic. */
+
 import { listening, listens } from "../listens.ts"
 import type { Verb } from "../verb.ts"
 

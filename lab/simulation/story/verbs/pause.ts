@@ -1,3 +1,5 @@
+/** `pause operator a`: stops processes as by SIGSTOP, until `resume` or `heal all`. */
+
 import { onProcesses, someProcesses } from "../on-processes.ts"
 import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `ping 30s`: sets the time between two pings of clients, before the story begins. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { duration, nothingMore } from "../words.ts"

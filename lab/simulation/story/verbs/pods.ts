@@ -1,3 +1,5 @@
+/** `pods a reschedule`: changes of the workload's pods, as its controllers make them. */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

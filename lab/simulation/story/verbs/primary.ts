@@ -1,3 +1,5 @@
+/** `primary hub`: names the primary cluster, before the story begins. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { nameWord, nothingMore } from "../words.ts"

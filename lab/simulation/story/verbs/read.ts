@@ -1,6 +1,8 @@
+/** `read s1 /etc/hosts → file of a`: a session's program reads a remote file. */
+
 import { Result } from "effect"
+import { ask } from "../ask.ts"
 import { ofASession } from "../draws.ts"
-import { ask } from "../told.ts"
 import type { Verb } from "../verb.ts"
 import { afterArrow, nameWord } from "../words.ts"
 

@@ -1,3 +1,5 @@
+/** `replicas a 2`: gives a cluster's operator replicas that elect a leader, before the story begins. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { nameWord, nothingMore, wholeNumber } from "../words.ts"

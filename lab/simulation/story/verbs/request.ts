@@ -1,9 +1,11 @@
+/** `request a with x-user=ann → s1`: a request from outside enters the workload of a cluster. */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { isArrow, nameWord, portWord } from "../words.ts"
 
-/** ms within which an expected answer must come. */
+/** How long an expected answer may take, ms. */
 const patience = 10_000
 
 const header = (word: string | undefined): Result.Result<readonly [string, string], string> => {

@@ -1,3 +1,5 @@
+/** `reset primary b`: breaks all connections between two places; both ends are told. */
+
 import { onLink, someLink } from "../on-link.ts"
 import type { Verb } from "../verb.ts"
 

@@ -1,6 +1,8 @@
+/** `resolve s1 db.local`: a session's program looks up a host name. */
+
 import { Result } from "effect"
+import { ask } from "../ask.ts"
 import { ofASession } from "../draws.ts"
-import { ask } from "../told.ts"
 import type { Verb } from "../verb.ts"
 import { afterArrow, nameWord } from "../words.ts"
 

@@ -1,3 +1,5 @@
+/** `restart server a`: ends what `stop server a` began. */
+
 import { onServer } from "../on-server.ts"
 import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `resume operator a`: ends what `pause operator a` began. */
+
 import { onProcesses, someProcesses } from "../on-processes.ts"
 import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `return operator a`: installs an operator again after `leave operator a`. */
+
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

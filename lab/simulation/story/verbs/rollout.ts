@@ -1,3 +1,5 @@
+/** `rollout a`: replaces all replicas of an operator in order, as an upgrade does. */
+
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

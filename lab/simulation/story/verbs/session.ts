@@ -1,3 +1,5 @@
+/** `session s1 target deployment/myapp`: a user starts a session. */
+
 import { Result } from "effect"
 import type { ClientShape } from "../../world/sim-client.ts"
 import { nothingHappens } from "../scene.ts"

@@ -1,3 +1,5 @@
+/** `settle`: ends all faults in the middle of a story and checks what must hold at rest. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { nothingMore } from "../words.ts"

@@ -1,3 +1,5 @@
+/** `silence primary b`: kills all connections between two places without telling either end (half-open). */
+
 import { onLink, someLink } from "../on-link.ts"
 import type { Verb } from "../verb.ts"
 

@@ -1,3 +1,5 @@
+/** `skew operator a +10m`: sets the clock of an operator's machine wrong. */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `slow primary b 16`: limits a link's bandwidth; `slow agents a 1s 3s` makes agents think before each answer. */
+
 import { Result } from "effect"
 import { aLink } from "../draws.ts"
 import { withCluster, withPlaces } from "../scene.ts"
@@ -21,14 +23,14 @@ export const slow: Verb = {
             kubelet.agentDelay = delay
           })
       }
-      const one = yield* nameWord(first, "a cluster's or session's name, or agents")
+      const place = yield* nameWord(first, "a cluster's or session's name, or agents")
       const other = yield* nameWord(second, "a cluster's or session's name")
       const speed = yield* wholeNumber(rest[0], "a number of KiB per second")
       yield* nothingMore(rest.slice(1))
       if (speed === 0) return yield* Result.fail("0 KiB/s is no link: write `cut`, or 1 and more")
       return (run) =>
-        withPlaces(run, one, other, (from, to) => {
-          run.fault("slow link", `${speed} KiB/s pass between ${one} and ${other}`)
+        withPlaces(run, place, other, (from, to) => {
+          run.fault("slow link", `${speed} KiB/s pass between ${place} and ${other}`)
           run.world.network.setBandwidth(from, to, (speed * 1024) / 1000)
           run.world.network.setBandwidth(to, from, (speed * 1024) / 1000)
         })

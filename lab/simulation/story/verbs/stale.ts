@@ -1,5 +1,7 @@
+/** `stale a 3 for 12s`: lists of a cluster answer from an old state. */
+
 import { Result } from "effect"
-import type { FaultPlan } from "../../world/port-calls.ts"
+import type { FaultPlan } from "../../world/call-faults.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `start all`: sets which members a session needs before it is ready, before the story begins. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { nothingMore, oneOf } from "../words.ts"

@@ -1,3 +1,5 @@
+/** `steal s1 80`: a session's program takes over a port's traffic. */
+
 import { listening, listens } from "../listens.ts"
 import type { Verb } from "../verb.ts"
 

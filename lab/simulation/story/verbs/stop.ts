@@ -1,3 +1,5 @@
+/** `stop server a`: a cluster's API server goes down, until `restart server a` or `heal all`. */
+
 import { onServer } from "../on-server.ts"
 import { nothingHappens } from "../scene.ts"
 import type { Verb } from "../verb.ts"

@@ -1,3 +1,5 @@
+/** `swizzle 20s`: cuts all links of the primary in random order, and heals them in another order. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { duration, nothingMore } from "../words.ts"

@@ -1,3 +1,5 @@
+/** `tick 3s`: lets virtual time pass. Other acts take none, unless they wait for something. */
+
 import { Result } from "effect"
 import type { Verb } from "../verb.ts"
 import { duration, nothingMore } from "../words.ts"

@@ -1,3 +1,5 @@
+/** `timeout 20s`: sets how long a session may take to become ready, before the story begins. */
+
 import { setsSeconds } from "../sets-seconds.ts"
 import type { Verb } from "../verb.ts"
 

@@ -1,3 +1,5 @@
+/** `ttl 20s`: sets how long a session outlives its last heartbeat, before the story begins. */
+
 import { setsSeconds } from "../sets-seconds.ts"
 import type { Verb } from "../verb.ts"
 

@@ -1,3 +1,5 @@
+/** `unsubscribe s1 80`: a session's program stops listening on a port. */
+
 import { Result } from "effect"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"

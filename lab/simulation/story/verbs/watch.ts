@@ -1,10 +1,12 @@
+/** `watch a drop`: faults of a cluster's watches, such as lost, late or reordered events. */
+
 import { Result } from "effect"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { duration, nameWord, nothingMore, oneOf } from "../words.ts"
 
 const deeds = ["drop", "restore", "end", "forget", "bookmark", "delay", "reorder"] as const
-/** By so many ms events are late in random stories. */
+/** How late events are in random stories, ms. */
 const delays = [50, 400, 2_500]
 
 export const watch: Verb = {

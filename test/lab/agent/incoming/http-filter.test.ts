@@ -1,3 +1,5 @@
+/** HTTP filters: what matches, and what is refused because JavaScript has no equal. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { compileFilter, compilePattern, type RequestHead } from "../../../../lab/agent/incoming/http-filter.ts"

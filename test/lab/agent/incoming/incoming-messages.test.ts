@@ -1,3 +1,5 @@
+/** The forms of messages by the client's announced version (wire.md §4.4). */
+
 import { describe, expect, it } from "vitest"
 import {
   canMirrorRequests,

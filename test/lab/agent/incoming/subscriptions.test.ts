@@ -1,3 +1,5 @@
+/** Ownership of ports, connections and requests, without any socket. */
+
 import { describe, expect, it } from "vitest"
 import {
   dropClient,

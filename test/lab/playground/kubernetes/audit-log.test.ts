@@ -1,3 +1,5 @@
+/** Reading a kube-apiserver's audit log: each request once, oldest first. */
+
 import * as fc from "fast-check"
 import { expect, it } from "vitest"
 import { parseAuditLog, readAuditLog } from "../../../../lab/playground/kubernetes/audit-log.ts"

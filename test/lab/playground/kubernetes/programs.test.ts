@@ -1,3 +1,5 @@
+/** Finding the programs of a control plane, in folders that the test makes. */
+
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,3 +1,5 @@
+/** Writing statuses and releases to a server that fails, conflicts or is absent. */
+
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { assert } from "vitest"

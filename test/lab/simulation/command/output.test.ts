@@ -1,3 +1,5 @@
+/** The text and JSON that `simulate` prints. */
+
 import { describe, expect, it } from "vitest"
 import { makeOutput } from "../../../../lab/simulation/command/output.ts"
 import { counted, emptyTally, faultsText } from "../../../../lab/simulation/command/tally.ts"

@@ -1,3 +1,5 @@
+/** Runs the command `simulate` in a folder, for tests. */
+
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -11,7 +13,7 @@ export interface SimulateRun {
   readonly lines: ReadonlyArray<string>
 }
 
-/** Runs `braid simulate` in a folder. `interruptAt`: sends SIGINT as soon as standard output matches. */
+/** Runs the command. `interruptAt`: sends SIGINT as soon as standard output matches. */
 export const simulate = (cwd: string, args: ReadonlyArray<string>, interruptAt?: RegExp): Promise<SimulateRun> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, "simulate", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] })

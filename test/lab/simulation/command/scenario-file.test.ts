@@ -1,3 +1,5 @@
+/** Reading and writing scenario files, and the sentences about mistakes. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { Result } from "effect"

@@ -1,3 +1,5 @@
+/** The command `simulate` as a whole, in processes: exit codes, failures, traces, reports. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { gunzipSync } from "node:zlib"
@@ -18,17 +20,17 @@ const read = (name: string): string => readFileSync(`${folder}/${name}`, "utf8")
 const json = (lines: ReadonlyArray<string>) =>
   lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
-/** A story that surely fails: its session goes on. */
+/** A story that surely fails, because its session does not end. */
 const wrong = ["cluster a default", "cluster b", "session s1", "tick 5s", "request a", "tick 3s", "expect s1 ended"]
-/** What is left of it: without the tick the session would not serve yet, which is another way to be wrong. */
+/** The shrunk story. Without the tick the session would not serve yet, which is another failure. */
 const shortest = ["cluster a default", "session s1", expect.stringMatching(/^tick [1-4]\d*m?s$/), "expect s1 ended"]
 const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"]
 
 describe("braid simulate", () => {
   it("gives the same output and the same trace, however many workers there are", async () => {
-    const of = (workers: string) =>
+    const withWorkers = (workers: string) =>
       simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
-    const [one, two] = [await of("1"), await of("2")]
+    const [one, two] = [await withWorkers("1"), await withWorkers("2")]
     expect(two.out).toBe(one.out)
     expect(two.code).toBe(one.code)
     expect(one.lines.at(-1)).toMatch(/^\d+ passed, \d+ failed$/)
@@ -42,11 +44,11 @@ describe("braid simulate", () => {
   })
 
   it("draws other stories from another seed", async () => {
-    const of = async (seed: string) => {
+    const traceOf = async (seed: string) => {
       await simulate(folder, ["--seed", seed, "--stories", "1", "--trace", `${seed}.jsonl`])
       return read(`${seed}.jsonl`)
     }
-    expect((await of("1")) === (await of("2"))).toBe(false)
+    expect((await traceOf("1")) === (await traceOf("2"))).toBe(false)
   })
 
   it("writes JSON lines only, one per story in their order, and the counts last", async () => {
@@ -90,9 +92,9 @@ describe("braid simulate", () => {
     expect(story.filter((line) => line !== "" && !line.startsWith("#"))).toEqual(shortest)
     // The whole transcript comes first.
     expect(out.indexOf("request a")).toBeLessThan(out.indexOf("✗ scenario"))
-    const again = await simulate(folder, ["--scenario", saved])
-    expect(again.out).toMatch(/BROKEN expect: /)
-    expect(again.code).toBe(1)
+    const replayed = await simulate(folder, ["--scenario", saved])
+    expect(replayed.out).toMatch(/BROKEN expect: /)
+    expect(replayed.code).toBe(1)
   })
 
   it("does not take another broken expectation for a shorter form of the first one", async () => {

@@ -1,3 +1,5 @@
+/** The flags of `simulate`: values, defaults, and the sentences about mistakes. */
+
 import { Option, Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { readOptions, type SimulateFlags } from "../../../../lab/simulation/command/simulate-flags.ts"

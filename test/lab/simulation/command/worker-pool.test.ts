@@ -1,3 +1,5 @@
+/** Worker processes that die, hang or return: work is answered, and no process is left. */
+
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
@@ -24,12 +26,12 @@ const contents = (file: string): string => {
   }
 }
 
-/** Ids of the processes that this one has started as workers. */
+/** Process ids of the workers that this process has started. */
 const workers = (): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid))
     .filter((pid) => contents(`/proc/${pid}/cmdline`).includes("simulation/command/worker.ts"))
-    // After the name in parentheses: state, then the parent.
+    // The state and the parent follow the name in parentheses.
     .filter((pid) =>
       contents(`/proc/${pid}/stat`)
         .replace(/^.*\) \S+ /, "")
@@ -55,7 +57,7 @@ describe("worker processes", () => {
     await untilTrue("the end of all workers", () => workers().length === 0)
   })
 
-  // Several times: a process's exit and the closing of its channel are told in either order.
+  // Several times, because the exit of a process and the closing of its channel come in either order.
   it("are replaced when they die; what they did then has failed", { repeats: 4 }, async () => {
     const endless = story(...Array.from({ length: 10_000 }, () => "tick 1h"))
     const [lost, next] = await Effect.runPromise(

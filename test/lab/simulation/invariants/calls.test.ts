@@ -1,18 +1,20 @@
+/** Invariants over operators' calls and objects, each with events that break it and events that do not. */
+
 import { describe, expect, it } from "vitest"
-import { noDefects } from "../../../../lab/simulation/invariants/n2-no-defects.ts"
-import { heartbeats } from "../../../../lab/simulation/invariants/n3-heartbeats.ts"
-import { readyIsComplete } from "../../../../lab/simulation/invariants/n5-ready-is-complete.ts"
-import { noFlipFlop } from "../../../../lab/simulation/invariants/n6-no-flip-flop.ts"
-import { noHammering } from "../../../../lab/simulation/invariants/n8-no-hammering.ts"
-import { ownFieldsOnly } from "../../../../lab/simulation/invariants/n9-own-fields-only.ts"
+import { noDefects } from "../../../../lab/simulation/invariants/n02-no-defects.ts"
+import { heartbeats } from "../../../../lab/simulation/invariants/n03-heartbeats.ts"
+import { readyIsComplete } from "../../../../lab/simulation/invariants/n05-ready-is-complete.ts"
+import { noFlipFlop } from "../../../../lab/simulation/invariants/n06-no-flip-flop.ts"
+import { noHammering } from "../../../../lab/simulation/invariants/n08-no-hammering.ts"
+import { ownFieldsOnly } from "../../../../lab/simulation/invariants/n09-own-fields-only.ts"
 import { oneAgentPerPod } from "../../../../lab/simulation/invariants/n10-one-agent-per-pod.ts"
 import { namesAreValid } from "../../../../lab/simulation/invariants/n11-names-are-valid.ts"
 import { retryAfter } from "../../../../lab/simulation/invariants/n12-retry-after.ts"
-import { childAfterParent } from "../../../../lab/simulation/invariants/s5-child-after-parent.ts"
-import { noDeleteWithoutAList } from "../../../../lab/simulation/invariants/s6-no-delete-without-a-list.ts"
-import { noDeleteInUse } from "../../../../lab/simulation/invariants/s7-no-delete-in-use.ts"
-import { noSecretsTold } from "../../../../lab/simulation/invariants/s8-no-secrets-told.ts"
-import { readyForWhatIsSeen } from "../../../../lab/simulation/invariants/s9-ready-for-what-is-seen.ts"
+import { childAfterParent } from "../../../../lab/simulation/invariants/s05-child-after-parent.ts"
+import { noDeleteWithoutAList } from "../../../../lab/simulation/invariants/s06-no-delete-without-a-list.ts"
+import { noDeleteInUse } from "../../../../lab/simulation/invariants/s07-no-delete-in-use.ts"
+import { noSecretsTold } from "../../../../lab/simulation/invariants/s08-no-secrets-told.ts"
+import { readyForWhatIsSeen } from "../../../../lab/simulation/invariants/s09-ready-for-what-is-seen.ts"
 import { noCallFromTheDead } from "../../../../lab/simulation/invariants/s10-no-call-from-the-dead.ts"
 import { canary } from "../../../../lab/simulation/world/world.ts"
 import { configMaps, leases, secrets } from "../../../../src/domain/resources/core-kinds.ts"
@@ -279,7 +281,7 @@ describe("N3", () => {
     const world = makeWorld()
     const client = world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId })
     expect(client.sessionId).toBe(sessionId)
-    // Somebody else who tries the same session id and is refused says nothing about its client.
+    // A stranger who tries the same session id and is refused says nothing about the session's own client.
     world.startClient({ name: "s1-as-bob", user: "bob", shape: "exec", target: "deployment.myapp", sessionId })
     const bob = at(0, { _tag: "ClientEnded", client: "s1-as-bob", rule: "operator-api.md §7.5", message: "403" })
     expect(find(heartbeats, [bob, beat(30_000)], world)).toBeUndefined()

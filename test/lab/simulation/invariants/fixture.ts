@@ -1,3 +1,5 @@
+/** A world and events by hand, for tests of single invariants. */
+
 import type { Commit } from "../../../../lab/memory/memory-objects.ts"
 import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
 import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulation/world/world-event.ts"
@@ -13,7 +15,7 @@ export const parent = parentName(sessionId as SessionId)
 const parents = mirrordMultiClusterSessions.plural
 export const children = mirrordClusterSessions.plural
 
-/** Clusters a (default) and b, and a primary of its own; time stands still unless a test lets it pass. */
+/** Clusters a (default) and b, and a primary of its own. Time stands still unless a test lets it pass. */
 export const makeWorld = (): World =>
   new World({
     ...usualPlan,
@@ -27,7 +29,7 @@ export const makeWorld = (): World =>
 
 export const at = (ms: number, event: WorldEvent): TimedEvent => ({ ...event, at: ms })
 
-/** The first thing that a checker finds in some events. */
+/** The first violation that a checker finds in some events. */
 export const find = (
   invariant: Invariant,
   events: ReadonlyArray<TimedEvent>,
@@ -41,7 +43,7 @@ export const find = (
   return undefined
 }
 
-/** What it finds at rest after some events. */
+/** The violations that a checker finds at rest after some events. */
 export const findAtRest = (
   invariant: Invariant,
   world: World,

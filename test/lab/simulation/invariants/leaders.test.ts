@@ -1,3 +1,5 @@
+/** Invariants over replicas and leaders (N13, N14, S10). */
+
 import { describe, expect, it } from "vitest"
 import { onlyLeadersAct } from "../../../../lab/simulation/invariants/n13-only-leaders-act.ts"
 import { oneLabelledLeader } from "../../../../lab/simulation/invariants/n14-one-labelled-leader.ts"

@@ -1,13 +1,15 @@
+/** Invariants that hold at rest, in a real simulated world: each is made to break by hand. */
+
 import { describe, expect, it } from "vitest"
-import { desiredIsActual } from "../../../../lab/simulation/invariants/l1-desired-is-actual.ts"
-import { deadSessionsGo } from "../../../../lab/simulation/invariants/l2-dead-sessions-go.ts"
-import { leftoversAreOwed } from "../../../../lab/simulation/invariants/l3-leftovers-are-owed.ts"
-import { credentialsFresh } from "../../../../lab/simulation/invariants/l4-credentials-fresh.ts"
-import { clientsComeBack } from "../../../../lab/simulation/invariants/l5-clients-come-back.ts"
-import { queuesDrain } from "../../../../lab/simulation/invariants/l6-queues-drain.ts"
+import { desiredIsActual } from "../../../../lab/simulation/invariants/l01-desired-is-actual.ts"
+import { deadSessionsGo } from "../../../../lab/simulation/invariants/l02-dead-sessions-go.ts"
+import { leftoversAreOwed } from "../../../../lab/simulation/invariants/l03-leftovers-are-owed.ts"
+import { credentialsFresh } from "../../../../lab/simulation/invariants/l04-credentials-fresh.ts"
+import { clientsComeBack } from "../../../../lab/simulation/invariants/l05-clients-come-back.ts"
+import { queuesDrain } from "../../../../lab/simulation/invariants/l06-queues-drain.ts"
 import { ledger } from "../../../../lab/simulation/invariants/ledger.ts"
-import { restIsQuiet } from "../../../../lab/simulation/invariants/n4-rest-is-quiet.ts"
-import { requestsAnswered } from "../../../../lab/simulation/invariants/n7-requests-answered.ts"
+import { restIsQuiet } from "../../../../lab/simulation/invariants/n04-rest-is-quiet.ts"
+import { requestsAnswered } from "../../../../lab/simulation/invariants/n07-requests-answered.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
 import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
 import { parentName } from "../../../../src/domain/session/names.ts"
@@ -152,7 +154,7 @@ describe("L3", () => {
     expect(find(leftoversAreOwed, [released, gone], world)).toBeUndefined()
     world.cluster("a").server.objects.write(mirrordClusterSessions, child("a"), childObject(child("a")))
     expect(find(leftoversAreOwed, [released, gone], world)).toContain("the ledger does not name it")
-    // A person took the finalizer.
+    // As if a person had removed the finalizer.
     expect(find(leftoversAreOwed, [gone], world)).toBeUndefined()
     owe(world, child("a"), "a")
     expect(find(leftoversAreOwed, [released, gone], world)).toBeUndefined()
@@ -252,7 +254,7 @@ describe("L6 and N4", () => {
     expect(
       findAtRest(queuesDrain, world, "healed", asked(now(world) - 90_000, { verb: "list", to: "a" }, "Other"))
     ).toEqual([])
-    // A session ends at its own time once; a child that is deleted at rest is somebody's work.
+    // A session ends at its own time once; a child that is deleted at rest shows that somebody still works.
     expect(findAtRest(queuesDrain, world, "healed", asked(now(world) - 1_000, { verb: "delete" }))).toEqual([])
     const gone = asked(now(world) - 1_000, { verb: "delete", to: "a", resource: children, name: `${parent}-a` })
     expect(findAtRest(queuesDrain, world, "healed", gone)[0]).toContain("delete")
@@ -356,7 +358,7 @@ describe("ledger", () => {
     const world = makeWorld()
     const events: Array<Parameters<typeof find>[1][number]> = []
     world.observe((event) => events.push(event))
-    // The first watches were made before anybody looked; after a while each is made anew.
+    // The first watches were opened before the invariant looked; after a while each is opened again.
     world.pass(600_000)
     expect(findAtRest(ledger, world, "left", events)).toEqual([])
     const client = world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId })

@@ -1,9 +1,11 @@
+/** Invariants over traffic (N1, S1 to S4), with frames by hand. */
+
 import { describe, expect, it } from "vitest"
-import { strictClient } from "../../../../lab/simulation/invariants/n1-strict-client.ts"
-import { oneRouterEpoch } from "../../../../lab/simulation/invariants/s1-one-router-epoch.ts"
-import { statefulToDefaultOnce } from "../../../../lab/simulation/invariants/s2-stateful-to-default-once.ts"
-import { oneOwnerPerId } from "../../../../lab/simulation/invariants/s3-one-owner-per-id.ts"
-import { oneAnswerInOrder } from "../../../../lab/simulation/invariants/s4-one-answer-in-order.ts"
+import { strictClient } from "../../../../lab/simulation/invariants/n01-strict-client.ts"
+import { oneRouterEpoch } from "../../../../lab/simulation/invariants/s01-one-router-epoch.ts"
+import { statefulToDefaultOnce } from "../../../../lab/simulation/invariants/s02-stateful-to-default-once.ts"
+import { oneOwnerPerId } from "../../../../lab/simulation/invariants/s03-one-owner-per-id.ts"
+import { oneAnswerInOrder } from "../../../../lab/simulation/invariants/s04-one-answer-in-order.ts"
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
 import { clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
@@ -26,7 +28,7 @@ const agentSays = (ms: number, connection: number, bytes: Uint8Array, cluster = 
 const [one, two, three] = [lookup("one"), lookup("two"), lookup("three")]
 
 describe("S1", () => {
-  const story = (late: number) => [
+  const story = (delayMs: number) => [
     connect(0, 1),
     says(0, 1, one),
     agentHears(1, 101, one),
@@ -34,7 +36,7 @@ describe("S1", () => {
     connect(10, 2),
     says(10, 2, three),
     agentHears(11, 102, three),
-    agentHears(11 + late, 101, two)
+    agentHears(11 + delayMs, 101, two)
   ]
   it("finds bytes of an old epoch long after the next one began", () =>
     expect(find(oneRouterEpoch, story(8_000))).toContain("Connection 1 of s1 still passes"))

@@ -1,3 +1,5 @@
+/** The order of the event heap, as a property. */
+
 import fc from "fast-check"
 import { expect, it } from "vitest"
 import { EventHeap } from "../../../../lab/simulation/kernel/event-heap.ts"

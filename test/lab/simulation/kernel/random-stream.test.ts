@@ -1,3 +1,5 @@
+/** Independence and reproducibility of random streams. */
+
 import { describe, expect, it } from "vitest"
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
 

@@ -1,3 +1,5 @@
+/** Effect programs under virtual time: clocks, pauses, kills. */
+
 import { Clock, Effect, Fiber, Random } from "effect"
 import { describe, expect, it } from "vitest"
 import { Kernel } from "../../../../lab/simulation/kernel/kernel.ts"

@@ -1,11 +1,13 @@
+/** A headless browser for tests of the report page. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { type Browser, chromium } from "playwright-core"
 
 /**
- * Starts the headless Chromium that the package @sparticuz/chromium holds, unpacked to a folder of its own. With it
- * come the libraries and fonts that a machine may lack; the package lays them out when it believes to be where its name
- * says, so it is told so.
+ * Starts the headless Chromium of the package @sparticuz/chromium, unpacked to a folder of its own. Libraries and fonts
+ * that a machine may lack come with it. The package lays them out only where it believes to be on AWS Lambda, so it is
+ * told so.
  */
 export const startBrowser = async (): Promise<{ readonly browser: Browser; readonly stop: () => Promise<void> }> => {
   const kept = { ...process.env }
@@ -16,7 +18,7 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
     const { default: packaged } = await import("@sparticuz/chromium")
     packaged.setGraphicsMode = false
     const executablePath = await packaged.executablePath()
-    // The package's own file of this name looks for fonts in /tmp alone, and without any font Chromium ends.
+    // The package's own file of this name looks for fonts only in /tmp, and Chromium ends if it finds no font.
     writeFileSync(
       `${folder}/fonts/fonts.conf`,
       `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM ` +

@@ -1,3 +1,5 @@
+/** Which faults last in the report, and from when to when. */
+
 import { describe, expect, it } from "vitest"
 import { FaultBands } from "../../../../lab/simulation/report/fault-bands.ts"
 

@@ -1,3 +1,5 @@
+/** The contents of the report page, from stories that are run for it. */
+
 import { describe, expect, it } from "vitest"
 import { makeReport } from "../../../../lab/simulation/report/make-report.ts"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"

@@ -1,3 +1,5 @@
+/** The report page in a real browser: it draws, filters and explains without any network. */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import type { Page } from "playwright-core"
@@ -155,9 +157,9 @@ describe("the page of the story member-cut-40s", () => {
 
   it.each(["light", "dark"] as const)("has text that stands out on a %s screen", async (colorScheme) => {
     const { page } = await open({ colorScheme })
-    // As text, since the project is compiled without the browser's types.
-    const of = (name: string): Promise<string> => page.evaluate(`getComputedStyle(document.body).${name}`)
-    const colors = { backgroundColor: await of("backgroundColor"), color: await of("color") }
+    // As text, because the project is compiled without the browser's types.
+    const styleOf = (name: string): Promise<string> => page.evaluate(`getComputedStyle(document.body).${name}`)
+    const colors = { backgroundColor: await styleOf("backgroundColor"), color: await styleOf("color") }
     const brightness = (color: string): number =>
       (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3
     const difference = brightness(colors.backgroundColor) - brightness(colors.color)

@@ -1,3 +1,5 @@
+/** Reading stories: all mistakes at once, each with line and remedy. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory, type StoryMistake } from "../../../../lab/simulation/story/parse-story.ts"

@@ -1,3 +1,5 @@
+/** Random stories: reproducible, readable, within their limits. */
+
 import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"

@@ -1,13 +1,15 @@
+/** The plan of a sweep, and a run that fails. */
+
 import { describe, expect, it } from "vitest"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"
 import type { Story, StoryResult } from "../../../../lab/simulation/story/story.ts"
 import { runSweep, type SweepRun, sweepRuns } from "../../../../lab/simulation/story/sweep.ts"
-import { errorKinds } from "../../../../lab/simulation/world/port-calls.ts"
+import { errorKinds } from "../../../../lab/simulation/world/call-faults.ts"
 
 const story: Story = { seed: "1", lines: ["cluster a default", "cluster b", "session s1", "tick 5s"] }
 const runs = sweepRuns(story)
 
-const one = (part: string): SweepRun => {
+const runNamed = (part: string): SweepRun => {
   const found = runs.find(({ name }) => name.includes(part))
   if (found === undefined) throw new Error(`there is no run ${part}`)
   return found
@@ -35,7 +37,7 @@ describe("sweepRuns", () => {
   })
 
   it("crashes the operator exactly there, and once", () => {
-    const run = one("create mirrordclustersessions to a): crash after")
+    const run = runNamed("create mirrordclustersessions to a): crash after")
     const index = /call (\d+)/.exec(run.name)?.[1]
     const result = runStory(story, { faults: run.faults(), events: true })
     expect(crashes(result)).toMatchObject([{ cluster: "primary", detail: expect.stringContaining(`call ${index}`) }])
@@ -50,7 +52,7 @@ describe("sweepRuns", () => {
   })
 
   it("lets exactly one call fail", () => {
-    const run = one("create mirrordclustersessions to a): conflict")
+    const run = runNamed("create mirrordclustersessions to a): conflict")
     const { events } = runStory(story, { faults: run.faults(), events: true })
     const failed = events.flatMap((event) =>
       event._tag === "Answered" && event.outcome === "Conflict" ? [event.call] : []

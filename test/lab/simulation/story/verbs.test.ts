@@ -1,3 +1,5 @@
+/** All verbs: words that are refused, and acts without their object. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
@@ -15,7 +17,7 @@ const read = (line: string): Result.Result<unknown, string> => {
 const run = (...lines: ReadonlyArray<string>): StoryResult =>
   runStory({ seed: "verbs", lines: ["cluster a default", "cluster b", ...lines] })
 
-/** Each verb with lines that are wrong, and what is said about each. */
+/** Each verb with wrong lines, and the mistake in each. */
 const wrong: ReadonlyArray<readonly [string, string]> = [
   ["cluster", '"" is not a cluster\'s name'],
   ["cluster a pods many", '"many" is not a number of pods'],

@@ -1,3 +1,5 @@
+/** Single words of stories: values, and the sentences about mistakes. */
+
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import {

@@ -1,3 +1,5 @@
+/** Connections over a network with cuts, silence, slow readers and dead processes. */
+
 import fc from "fast-check"
 import { beforeEach, describe, expect, it } from "vitest"
 import { Kernel } from "../../../../lab/simulation/kernel/kernel.ts"

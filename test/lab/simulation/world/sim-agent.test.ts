@@ -1,3 +1,8 @@
+/**
+ * The simulated agent on a kernel: its answers to every kind of message, and what clients may hear after random deeds
+ * of theirs.
+ */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { systemError } from "../../../../lab/agent/io-errors.ts"
@@ -11,7 +16,7 @@ import type { HttpFilter, StealType } from "../../../../src/domain/protocol/http
 import type { DaemonTcp, LayerTcpSteal } from "../../../../src/domain/protocol/incoming-messages.ts"
 import type { FrameChannel, FrameHandlers } from "../../../../src/ports/frame-channel.ts"
 
-/** Two ends of a connection on the kernel: a message arrives at once, as something that happens to the agent. */
+/** The two ends of a connection on the kernel. A message arrives at once, as an event of the agent's process. */
 const pair = (kernel: Kernel, process: SimProcess | undefined) => {
   interface End extends FrameChannel {
     handlers: FrameHandlers | undefined
@@ -134,7 +139,7 @@ const respond = (connectionId: bigint, body = "local", status = 201): ClientMess
     }
   })
 
-/** The names of incoming messages, ids with them. */
+/** The names of incoming messages with their ids. */
 const brief = (message: DaemonMessage): string => {
   if (message._tag !== "Tcp" && message._tag !== "TcpSteal") return message._tag
   const daemon: DaemonTcp = message.value
@@ -575,7 +580,7 @@ describe("requests", () => {
       [2, 502, "mirrord-agent v3.250.0: the request was dropped"],
       [3, 502, "mirrord-agent v3.250.0: the request was dropped"]
     ])
-    // What the client itself gave up is not closed once more.
+    // A connection that the client gave up is not closed again.
     expect(client.take().map(brief)).toEqual(["steal Close 0", "steal Close 1"])
     expect(w.agent.openTraffic).toBe(0)
   })
@@ -820,7 +825,7 @@ describe("old versions", () => {
     const client = connect(w)
     client.say({ _tag: "Ping" }, message, { _tag: "Ping" })
     w.run()
-    // What came before is answered; there is no Close message.
+    // Earlier messages are answered; there is no Close message.
     expect(client.take()).toEqual([{ _tag: "Pong" }])
     expect(client.ended()).toBe(true)
     expect(w.agent.clients).toBe(0)
@@ -842,9 +847,9 @@ describe("life", () => {
     expect(w.exits).toEqual([])
     w.run(1)
     expect(w.exits).toEqual([30_000])
-    const late = connect(w)
+    const lateClient = connect(w)
     w.run()
-    expect([late.ended(), w.agent.clients, w.exits.length]).toEqual([true, 0, 1])
+    expect([lateClient.ended(), w.agent.clients, w.exits.length]).toEqual([true, 0, 1])
   })
 
   it("exits after the idle time when the last client has left, unless another one comes", () => {
@@ -961,12 +966,12 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 
 const subscriptions = { all: stealAll(), filter: stealFiltered(header("user: me")), mirror: mirrorPort }
 
-/** Carries the deeds out, then lets everybody leave; what each client heard, in brief. */
+/** Carries the deeds out and lets all clients leave; the result is what each client heard, in brief. */
 const live = (deeds: ReadonlyArray<Deed>) => {
   const w = world({ idleTtl: 100_000, firstClientTimeout: 100_000, delay: () => w.kernel.random.int(0, 20) })
   const clients: Array<ReturnType<typeof connect> & { gone: boolean; answered: number }> = []
   let requests = 0
-  const one = (n: number) => {
+  const livingClient = (n: number) => {
     const client = clients[n % Math.max(1, clients.length)]
     return client?.gone === false ? client : undefined
   }
@@ -979,20 +984,20 @@ const live = (deeds: ReadonlyArray<Deed>) => {
         break
       }
       case "Subscribe":
-        one(it.which)?.say(subscriptions[it.mode])
+        livingClient(it.which)?.say(subscriptions[it.mode])
         break
       case "Unsubscribe":
-        one(it.which)?.say(steal({ _tag: "PortUnsubscribe", value: 8080 }))
+        livingClient(it.which)?.say(steal({ _tag: "PortUnsubscribe", value: 8080 }))
         break
       case "Respond": {
-        const client = one(it.which)
+        const client = livingClient(it.which)
         if (client?.heard.some((message) => brief(message) === `steal StartV2 ${client.answered}`) === true) {
           client.say(respond(BigInt(client.answered++)))
         }
         break
       }
       case "Leave": {
-        const client = one(it.which)
+        const client = livingClient(it.which)
         if (client === undefined) break
         client.gone = true
         client.leave()

@@ -1,5 +1,7 @@
+/** A whole world: it starts, serves, heals and says whether it is well. */
+
 import { describe, expect, it } from "vitest"
-import { errorKinds } from "../../../../lab/simulation/world/port-calls.ts"
+import { errorKinds } from "../../../../lab/simulation/world/call-faults.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
 import { jobs } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -12,7 +14,7 @@ const running = (): World => {
   return world
 }
 
-/** What is wrong while it lasts; it ends with all other faults. */
+/** Faults that last; each ends with all other faults. */
 const troubles: Readonly<Record<string, (world: World) => void>> = {
   "a link is cut": ({ network }) => network.cut("b", "primary"),
   "a link is slow": ({ network }) => network.setBandwidth("b", "primary", 1),
@@ -36,7 +38,7 @@ describe("a world", () => {
       begin(world)
       expect(world.isWell).toBe(false)
       world.heal()
-      // What was held up arrives.
+      // Delayed packets arrive.
       world.pass(20_000)
       expect(world.isWell).toBe(true)
     })

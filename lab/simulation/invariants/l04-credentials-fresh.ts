@@ -1,0 +1,47 @@
+/**
+ * L4 (failures.md §2.4, §4.28). Credentials of a simulated world never expire and are never refreshed. The only 401
+ * answers are injected by a story, and refusals must end with them.
+ */
+
+import type { Invariant } from "./invariant.ts"
+
+/** How long a cluster may refuse an operator's credentials in a world without faults, ms. */
+const tolerated = 60_000
+
+export const credentialsFresh: Invariant = {
+  id: "L4",
+  sentence: "No cluster keeps refusing an operator's credentials.",
+  begin: (world) => {
+    /** Since when every call of an operator is refused, by operator and cluster. */
+    const refusedSince = new Map<string, number>()
+    return {
+      on: (event) => {
+        if (event._tag === "Step" && event.text === "(settle)") refusedSince.clear()
+        // A paused process makes no calls, so the pause does not count.
+        if (event._tag === "Operator" && event.change === "resumed") {
+          for (const key of refusedSince.keys())
+            if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)
+        }
+        if (event._tag !== "Answered") return undefined
+        const { call, outcome } = event
+        const key = `${call.operator} in ${call.to}`
+        if (outcome !== "Unauthorized") {
+          if (outcome !== "Unreachable") refusedSince.delete(key)
+          return undefined
+        }
+        const since = refusedSince.get(key)
+        if (since === undefined || world().faultPlans.length > 0) {
+          refusedSince.set(key, event.at)
+          return undefined
+        }
+        return event.at - since > tolerated
+          ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.`
+          : undefined
+      },
+      atRest: () =>
+        [...refusedSince.keys()]
+          .filter((key) => !world().cluster(key.split(" ")[0] ?? "").host.isGone)
+          .map((key) => `The last call of the operator of ${key} was refused: Unauthorized.`)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * L5 (failures.md §2.5). A connected client loses its session only after a fault; after the story's first fault every
+ * loss counts as explained until the world has settled. A client that asks while nothing is wrong, and until its answer
+ * nothing goes wrong, is not refused for good. A client that joins a session of worse times shares its fate.
+ */
+
+import type { World } from "../world/world.ts"
+import type { Invariant } from "./invariant.ts"
+import { waitsForEver } from "./waits-for-ever.ts"
+
+/** Ends that only a fault explains. */
+const losses: ReadonlySet<string> = new Set([
+  "wire.md §6.14",
+  "wire.md §5.4",
+  "operator-api.md §8.6",
+  "operator-api.md §8.7"
+])
+/** Answers to a first connect that tell the user what is wrong with the request itself. */
+const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
+
+/** Whether a cluster that clients need has lost its operator for ever, or has no pods of the target. */
+const isMaimed = (world: World): boolean => {
+  const { clusters, defaultCluster, primary, sessionStart } = world.plan
+  const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
+  const isGone = needed.some((name) => world.cluster(name).host.isGone)
+  return (
+    isGone ||
+    needed.some(
+      (name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0
+    )
+  )
+}
+
+export const clientsComeBack: Invariant = {
+  id: "L5",
+  sentence:
+    "A client that keeps trying is connected again, or is told that its session is over; who asks while nothing " +
+    "is wrong is not refused.",
+  begin: (world) => {
+    let isFaulty = false
+    /** Whether connections have died without a word. */
+    let isSilenced = false
+    const refusals = new Map<string, number | undefined>()
+    /** Clients that wait for the answer to a connect request, and since whose first request nothing has been wrong. */
+    const hopeful = new Set<string>()
+    const known = new Set<string>()
+    /** Sessions that a fault may have touched. */
+    const troubled = new Set<bigint>()
+    const trouble = (): void => {
+      isFaulty = true
+      hopeful.clear()
+      for (const client of known) troubled.add(world().client(client).sessionId)
+    }
+    return {
+      on: (event) => {
+        switch (event._tag) {
+          case "ClientAsks": {
+            const { client } = event
+            if (known.has(client)) return undefined
+            known.add(client)
+            const { sessionId } = world().client(client)
+            if (!world().isWell) troubled.add(sessionId)
+            if (!troubled.has(sessionId)) hopeful.add(client)
+            return undefined
+          }
+          case "Fault":
+            trouble()
+            isSilenced ||= event.kind === "half-open"
+            return undefined
+          case "Operator":
+            if (event.change !== "started") trouble()
+            return undefined
+          case "ClientRefused":
+            refusals.set(event.client, event.code)
+            return undefined
+          case "ClientEnded": {
+            const { client, message, rule } = event
+            if (rule === undefined || isMaimed(world())) return undefined
+            if (losses.has(rule)) {
+              const isExplained = isFaulty || world().faultPlans.length > 0
+              return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`
+            }
+            if (rule !== "operator-api.md §7.5" || !hopeful.has(client)) return undefined
+            const code = refusals.get(client)
+            return code !== undefined && answersOfSubstance.has(code)
+              ? undefined
+              : `${client} was refused although nothing was wrong: ${message}.`
+          }
+          default:
+            return undefined
+        }
+      },
+      atRest: (moment) => {
+        isFaulty = false
+        if (moment === "left" || isMaimed(world())) return []
+        return [...world().clients.values()].flatMap((client) =>
+          client.ended !== undefined || client.isServing || (isSilenced && waitsForEver(client))
+            ? []
+            : [`${client.name} is neither connected nor was it told that its session is over.`]
+        )
+      }
+    }
+  }
+}

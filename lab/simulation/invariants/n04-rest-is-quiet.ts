@@ -1,0 +1,80 @@
+/**
+ * N4 (failures.md §3.4, §4.9, §4.10). At rest an operator writes nothing but heartbeats. It catches a controller that
+ * wakes itself by its own status write, and lists whose order changes. A failed parent may still be deleted after its
+ * retention.
+ */
+
+import { events } from "../../../src/domain/events/event-object.ts"
+import { leases } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentName } from "../../../src/domain/session/names.ts"
+import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import type { PortCall } from "../world/world-event.ts"
+import { isAway } from "./debts.ts"
+import type { Invariant } from "./invariant.ts"
+import { isHeartbeat } from "./n03-heartbeats.ts"
+import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
+
+/** Length of the rest before the check, ms. */
+const rest = 60_000
+
+/** The session that a call is about; for an Event, the session that it reports on. */
+const aboutOf = ({ name, resource }: PortCall): string =>
+  resource === events.plural ? (name.split(".")[0] ?? name) : name
+
+export const restIsQuiet: Invariant = {
+  id: "N4",
+  sentence: "At rest nothing is written but heartbeats of connected sessions.",
+  begin: (world) => {
+    const writes = new Map<
+      string,
+      { readonly at: number; readonly name: string; readonly to: string; readonly heartbeat: boolean }
+    >()
+    return {
+      on: (event) => {
+        if (event._tag !== "Called") return undefined
+        const { call, process } = event
+        const { resource, to, verb } = call
+        const name = aboutOf(call)
+        if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
+        // A leader renews its Lease for as long as it leads.
+        if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
+        // A member ends a child that never served; a session that left it out tries again with a new child.
+        if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name))
+          return undefined
+        const heartbeat = isHeartbeat(call)
+        writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, {
+          at: event.at,
+          name,
+          to,
+          heartbeat
+        })
+        return undefined
+      },
+      atRest: (moment) => {
+        const { clients, clusters, now, primary } = world()
+        const connected = new Set(
+          [...clients.values()].flatMap((client) =>
+            moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []
+          )
+        )
+        const isEnding = (name: string): boolean => {
+          const parent = primary.server.objects.peek(mirrordMultiClusterSessions, name)
+          return parent !== undefined && isLeaving(parent) && parentStatus(parent).phase !== "Ready"
+        }
+        const isThere = (to: string, name: string): boolean => {
+          const objects = clusters.get(to)?.server.objects
+          return [mirrordMultiClusterSessions, mirrordClusterSessions].some(
+            (ref) => objects?.peek(ref, name) !== undefined
+          )
+        }
+        return [...writes].flatMap(([write, { at, heartbeat, name, to }]) => {
+          if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []
+          if (heartbeat ? connected.has(name.slice(0, 19)) : !isThere(to, name) && moment === "healed") return []
+          return [`${write}, ${Math.round((now - at) / 1000)} s ago.`]
+        })
+      }
+    }
+  }
+}

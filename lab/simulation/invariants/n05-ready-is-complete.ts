@@ -1,0 +1,39 @@
+/**
+ * N5 (failures.md §3.5, §4.16). A session is complete at the moment when it becomes Ready. Later it may lose clusters
+ * and stays Ready.
+ */
+
+import type { Invariant } from "./invariant.ts"
+import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
+
+export const readyIsComplete: Invariant = {
+  id: "N5",
+  sentence:
+    "A session becomes Ready only with its default cluster ready, and with each other one ready or left out with " +
+    "a reason.",
+  begin: (world) => ({
+    on: (event) => {
+      if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
+      const { after, before } = event.commit
+      if (after === undefined || parentStatus(after).phase !== "Ready") return undefined
+      if (before !== undefined && parentStatus(before).phase === "Ready") return undefined
+      const { name } = after.metadata
+      const { clusters = [], defaultCluster } = (after["spec"] ?? {}) as {
+        readonly clusters?: ReadonlyArray<string>
+        readonly defaultCluster?: string
+      }
+      const entries = new Map(recordedChildren(after))
+      if (defaultCluster === undefined || entries.get(defaultCluster)?.ready !== true) {
+        return `${name} becomes Ready, but its default cluster ${defaultCluster ?? "(none)"} is not ready.`
+      }
+      for (const cluster of clusters) {
+        const entry = entries.get(cluster)
+        if (entry?.ready === true) continue
+        if (world().plan.sessionStart === "all")
+          return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
+        if (entry?.error === undefined) return `${name} becomes Ready without ${cluster}, and does not say why.`
+      }
+      return undefined
+    }
+  })
+}

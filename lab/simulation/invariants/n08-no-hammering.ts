@@ -1,0 +1,63 @@
+/**
+ * N8 (failures.md §3.8, §4.5, §4.6, §4.9, §4.28). No operator lists over and over, runs into conflicts without a pause,
+ * or repeats a refused call at once.
+ */
+
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** The window over which calls are counted, ms. */
+const within = 10_000
+/**
+ * Most calls of one process about one thing within the window; the most eager intended caller waits for an agent's pod.
+ */
+const mostCalls = 60
+const mostPodLists = 400
+const callsPerSession = 6
+const mostConflicts = 50
+
+/** Counts events within a sliding window. */
+class Window {
+  readonly #times: Array<number> = []
+
+  add(at: number): number {
+    this.#times.push(at)
+    while ((this.#times[0] ?? at) <= at - within) this.#times.shift()
+    return this.#times.length
+  }
+}
+
+export const noHammering: Invariant = {
+  id: "N8",
+  sentence: "No operator makes the same call over and over without a pause.",
+  begin: (world) => {
+    const calls = new Map<string, Window>()
+    const conflicts = new Map<string, Window>()
+    const count = (windows: Map<string, Window>, key: string, at: number): number => {
+      const window = windows.get(key) ?? new Window()
+      windows.set(key, window)
+      return window.add(at)
+    }
+    return {
+      on: (event) => {
+        if (event._tag === "Called") {
+          const { name, resource, to, verb } = event.call
+          const what = `${verb} ${resource} ${name} in ${to}`.replaceAll("  ", " ")
+          const isPods = verb === "list" && resource === pods.plural
+          const times = count(calls, `${event.process} ${what}`, event.at)
+          // Sessions share agents: each session dials, and asks for, the same agent.
+          return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size
+            ? `${event.process} called ${what} ${times} times within ${within / 1000} s.`
+            : undefined
+        }
+        if (event._tag !== "Answered" || event.outcome !== "Conflict") return undefined
+        const { name, operator, resource, to } = event.call
+        const times = count(conflicts, `${operator} ${to} ${resource} ${name}`, event.at)
+        return times > mostConflicts
+          ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ` +
+              `${within / 1000} s.`
+          : undefined
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * S5 (failures.md §1.5). Otherwise a crash could orphan a child (failures.md §4.2), or a neighbour's child could be
+ * taken for one's own (failures.md §4.14).
+ */
+
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { childName } from "../../../src/domain/session/names.ts"
+import type { Invariant } from "./invariant.ts"
+import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
+
+export const childAfterParent: Invariant = {
+  id: "S5",
+  sentence: "A child is created only after its parent's status names it, and its name follows from parent and cluster.",
+  begin: () => {
+    /** Everything that a parent's status ever named, by the parent's uid, cluster and child. */
+    const recorded = new Set<string>()
+    return {
+      on: (event) => {
+        if (event._tag !== "Committed") return undefined
+        const { commit } = event
+        const { after } = commit
+        if (after === undefined) return undefined
+        if (isParent(commit)) {
+          for (const [cluster, { sessionName }] of recordedChildren(after))
+            recorded.add(`${after.metadata.uid} ${cluster} ${sessionName}`)
+          return undefined
+        }
+        if (!isChild(commit) || commit.before !== undefined) return undefined
+        const parent = parentNameOf(after)
+        if (parent === undefined) return undefined
+        const { name } = after.metadata
+        const wanted = childName(parent, clusterName(event.cluster), sha256Hex)
+        if (name !== wanted) return `In ${event.cluster} the child of ${parent} is called ${name}, not ${wanted}.`
+        const uid = parentUidOf(after)
+        if (uid === undefined) return `The child ${name} in ${event.cluster} does not say which parent made it.`
+        if (recorded.has(`${uid} ${event.cluster} ${name}`)) return undefined
+        return `The child ${name} was created in ${event.cluster}, but no status of ${parent} (${uid}) ever named it.`
+      }
+    }
+  }
+}
