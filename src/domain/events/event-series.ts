@@ -28,17 +28,14 @@ export interface EventSeries extends Occurrences {
 export const seriesKey = ({ uid }: InvolvedObject, { cluster, reason }: SessionEvent): string =>
   `${uid} ${reason} ${cluster ?? ""}`
 
-/** The series with one more occurrence. `name`: for the Event object of a new series. */
-export const occurred = (
-  series: EventSeries | undefined,
-  name: string,
-  about: InvolvedObject,
-  event: SessionEvent,
-  now: number
-): EventSeries =>
+/** One occurrence of an Event. `name`: for the Event object, in case that the series is new. */
+export type Occurrence = Pick<EventSeries, "name" | "about" | "event">
+
+/** The series with one more occurrence; a new series if there was none. */
+export const occurred = (series: EventSeries | undefined, occurrence: Occurrence, now: number): EventSeries =>
   series === undefined
-    ? { name, about, event, count: 1, firstAt: now, lastAt: now, written: undefined, failures: 0 }
-    : { ...series, event, count: series.count + 1, lastAt: now }
+    ? { ...occurrence, count: 1, firstAt: now, lastAt: now, written: undefined, failures: 0 }
+    : { ...series, event: occurrence.event, count: series.count + 1, lastAt: now }
 
 /** When the series is to be written, epoch ms; nothing while the API server has all of it. */
 export const dueAt = ({ count, lastAt, written }: EventSeries): number | undefined => {
