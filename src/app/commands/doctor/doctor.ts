@@ -4,9 +4,9 @@ import { failed } from "../../../domain/doctor/finding.ts"
 import type { DoctorReport } from "../../../domain/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { version } from "../../kernel/version.ts"
-import type { Patient } from "./examined-cluster.ts"
-import { memberPatient } from "./examined-member.ts"
-import { ownPatient } from "./examined-self.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
+import { examinedMember } from "./examined-member.ts"
+import { examinedSelf } from "./examined-self.ts"
 import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
 import { observeCluster } from "./observe-cluster.ts"
 
@@ -25,14 +25,14 @@ export interface DoctorOptions {
 /** The chart sets it for the operator and for nobody else. */
 const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
 
-const patientsOf = (installation: Installation): Effect.Effect<ReadonlyArray<Patient>> => {
+const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
   const { fleet, namespace, own } = installation
   const members = fleet?.members ?? []
   return Effect.map(
-    Effect.forEach(members, (member) => memberPatient(member, member.name === fleet?.defaultCluster, own, namespace), {
+    Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, own, namespace), {
       concurrency: "unbounded"
     }),
-    (patients) => [ownPatient(installation), ...patients]
+    (clusters) => [examinedSelf(installation), ...clusters]
   )
 }
 
@@ -44,8 +44,8 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
       ? operatorsInstallation
       : installationByKubeConfig(options, options.namespace)
     const { fleet, findings, seenFrom } = installation
-    const patients = yield* patientsOf(installation)
-    const chosen = options.cluster === undefined ? patients : patients.filter(({ name }) => name === options.cluster)
+    const clusters = yield* examinedClusters(installation)
+    const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)
     const unknown =
       chosen.length > 0
         ? []
@@ -53,7 +53,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
             failed(
               "configuration",
               `There is no cluster ${JSON.stringify(options.cluster)}.`,
-              `Name one of ${patients.map(({ name }) => name).join(", ")}.`
+              `Name one of ${clusters.map(({ name }) => name).join(", ")}.`
             )
           ]
     const fleetWide = (fleet === undefined ? [] : fleetProblems(fleet)).map((problem) =>
@@ -63,7 +63,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
         "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
       )
     )
-    const facts = yield* Effect.forEach(chosen, (patient) => observeCluster(patient, options.timeoutSecs), {
+    const facts = yield* Effect.forEach(chosen, (cluster) => observeCluster(cluster, options.timeoutSecs), {
       concurrency: "unbounded"
     })
     return {

@@ -3,7 +3,7 @@ import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import type { Role } from "../../../domain/fleet/roles.ts"
 
 /** A cluster that is to be looked at, and how. */
-export interface Patient {
+export interface ExaminedCluster {
   readonly name: string
   readonly part: "own" | "member"
   readonly isDefault: boolean

@@ -5,7 +5,7 @@ import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
 import { type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { roleOf } from "../../../domain/fleet/roles.ts"
-import type { Patient } from "./examined-cluster.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
 
 /** Where a pod's service account has its token; the kubelet renews it. */
 const podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
@@ -36,12 +36,21 @@ const describe = (config: KubeConfig): CredentialFacts => {
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
-export interface OwnPatientOptions extends Pick<Patient, "account" | "agentNamespace" | "config" | "namespace"> {
+export interface ExaminedSelfOptions extends Pick<
+  ExaminedCluster,
+  "account" | "agentNamespace" | "config" | "namespace"
+> {
   readonly fleet: FleetConfiguration | undefined
 }
 
 /** The cluster that the operator runs in. */
-export const ownPatient = ({ account, agentNamespace, config, fleet, namespace }: OwnPatientOptions): Patient => ({
+export const examinedSelf = ({
+  account,
+  agentNamespace,
+  config,
+  fleet,
+  namespace
+}: ExaminedSelfOptions): ExaminedCluster => ({
   name: fleet?.clusterName ?? "local",
   part: "own",
   isDefault: fleet !== undefined && fleet.defaultCluster === fleet.clusterName,

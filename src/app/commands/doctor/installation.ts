@@ -12,7 +12,7 @@ import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import { documentOf, primaryManagementOnly, readSettings, RefusedConfiguration } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
-import type { Patient } from "./examined-cluster.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
 
 /** What is known of an operator's installation before its clusters are looked at. */
 export interface Installation {
@@ -23,7 +23,7 @@ export interface Installation {
   readonly namespace: string
   readonly agentNamespace: string
   readonly fleet: FleetConfiguration | undefined
-  readonly account: Patient["account"]
+  readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
 }
 
