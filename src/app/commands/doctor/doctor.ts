@@ -1,3 +1,9 @@
+/**
+ * Examines an installation for `braid doctor`: finds its clusters, observes them and puts the report together.
+ *
+ * Not here: what is asked of a cluster (observe-cluster.ts), and what is wrong with it (domain/doctor).
+ */
+
 import { Effect } from "effect"
 import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
 import { failed } from "../../../domain/doctor/finding.ts"
@@ -11,9 +17,9 @@ import { type Installation, installationByKubeConfig, operatorsInstallation } fr
 import { observeCluster } from "./observe-cluster.ts"
 
 export interface DoctorOptions {
-  /** The only cluster to look at. */
+  /** The only cluster to examine; undefined: all. */
   readonly cluster: string | undefined
-  /** These two choose a person's eyes, even inside of a pod. */
+  /** With one of these two the installation is examined as a person sees it, even inside of the operator's pod. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   /** Namespace of the operator, for a person. */
@@ -22,7 +28,7 @@ export interface DoctorOptions {
   readonly timeoutSecs: number
 }
 
-/** The chart sets it for the operator and for nobody else. */
+/** Whether this runs in the operator's pod: the chart sets the variable there and nowhere else. */
 const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
 
 const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
@@ -36,7 +42,7 @@ const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArr
   )
 }
 
-/** Looks at an installation and each of its clusters. Writes nothing, and never fails: what goes wrong is told. */
+/** Examines an installation and each of its clusters. Writes nothing and never fails: problems are findings. */
 export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
   Effect.gen(function* () {
     const asOperator = isOperatorsEnvironment() && options.kubeconfig === undefined && options.context === undefined

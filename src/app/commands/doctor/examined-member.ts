@@ -1,3 +1,9 @@
+/**
+ * A member as `braid doctor` examines it: address from the configuration, credentials from its Secret.
+ *
+ * Not here: connecting to it (observe-cluster.ts).
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
@@ -27,7 +33,7 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
-/** The Secret as the operator sees it, by its label: it has no right to look one up by name. */
+/** Finds the Secret by its label, as the operator does: the operator has no right to get a Secret by name. */
 const findSecret = (own: KubeApi, namespace: string, name: string) =>
   Effect.map(
     own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }),
