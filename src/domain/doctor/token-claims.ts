@@ -1,21 +1,25 @@
+/**
+ * Reads the claims of a JWT, for people: `braid doctor` shows the subject and the end of a token.
+ *
+ * Not here: whether the token is genuine. Its signature is not checked.
+ */
+
 import * as Result from "effect/Result"
 import { decodeBase64Text } from "../credentials/base64.ts"
+import { isObject } from "../json.ts"
 import type { Validity } from "./validity.ts"
 
-/** What a token says about itself. Nobody has checked its signature, and nothing of it is secret. */
+/** The claims of a token that are shown. They are unchecked, and nothing of them is secret. */
 export interface TokenClaims {
   /** For a service account `system:serviceaccount:<namespace>:<name>`. */
   readonly subject: string | undefined
   readonly validity: Validity
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
 
-/** Reads the claims of a JWT (RFC 7519), or nothing when the text is no JWT. */
+/** Reads the claims of a JWT (RFC 7519), or undefined if the text is no JWT. */
 export const readTokenClaims = (token: string): TokenClaims | undefined => {
   const [, payload, signature] = token.split(".")
   if (payload === undefined || signature === undefined) return undefined
@@ -23,7 +27,7 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
   if (Result.isFailure(decoded)) return undefined
   try {
     const claims: unknown = JSON.parse(decoded.success)
-    if (!isRecord(claims)) return undefined
+    if (!isObject(claims)) return undefined
     const subject = claims["sub"]
     const from = milliseconds(claims["nbf"]) ?? milliseconds(claims["iat"])
     return {

@@ -1,3 +1,9 @@
+/**
+ * Which Event a change of a session in one cluster is worth, for `kubectl describe`.
+ *
+ * Not here: writing Events (app/kernel/event-recorder.ts), and sessions over many clusters (parent-events.ts).
+ */
+
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { startingReason } from "../session/child-observation.ts"
@@ -6,7 +12,7 @@ import type { SessionEvent } from "./event-catalogue.ts"
 
 type Observed = Pick<Condition, "status" | "reason" | "message">
 
-/** A step that failed for another cause is news; which step of the start it is at is not. */
+/** Whether two states are the same for a reader. Another cause of a failure is news, another step of the start is not. */
 const isSame = (a: Observed | undefined, b: Observed): boolean =>
   a?.status === b.status &&
   a.reason === b.reason &&
@@ -45,8 +51,8 @@ const readyOf = ({ status }: MirrordClusterSession): Condition | undefined =>
   findCondition(status?.conditions ?? undefined, readyCondition)
 
 /**
- * What happened to a session in one cluster between two versions of its object: at most one Event, for its condition
- * `Ready`. Only the name of a primary's child says which cluster it is in.
+ * The Events between two versions of a session's object: at most one, for its condition `Ready`. Only the name of a
+ * primary's child says which cluster it is in.
  */
 export const childEvents = (
   before: MirrordClusterSession,
