@@ -105,7 +105,7 @@ const addOwner = (
     { namespace: settings.namespace }
   )
 
-/** The agent's Job, made if there is none, with the session among its owners. Tried anew if another write came first. */
+/** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
 const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
   Effect.gen(function* () {
     const { api, settings } = starter

@@ -35,7 +35,7 @@ const units: ReadonlyArray<readonly [string, number]> = [
   ["s", 1_000]
 ]
 
-/** A time span such as `3d` or `2h5m`: the largest unit, and below ten of it the next smaller unit too. At least 0 s. */
+/** A time span such as `3d` or `2h5m`: the largest unit, and below ten of it the next smaller unit too. */
 export const spanText = (milliseconds: number): string => {
   const span = Math.max(0, milliseconds)
   const index = units.findIndex(([, size]) => span >= size)

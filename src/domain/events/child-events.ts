@@ -12,7 +12,7 @@ import type { SessionEvent } from "./event-catalogue.ts"
 
 type Observed = Pick<Condition, "status" | "reason" | "message">
 
-/** Whether two states are the same for a reader. Another cause of a failure is news, another step of the start is not. */
+/** Whether two states are the same to a reader: a step of the start is no news, a cause of a failure is. */
 const isSame = (a: Observed | undefined, b: Observed): boolean =>
   a?.status === b.status &&
   a.reason === b.reason &&

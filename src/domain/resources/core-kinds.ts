@@ -1,8 +1,12 @@
+/**
+ * Narrow views of Kubernetes' built-in kinds and of Argo's Rollout: only the fields that the operator reads.
+ *
+ * Not here: writing such objects. A view forgets the fields that it does not name.
+ */
+
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
-
-// Narrow views of built-in kinds: only what the operator reads. Bytes of a Secret stay in their base64 text.
 
 const StringMap = Schema.Record(Schema.String, Schema.String)
 const optionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
@@ -51,9 +55,7 @@ export const Pod = Schema.Struct({
 })
 export type Pod = typeof Pod.Type
 
-/**
- * Deployment, ReplicaSet, StatefulSet, Job and Argo's Rollout: what they have in common, and a Rollout's `workloadRef`.
- */
+/** The fields that Deployment, ReplicaSet, StatefulSet, Job and Rollout share, and a Rollout's `workloadRef`. */
 export const Workload = Schema.Struct({
   metadata: ObjectMeta,
   spec: Schema.optionalKey(
@@ -75,6 +77,7 @@ export const Service = Schema.Struct({
 })
 export type Service = typeof Service.Type
 
+/** The values of `data` stay in their base64 text. */
 export const Secret = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
 export type Secret = typeof Secret.Type
 

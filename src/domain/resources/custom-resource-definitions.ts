@@ -1,3 +1,9 @@
+/**
+ * All custom resources of the chart, and the CustomResourceDefinitions that are generated from them into `crds/`.
+ *
+ * Not here: the schemas, one file each, and installing the definitions, which the chart does.
+ */
+
 import { branchDatabases } from "./branch-database.ts"
 import type { CustomResource } from "./custom-resource.ts"
 import {
@@ -58,7 +64,7 @@ const specSchema = ({ creationRules = [], keepsUnknownFields }: CustomResource<u
   if (!isObject(spec) || creationRules.length === 0) return spec
   return {
     ...spec,
-    // Needs Kubernetes 1.30.
+    // oldSelf.hasValue() needs Kubernetes 1.30.
     "x-kubernetes-validations": creationRules.map(({ message, rule }) => ({
       rule: `oldSelf.hasValue() || ${rule}`,
       optionalOldSelf: true,
@@ -83,7 +89,7 @@ const rootSchema = (resource: CustomResource<unknown>): JsonObject => {
 const definition = (resource: CustomResource<unknown>): JsonObject => {
   const { columns = [], group, kind, plural, scope, shortNames = [], version } = resource
   const schema = rootSchema(resource)
-  const hasStatus = isObject(schema["properties"]) && "status" in schema["properties"]
+  const hasStatus = isObject(schema["properties"]) && schema["properties"]["status"] !== undefined
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -114,15 +120,16 @@ const definition = (resource: CustomResource<unknown>): JsonObject => {
   }
 }
 
+/** A file of `crds/`, before it is printed. */
 export interface GeneratedDefinition {
   /** File name in `crds/`. */
   readonly file: string
-  /** Paths in the chart's values; any of them being true installs the kind. None: always installed. */
+  /** Paths in the chart's values: the kind is installed if one of them is true. Empty: it is always installed. */
   readonly installedWith: ReadonlyArray<string>
   readonly manifest: JsonObject
 }
 
-/** The CustomResourceDefinition of every kind, and what in the chart's values switches it on. */
+/** The CustomResourceDefinition of every kind, with the chart's values that switch it on. */
 export const customResourceDefinitions = (): ReadonlyArray<GeneratedDefinition> =>
   customResources.map((resource) => ({
     file: `${resource.plural}.yaml`,

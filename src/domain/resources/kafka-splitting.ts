@@ -1,10 +1,14 @@
+/**
+ * The three kinds of Kafka's own queue splitting (published-chart.md §1.13).
+ *
+ * Not here: the kinds for every broker (mirrord-split-config.ts, mirrord-cluster-split-session.ts).
+ */
+
 import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column, integerColumn } from "./custom-resource.ts"
 import { splitting } from "./feature-flags.ts"
 import { exactlyOne, nullable, text, unsigned } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
-
-/** Kafka's own three kinds (published-chart.md §1.13). */
 
 export const MirrordKafkaClientConfig = Schema.Struct({
   metadata: ObjectMeta,

@@ -22,7 +22,7 @@ const outgoingRules = (description: string) =>
   Schema.optionalKey(Schema.Array(OutgoingRule).annotate({ description, default: [] }))
 
 /**
- * Both kinds have the same (published-chart.md §1.14). Objects are stored with every default filled in, as published.
+ * The `spec` of both kinds (published-chart.md §1.14). Objects are stored with every default filled in, as published.
  */
 export const PolicySpec = Schema.Struct({
   block: Schema.Array(

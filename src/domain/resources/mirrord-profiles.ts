@@ -14,7 +14,7 @@ const changes = [
 ] as const
 
 /**
- * Both kinds have the same (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
+ * The `spec` of both kinds (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
  * profile that has one (§1.15), and objects that work today must go on working.
  */
 export const ProfileSpec = Schema.Struct({

@@ -11,7 +11,7 @@ const Authentication = Schema.Struct({
 const acceptAnyCert = Schema.optionalKey(truth("Whether certificates go unchecked."))
 const trustRoots = Schema.optionalKey(texts("Paths of root certificates in the target's container."))
 
-/** Both kinds have the same (published-chart.md §1.14). */
+/** The `spec` of both kinds (published-chart.md §1.14). */
 export const TlsStealConfigSpec = Schema.Struct({
   ports: Schema.Array(
     Schema.Struct({

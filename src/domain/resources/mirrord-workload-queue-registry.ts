@@ -5,7 +5,7 @@ import { literals, nullable, open, textMap, unsigned } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
-/** Published fields (published-chart.md §1.13). What a queue needs beyond its type is open there. */
+/** Published fields (published-chart.md §1.13). The published schema leaves open what a queue has beside its type. */
 export const MirrordWorkloadQueueRegistrySpec = Schema.Struct({
   queues: Schema.Record(
     Schema.String,

@@ -12,8 +12,8 @@ const SplitError = Schema.Struct({
 })
 
 /**
- * Exactly one phase. Its name is the only key, and its readers know no other, so nothing may be added here
- * (published-chart.md §1.13).
+ * The phase, as an object whose only key is the phase's name. Its readers know no further keys, so nothing may be added
+ * here (published-chart.md §1.13).
  */
 const status = nullable(
   Schema.Struct({

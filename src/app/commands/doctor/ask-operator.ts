@@ -23,7 +23,7 @@ const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
   return { version, protocolVersion: protocolVersion ?? undefined, features: features ?? [] }
 }
 
-/** Without the right to read the operator's object, its discovery still says that it serves: everybody may read that. */
+/** Asks for the operator's object; without the right to read it, for its discovery, which everybody may read. */
 export const askOperator = (probe: ClusterProbe): Effect.Effect<Answer<OperatorFacts>> =>
   Effect.gen(function* () {
     const answer = valueOf(
