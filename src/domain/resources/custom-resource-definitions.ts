@@ -4,28 +4,28 @@
  * Not here: the schemas, one file each, and installing the definitions, which the chart does.
  */
 
-import { branchDatabases } from "./branch-database.ts"
+import { branchDatabases } from "./branches/branch-database.ts"
+import { mongodbBranchDatabases, mysqlBranchDatabases, pgBranchDatabases } from "./branches/legacy-branch-databases.ts"
 import type { CustomResource } from "./custom-resource.ts"
+import { mirrordClusterSessions } from "./mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "./mirrord-multi-cluster-session.ts"
+import { mirrordClusterWorkloadPatches, mirrordClusterWorkloadPatchRequests } from "./mirrord-workload-patches.ts"
+import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from "./open-api-schema.ts"
+import { mirrordClusterPolicies, mirrordPolicies } from "./policies/mirrord-policies.ts"
+import { mirrordClusterProfiles, mirrordProfiles } from "./policies/mirrord-profiles.ts"
+import { mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs } from "./policies/mirrord-tls-steal-configs.ts"
+import { previewSessions } from "./preview-session.ts"
 import {
   mirrordKafkaClientConfigs,
   mirrordKafkaEphemeralTopics,
   mirrordKafkaTopicsConsumers
-} from "./kafka-splitting.ts"
-import { mongodbBranchDatabases, mysqlBranchDatabases, pgBranchDatabases } from "./legacy-branch-databases.ts"
-import { mirrordClusterExternalResources } from "./mirrord-cluster-external-resource.ts"
-import { mirrordClusterSessions } from "./mirrord-cluster-session.ts"
-import { mirrordClusterSplitSessions } from "./mirrord-cluster-split-session.ts"
-import { mirrordMultiClusterSessions } from "./mirrord-multi-cluster-session.ts"
-import { mirrordClusterPolicies, mirrordPolicies } from "./mirrord-policies.ts"
-import { mirrordClusterProfiles, mirrordProfiles } from "./mirrord-profiles.ts"
-import { mirrordPropertyLists } from "./mirrord-property-list.ts"
-import { mirrordSplitConfigs } from "./mirrord-split-config.ts"
-import { mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs } from "./mirrord-tls-steal-configs.ts"
-import { mirrordClusterWorkloadPatches, mirrordClusterWorkloadPatchRequests } from "./mirrord-workload-patches.ts"
-import { mirrordWorkloadQueueRegistries } from "./mirrord-workload-queue-registry.ts"
-import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from "./open-api-schema.ts"
-import { previewSessions } from "./preview-session.ts"
-import { mirrordRmqSessions, mirrordSqsSessions } from "./queue-sessions.ts"
+} from "./queues/kafka-splitting.ts"
+import { mirrordClusterExternalResources } from "./queues/mirrord-cluster-external-resource.ts"
+import { mirrordClusterSplitSessions } from "./queues/mirrord-cluster-split-session.ts"
+import { mirrordPropertyLists } from "./queues/mirrord-property-list.ts"
+import { mirrordSplitConfigs } from "./queues/mirrord-split-config.ts"
+import { mirrordWorkloadQueueRegistries } from "./queues/mirrord-workload-queue-registry.ts"
+import { mirrordRmqSessions, mirrordSqsSessions } from "./queues/queue-sessions.ts"
 
 /** Every kind that the published chart installs (published-chart.md §1.2). */
 export const customResources: ReadonlyArray<CustomResource<unknown>> = [

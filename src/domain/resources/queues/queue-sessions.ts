@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { splitting } from "./feature-flags.ts"
-import { exactlyOne, nullable, text, textMap, uint16 } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { splitting } from "../feature-flags.ts"
+import { exactlyOne, nullable, text, textMap, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
 const SplitDetails = Schema.Struct({ queueNames: NameUpdates, envUpdates: NameUpdates })

@@ -5,7 +5,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { literals, nullable, text } from "./field-schemas.ts"
+import { literals, nullable, text } from "../field-schemas.ts"
 
 export const QueueConsumer = Schema.Struct({
   name: text("Name of the workload."),

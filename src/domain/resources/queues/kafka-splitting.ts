@@ -5,10 +5,10 @@
  */
 
 import * as Schema from "effect/Schema"
-import { type CustomResource, ageColumn, column, integerColumn } from "./custom-resource.ts"
-import { splitting } from "./feature-flags.ts"
-import { exactlyOne, nullable, text, unsigned } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import { type CustomResource, ageColumn, column, integerColumn } from "../custom-resource.ts"
+import { splitting } from "../feature-flags.ts"
+import { exactlyOne, nullable, text, unsigned } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 export const MirrordKafkaClientConfig = Schema.Struct({
   metadata: ObjectMeta,

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { literals } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { literals } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 const changes = [
   "incoming-mirror",

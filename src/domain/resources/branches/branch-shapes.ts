@@ -5,10 +5,10 @@
  */
 
 import * as Schema from "effect/Schema"
-import { ageColumn, column } from "./custom-resource.ts"
-import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "./field-schemas.ts"
-import { observations } from "./observations.ts"
-import { SessionOwner } from "./session-shapes.ts"
+import { ageColumn, column } from "../custom-resource.ts"
+import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "../field-schemas.ts"
+import { observations } from "../observations.ts"
+import { SessionOwner } from "../session-shapes.ts"
 
 /** The origin of the source's address. Each value is a source or a list of sources (published-chart.md §1.9). */
 export const ConnectionSource = Schema.Struct({

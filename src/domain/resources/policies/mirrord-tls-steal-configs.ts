@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { nullable, text, texts, truth, uint16 } from "./field-schemas.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { nullable, text, texts, truth, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { LabelSelector } from "./label-selector.ts"
-import { ObjectMeta } from "./object-meta.ts"
 
 const Authentication = Schema.Struct({
   certPem: text("Path of the certificate chain in the target's container."),
