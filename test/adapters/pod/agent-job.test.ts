@@ -1,29 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { agentJob, agentPort, type AgentSettings, isFinished } from "../../../src/adapters/pod/agent-job.ts"
+import { agentJob, agentPort, isFinished } from "../../../src/adapters/pod/agent-job.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
-import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
+import { placement, settings } from "./agent-examples.ts"
 
-const settings: AgentSettings = {
-  image: "agent:1",
-  imagePullPolicy: "IfNotPresent",
-  namespace: "mirrord",
-  port: 4_000,
-  idleTtlSecs: 60,
-  startupTimeoutSecs: 30,
-  logLevel: "info"
-}
-const placement: AgentPlacement = {
-  podName: "myapp-1",
-  podNamespace: "default",
-  podUid: "pod-uid",
-  podIps: ["10.0.0.1", "fd00::1"],
-  nodeName: "node-1",
-  containerName: "app",
-  containerId: "abc",
-  runtime: "cri-o",
-  guessed: false,
-  shareProcessNamespace: false
-}
 const owner: OwnerReference = {
   apiVersion: "mirrord.metalbear.co/v1alpha",
   kind: "MirrordClusterSession",

@@ -3,35 +3,14 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
-import type { AgentSettings } from "../../../src/adapters/pod/agent-job.ts"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { placement, settings } from "./agent-examples.ts"
 
-const settings: AgentSettings = {
-  image: "agent:1",
-  imagePullPolicy: "IfNotPresent",
-  namespace: "mirrord",
-  port: 4_000,
-  idleTtlSecs: 60,
-  startupTimeoutSecs: 30,
-  logLevel: "info"
-}
-const placement: AgentPlacement = {
-  podName: "myapp-1",
-  podNamespace: "default",
-  podUid: "pod-uid",
-  podIps: ["10.0.0.1", "fd00::1"],
-  nodeName: "node-1",
-  containerName: "app",
-  containerId: "abc",
-  runtime: "cri-o",
-  guessed: false,
-  shareProcessNamespace: false
-}
 const owner = (uid: string): OwnerReference => ({
   apiVersion: "mirrord.metalbear.co/v1alpha",
   kind: "MirrordClusterSession",
