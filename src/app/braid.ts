@@ -1,4 +1,10 @@
 #!/usr/bin/env node
+/**
+ * The program `braid` of the operator's image: its commands, their flags and their help.
+ *
+ * Not here: what a command does. Its code stands in `commands` and is loaded only when the command runs.
+ */
+
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Option } from "effect"

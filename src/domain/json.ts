@@ -1,4 +1,9 @@
-/** Helpers for JSON whose shape is not known at compile time: every object that a client may send. */
+/**
+ * Helpers for JSON whose shape is not known at compile time, such as objects that a client sends. A value of another
+ * type counts as missing.
+ *
+ * Not here: shapes that are known, which have a Schema (domain/resources).
+ */
 
 export type JsonObject = Record<string, unknown>
 
@@ -47,7 +52,7 @@ export const setField = (target: JsonObject, key: string, value: unknown): void 
   else target[key] = value
 }
 
-/** Freezes a JSON value deeply, so that whoever gets a stored object cannot change the store by accident. */
+/** Freezes a JSON value deeply, so that a reader of a stored object cannot change the store by accident. */
 export const deepFreeze = <A>(value: A): A => {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)

@@ -6,7 +6,7 @@ import { Flag } from "effect/cli"
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
 
-/** The flags. Values are texts: {@link readOptions} reads them, and explains mistakes better than a parser of numbers. */
+/** The flags. Values are texts: {@link readOptions} explains mistakes better than a parser of numbers would. */
 export const simulateFlags = {
   seed: text(
     "seed",

@@ -1,3 +1,10 @@
+/**
+ * Opens a link: the WebSocket from a primary's operator to a member's operator, through the member's API server, and
+ * the pings that keep it alive (docs/member-link.md).
+ *
+ * Not here: when a link is opened or opened anew, and the frames on it (socket-channel.ts).
+ */
+
 import type { IncomingMessage } from "node:http"
 import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
@@ -7,13 +14,14 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import { socketChannel } from "./socket-channel.ts"
 
-/** Protocol name that the real client asks for and members demand (operator-api.md §7.3). */
+/** The WebSocket subprotocol that the real client offers and members demand (operator-api.md §7.3). */
 const subprotocol = "v4.channel.k8s.io"
-/** WebSocket ping on this link, in ms; two unanswered ones mean that the member is lost (docs/member-link.md). */
+/** Time between two WebSocket pings, ms. After two unanswered pings the member is lost (docs/member-link.md). */
 const pingEvery = 30_000
+/** Longest frame that is accepted, in bytes. */
 const largestFrame = 64 * 1024 * 1024
 
-/** As much of a refusal is read, in bytes. */
+/** How much of a refusal is read, in bytes. */
 const largestRefusal = 64 * 1024
 
 /** How long a member may hold the upgrade, in ms: it waits for its own session to become usable. */
@@ -31,7 +39,7 @@ const readRefusal = async (
       if (length > largestRefusal) break
     }
   } catch {
-    // The connection broke off in the middle of the answer: what came of it must do.
+    // The connection broke off in the middle of the answer. The part that arrived is used.
   }
   const text = Buffer.concat(chunks).toString("utf8")
   try {
@@ -42,18 +50,18 @@ const readRefusal = async (
   }
 }
 
-/** Ends the socket when a ping went unanswered twice. Pings stay on this link: the real client must never see one. */
+/** Ends the socket after two unanswered pings. The pings stay on the link: the real client must never see a ping. */
 const watchPulse = (socket: WebSocket, every: number): void => {
   let unanswered = 0
   const beat = (): void => {
-    // A link that we keep from being read cannot show its pongs.
+    // While the socket is paused nothing is read, so a pong cannot arrive.
     if (socket.isPaused) unanswered = 0
     if (unanswered >= 2) return socket.terminate()
     unanswered++
     socket.ping()
   }
   const timer = setInterval(beat, every)
-  // At once: the member awaits pings of those only who have pinged.
+  // The first ping goes out at once: the member expects pings only after it has seen one.
   beat()
   socket.on("pong", () => {
     unanswered = 0
@@ -62,8 +70,8 @@ const watchPulse = (socket: WebSocket, every: number): void => {
 }
 
 /**
- * Opens the link through the member's API server, with the credentials of `config`. `userAgent`: who asks;
- * `pingInterval`: ms between two pings.
+ * Opens the link through the member's API server, with the credentials of `config`. `userAgent` is sent as the header
+ * of that name; `pingInterval` is the time between two pings, ms.
  */
 export const openMemberLink = (
   config: KubeConfig,
@@ -105,7 +113,7 @@ export const openMemberLink = (
           resume(Effect.fail(refuse(message, reason, response.statusCode)))
         })
       })
-      // For as long as the socket lives: a second error without a listener would end the process.
+      // The listener stays as long as the socket: a later error without a listener would end the process.
       socket.on("error", (error) => resume(Effect.fail(refuse(error.message))))
       socket.once("open", () => {
         watchPulse(socket, pingInterval)

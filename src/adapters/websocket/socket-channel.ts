@@ -1,3 +1,9 @@
+/**
+ * A frame channel over one WebSocket: binary messages in and out, back pressure, and one end with a reason.
+ *
+ * Not here: opening the socket (member-link.ts, app/api) and what the frames mean.
+ */
+
 import { Socket } from "node:net"
 import type WebSocket from "ws"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
@@ -7,18 +13,19 @@ import { awaitPings } from "./pings-awaited.ts"
 const closeGrace = 5_000
 
 /**
- * A {@link FrameChannel} over an open WebSocket. Only binary messages count; nothing else is ever sent, as the real
- * client takes any other frame for an error (operator-api.md §8.4). Writes of one event-loop turn leave in one packet.
+ * A {@link FrameChannel} over an open WebSocket. Only binary messages count, and nothing else is sent: the real client
+ * takes any other frame for an error (operator-api.md §8.4). Writes of one event-loop turn leave in one packet.
  *
- * `pingsWithin`: the other side used to send WebSocket pings, or never did; in ms, after how long a silence it counts
- * as gone.
+ * `pingsWithin`: silence after which the other side counts as gone, ms. It does nothing while the other side has sent
+ * no WebSocket ping. Undefined: silence means nothing.
  */
 export const socketChannel = (socket: WebSocket, pingsWithin?: number): FrameChannel => {
   let handlers: FrameHandlers | undefined
-  /** What came before `open`, in order. */
+  /** Events from before `open`, in order. */
   const early: Array<(given: FrameHandlers) => void> = []
+  /** The socket has ended, or `close` was called: nothing is sent any more. */
   let over = false
-  /** By `close`: nothing is delivered any more. */
+  /** `close` was called: nothing is delivered any more. */
   let closed = false
   let corked = false
   // `ws` does not type the socket that it owns; it is needed for corking and for its `drain`.

@@ -1,12 +1,18 @@
+/**
+ * Reads a bundle of certificate authorities, and tells whether a certificate leads to one of them.
+ *
+ * Not here: dates, names and purposes of a certificate, which the TLS handshake judges.
+ */
+
 import { X509Certificate } from "node:crypto"
 
-/** Longest way from a certificate to an authority. */
+/** Most issuers between a certificate and an authority. */
 const longestChain = 8
 
 const isIssuedBy = (certificate: X509Certificate, authority: X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
-/** The certificates of a PEM bundle. Throws if one of them is none, or if there is none. */
+/** The certificates of a PEM bundle. Throws if the bundle is empty or if a certificate in it cannot be read. */
 export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
   const texts = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []
   if (texts.length === 0) throw new Error("it holds no PEM certificate")
@@ -14,8 +20,8 @@ export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
 }
 
 /**
- * Whether a certificate leads to one of these authorities, itself or over the issuers that came along. Dates and
- * purpose are the handshake's to judge: this is for connections that outlive the authorities of their handshake.
+ * Whether a certificate leads to one of these authorities, directly or over the issuers that the handshake brought. It
+ * is asked for connections that outlive the authorities of their handshake.
  */
 export const leadsTo = (certificate: X509Certificate, authorities: ReadonlyArray<X509Certificate>): boolean => {
   let current = certificate

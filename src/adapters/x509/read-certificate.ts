@@ -1,8 +1,14 @@
+/**
+ * Names and dates of a certificate, for people: `braid doctor` shows them.
+ *
+ * Not here: whether the certificate is trusted. Nothing is verified.
+ */
+
 import "reflect-metadata"
 import { X509Certificate } from "@peculiar/x509"
 import type { Validity } from "../../domain/doctor/validity.ts"
 
-/** What a certificate says of itself. */
+/** Names and dates in a certificate. */
 export interface CertificateFacts {
   /** Distinguished names as text, `CN=kube-apiserver`. */
   readonly subject: string
@@ -10,7 +16,7 @@ export interface CertificateFacts {
   readonly validity: Validity
 }
 
-/** Reads DER, or the first certificate of a PEM text; nothing when it is no certificate. */
+/** Reads DER, or the first certificate of a PEM text; undefined when it is no certificate. */
 export const readCertificate = (certificate: Uint8Array | string): CertificateFacts | undefined => {
   try {
     const { issuer, notAfter, notBefore, subject } = new X509Certificate(

@@ -1,10 +1,17 @@
+/**
+ * Makes the certificate of the operator's own port for installations that bring none.
+ *
+ * Not here: certificates that an installation brings (app/operator/certificate-watch.ts), and those of users
+ * (user-certificates.ts).
+ */
+
 import "reflect-metadata"
 import { webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 
 const day = 86_400_000
 
-/** A self-signed certificate for the operator's own port, for installations that bring none. `now`: epoch ms. */
+/** A self-signed certificate for these DNS names, valid for ten years, and its key. `now`: epoch ms. */
 export const makeServingCertificate = async (
   names: ReadonlyArray<string>,
   now: number

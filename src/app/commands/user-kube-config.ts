@@ -1,8 +1,14 @@
+/**
+ * Finds the kubeconfig of a person who runs a command, in the order of kubectl.
+ *
+ * Not here: the operator's own kubeconfig (app/operator/own-kube-config.ts).
+ */
+
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Data, Effect } from "effect"
+import { Data, Effect, Predicate } from "effect"
 
 /** There is no kubeconfig that can be used; the message says what is wrong and never quotes the file. */
 export class NoKubeConfig extends Data.TaggedError("NoKubeConfig")<{ readonly message: string }> {}
@@ -14,15 +20,15 @@ export interface KubeConfigChoice {
   readonly context: string | undefined
 }
 
-/** Of an error of the YAML parser the first line: those below quote the file. */
+/** The first line of an error: the YAML parser quotes the file in the lines below. */
 const firstLine = (cause: unknown): string =>
-  (cause instanceof Error ? cause.message : String(cause)).split("\n")[0] ?? ""
+  (Predicate.isError(cause) ? cause.message : String(cause)).split("\n")[0] ?? ""
 
 const load = (config: KubeConfig, file: string | undefined): void => {
   const variable = process.env["KUBECONFIG"]
   const usual = join(homedir(), ".kube", "config")
   if (file !== undefined) config.loadFromFile(file)
-  // May name several files.
+  // KUBECONFIG may name several files, which only loadFromDefault puts together.
   else if (variable !== undefined && variable !== "") config.loadFromDefault()
   else if (existsSync(usual)) config.loadFromFile(usual)
   else if (process.env["KUBERNETES_SERVICE_HOST"] !== undefined) config.loadFromCluster()

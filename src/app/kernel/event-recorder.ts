@@ -162,7 +162,7 @@ export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, ne
       if (isStopping || (before === undefined && waiting() >= mostWaiting)) return
       const now = clock.currentTimeMillisUnsafe()
       known.delete(key)
-      known.set(key, occurred(before, eventName(metadata.name, now, index++), about, event, now))
+      known.set(key, occurred(before, { name: eventName(metadata.name, now, index++), about, event }, now))
       forgetOldest()
       wake.openUnsafe()
       if (isRunning) return

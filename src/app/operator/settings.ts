@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { parseDocument } from "yaml"
-import type { AgentSettings } from "../../adapters/pod/pod-agents.ts"
+import type { AgentSettings } from "../../adapters/pod/agent-job.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"

@@ -1,16 +1,22 @@
-/** A server's `Date` header, and the own clock before the request was sent and after the header came. Epoch ms. */
+/**
+ * How far a server's clock certainly differs from ours, decided from one request.
+ *
+ * Not here: from which skew on it matters (examine-cluster.ts).
+ */
+
+/** A server's `Date` header, and our clock before the request was sent and after the header came. Epoch ms. */
 export interface ClockReading {
   readonly server: number
   readonly before: number
   readonly after: number
 }
 
-/** The header counts whole seconds: the server's clock was up to this much later, ms. */
+/** The header counts whole seconds: the server's clock was later by at most this, ms. */
 const headerResolution = 999
 
 /**
- * By how much the server's clock is certainly ahead (positive) or behind (negative), ms; 0 where the reading also fits
- * equal clocks. A slow network thus never makes a skew.
+ * By how much the server's clock is certainly ahead (positive) or behind (negative), ms. It is 0 if the reading also
+ * fits equal clocks, so that a slow network never looks like a skew.
  */
 export const certainSkew = ({ after, before, server }: ClockReading): number => {
   const least = server - after

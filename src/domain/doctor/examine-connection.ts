@@ -1,3 +1,10 @@
+/**
+ * The checks `reach` and `certificate` of `braid doctor`: whether the API server can be reached, and whether its
+ * certificate is good. Nothing is asked with credentials before both are.
+ *
+ * Not here: the handshake itself (adapters/kubernetes/cluster-probe.ts).
+ */
+
 import type { ClusterFacts, ConnectionFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
 import { judgeValidity, momentText, spanText } from "./validity.ts"
@@ -24,31 +31,56 @@ const networkFix = (code: string, { name, part, server }: ClusterFacts): string 
   }
 }
 
-const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { readonly _tag: "Connected" }): Finding => {
-  const { certificate, distrust, hasOwnAuthority, unchecked } = connection
-  const ca =
-    facts.part === "own"
-      ? "certificate-authority-data of the kubeconfig"
-      : `operator.multiCluster.clusters.${facts.name}.caData`
-  if (unchecked)
-    return warning(
-      "certificate",
-      "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.",
-      `Set ${ca} instead.`
-    )
-  if (certificate === undefined)
-    return failed(
-      "certificate",
-      "The API server shows no certificate.",
-      `Check that an API server answers at ${facts.server}.`
-    )
-  const { issuer, subject, validity } = certificate
+type Connected = ConnectionFacts & { readonly _tag: "Connected" }
+type ShownCertificate = NonNullable<Connected["certificate"]>
+
+/** Where the CA of the API server is configured. */
+const authoritySetting = ({ name, part }: ClusterFacts): string =>
+  part === "own" ? "certificate-authority-data of the kubeconfig" : `operator.multiCluster.clusters.${name}.caData`
+
+/** A certificate that is in its time and yet not trusted. `code`: Node's reason. */
+const distrusted = (
+  code: string,
+  { issuer, subject }: ShownCertificate,
+  { hasOwnAuthority }: Connected,
+  facts: ClusterFacts
+): Finding => {
+  const setting = authoritySetting(facts)
+  switch (code) {
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return failed(
+        "certificate",
+        `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`,
+        "Use a host name or address that the certificate names, or add this one to the certificate."
+      )
+    case "CERT_HAS_EXPIRED":
+      return failed(
+        "certificate",
+        `A CA certificate above the API server's own (issued by ${issuer}) has ended (${code}).`,
+        `Renew that CA, and what it has signed, and set ${setting} to it.`
+      )
+    default:
+      return failed(
+        "certificate",
+        `The API server's certificate (issued by ${issuer}) is not signed by ` +
+          `${hasOwnAuthority ? "the configured CA" : "a public CA, and no CA is configured"} (${code}).`,
+        `Set ${setting} to the CA of that cluster: kubectl config view --raw --minify -o ` +
+          "jsonpath='{.clusters[0].cluster.certificate-authority-data}'."
+      )
+  }
+}
+
+const renewal =
+  "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
+
+const shownCertificate = (certificate: ShownCertificate, connection: Connected, facts: ClusterFacts): Finding => {
+  const { distrust } = connection
+  const { subject, validity } = certificate
   const until = validity.until === undefined ? "" : `until ${momentText(validity.until)}`
-  const renew =
-    "Renew the serving certificate of that API server (kubeadm certs renew apiserver, or your provider's way)."
-  switch (judgeValidity(validity, facts.now)) {
+  const verdict = judgeValidity(validity, facts.now)
+  switch (verdict) {
     case "Ended":
-      return failed("certificate", `The API server's certificate (${subject}) was valid ${until} only.`, renew)
+      return failed("certificate", `The API server's certificate (${subject}) was valid ${until} only.`, renewal)
     case "NotYet":
       return failed(
         "certificate",
@@ -59,37 +91,32 @@ const certificateOf = (facts: ClusterFacts, connection: ConnectionFacts & { read
     case "EndsSoon":
       break
   }
-  if (distrust === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return failed(
-      "certificate",
-      `The API server's certificate (${subject}) is not made out to the host in ${facts.server}.`,
-      "Use a host name or address that the certificate names, or add this one to the certificate."
-    )
-  }
-  if (distrust === "CERT_HAS_EXPIRED") {
-    return failed(
-      "certificate",
-      `A CA certificate above the API server's own (issued by ${issuer}) has ended (${distrust}).`,
-      `Renew that CA, and what it has signed, and set ${ca} to it.`
-    )
-  }
-  if (distrust !== undefined) {
-    return failed(
-      "certificate",
-      `The API server's certificate (issued by ${issuer}) is not signed by ` +
-        `${hasOwnAuthority ? "the configured CA" : "a public CA, and no CA is configured"} (${distrust}).`,
-      `Set ${ca} to the CA of that cluster: kubectl config view --raw --minify -o ` +
-        "jsonpath='{.clusters[0].cluster.certificate-authority-data}'."
-    )
-  }
-  return judgeValidity(validity, facts.now) === "EndsSoon"
+  if (distrust !== undefined) return distrusted(distrust, certificate, connection, facts)
+  return verdict === "EndsSoon"
     ? warning(
         "certificate",
         `The API server's certificate is trusted and ends in ${spanText((validity.until ?? 0) - facts.now)}, ` +
           `${momentText(validity.until ?? 0)}.`,
-        renew
+        renewal
       )
     : ok("certificate", `The API server's certificate is trusted, ${until}.`)
+}
+
+const certificateFinding = (connection: Connected, facts: ClusterFacts): Finding => {
+  const { certificate, unchecked } = connection
+  if (unchecked)
+    return warning(
+      "certificate",
+      "Nobody checks the API server's certificate: insecure-skip-tls-verify is set.",
+      `Set ${authoritySetting(facts)} instead.`
+    )
+  return certificate === undefined
+    ? failed(
+        "certificate",
+        "The API server shows no certificate.",
+        `Check that an API server answers at ${facts.server}.`
+      )
+    : shownCertificate(certificate, connection, facts)
 }
 
 const answering = ({ server, version }: ClusterFacts): Finding => {
@@ -128,7 +155,7 @@ export const examineConnection = (facts: ClusterFacts): ReadonlyArray<Finding> =
         skipped("certificate", "No certificate was seen.")
       ]
     case "Connected": {
-      const certificate = certificateOf(facts, connection)
+      const certificate = certificateFinding(connection, facts)
       const isTrusted = certificate.status !== "failed"
       const reach = isTrusted ? answering(facts) : ok("reach", `${server} accepts connections.`)
       return [reach, certificate]

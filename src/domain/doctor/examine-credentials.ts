@@ -1,8 +1,14 @@
+/**
+ * The check `credentials` of `braid doctor`: which kind of credentials is used, and when they end.
+ *
+ * Not here: whether the API server accepts them, which is the check `authentication`.
+ */
+
 import type { ClusterFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, warning } from "./finding.ts"
 import { judgeValidity, momentText, spanText, type Validity } from "./validity.ts"
 
-/** What says nothing about its end is left to `authentication`. */
+/** The finding for credentials whose end is known, or that never end. `what`: the beginning of its sentence. */
 const timed = (what: string, { from, until }: Validity, now: number, fix: string): Finding => {
   if (until === undefined) return ok("credentials", `${what}; it never expires.`)
   const left = spanText(until - now)
@@ -22,7 +28,7 @@ const timed = (what: string, { from, until }: Validity, now: number, fix: string
   }
 }
 
-/** By what kind of credentials the cluster is asked, and how long they last. `renewal`: how to come to new ones. */
+/** The kind of credentials with which a cluster is asked, and how long they last. `renewal`: how to renew them. */
 export const examineCredentials = ({ credentials, now, part }: ClusterFacts, renewal: string): Finding => {
   const fix = part === "own" ? "Log in again, or make a new kubeconfig." : renewal
   switch (credentials._tag) {

@@ -1,4 +1,10 @@
-/** What `braid doctor` looks at in a cluster, in the order in which it is told: each needs the ones before it. */
+/**
+ * The findings of `braid doctor`: one per thing that was examined, with its status and what to do.
+ *
+ * Not here: how they are printed (report.ts).
+ */
+
+/** The checks of a cluster, in the order of the report. A check makes sense only if those before it went well. */
 export const checks = [
   "configuration",
   "reach",
@@ -12,16 +18,16 @@ export const checks = [
 ] as const
 export type Check = (typeof checks)[number]
 
-/** `warning`: it works today. `skipped`: could not be looked at, because of a failure that is told too. */
+/** `warning`: it works today. `skipped`: it could not be examined because of a failure that is a finding too. */
 export type FindingStatus = "ok" | "warning" | "failed" | "skipped"
 
-/** One thing that was looked at. Holds no secret. */
+/** One thing that was examined. Holds no secret. */
 export interface Finding {
   readonly check: Check
   readonly status: FindingStatus
   /** One sentence for a person. */
   readonly message: string
-  /** What to do, one sentence; there for every warning and every failure, and for nothing else. */
+  /** One sentence that says what to do. Every warning and every failure has it, and no other finding. */
   readonly fix?: string
 }
 
@@ -40,7 +46,7 @@ export const failed = (check: Check, message: string, fix: string): Finding => (
   fix
 })
 
-/** The worst of many findings. What was skipped counts for nothing: its cause is a finding of its own. */
+/** The worst of many findings. Skipped findings do not count: their cause is a finding of its own. */
 export const verdictOf = (findings: ReadonlyArray<Pick<Finding, "status">>): "ok" | "warning" | "failed" => {
   if (findings.some(({ status }) => status === "failed")) return "failed"
   return findings.some(({ status }) => status === "warning") ? "warning" : "ok"

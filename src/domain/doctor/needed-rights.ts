@@ -1,3 +1,11 @@
+/**
+ * The rights that an operator needs, as data: in its own cluster by its role, and on a member as the primary's
+ * identity.
+ *
+ * Not here: asking the API server for them (app/commands/doctor/ask-rights.ts) and judging the answers
+ * (examine-rights.ts).
+ */
+
 import type { Role } from "../fleet/roles.ts"
 
 /** Where a right is needed: in the whole cluster, or in one namespace. */
@@ -9,122 +17,182 @@ export interface NeededRight {
   readonly group: string
   readonly resource: string
   readonly verbs: ReadonlyArray<string>
-  /** The only object that is meant; missing: any. */
+  /** The only object that the right is for; missing: all objects. */
   readonly name?: string
-  /** What is impossible without it, after "without it". */
+  /** What is impossible without the right: the rest of a sentence after "without it". */
   readonly without: string
 }
 
 const sessions = "mirrord.metalbear.co"
 const operators = "operator.metalbear.co"
 
-const right = (
-  scope: RightScope,
-  group: string,
-  resource: string,
-  verbs: string,
-  without: string,
-  name?: string
-): NeededRight => ({
-  scope,
-  group,
-  resource,
-  verbs: verbs.split(" "),
-  ...(name === undefined ? {} : { name }),
-  without
-})
-
 const noTarget = "targets of that kind are not found"
-/** Of an operator whose cluster has workloads. */
+
+/** Rights of an operator whose cluster has workloads. */
 const workloads: ReadonlyArray<NeededRight> = [
-  right("cluster", "", "pods", "get list", "no target's pods are found"),
-  right("cluster", "", "services", "get", noTarget),
-  right("cluster", "apps", "deployments", "get", noTarget),
-  right("cluster", "apps", "replicasets", "get", noTarget),
-  right("cluster", "apps", "statefulsets", "get", noTarget),
-  right("cluster", "argoproj.io", "rollouts", "get", noTarget),
-  right("cluster", sessions, "mirrordclustersessions", "create", "no session is served here"),
-  right("agent-namespace", "batch", "jobs", "get create patch delete", "no agent can be started")
+  { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
+  { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
+  { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },
+  { scope: "cluster", group: "apps", resource: "replicasets", verbs: ["get"], without: noTarget },
+  { scope: "cluster", group: "apps", resource: "statefulsets", verbs: ["get"], without: noTarget },
+  { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["get"], without: noTarget },
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordclustersessions",
+    verbs: ["create"],
+    without: "no session is served here"
+  },
+  {
+    scope: "agent-namespace",
+    group: "batch",
+    resource: "jobs",
+    verbs: ["get", "create", "patch", "delete"],
+    without: "no agent can be started"
+  }
 ]
 
+/** Rights of every operator, whatever its role. */
 const everyOperator: ReadonlyArray<NeededRight> = [
-  right("cluster", "authorization.k8s.io", "subjectaccessreviews", "create", "no primary can attach to a session here"),
-  right("cluster", sessions, "mirrordclustersessions", "get list watch delete", "no session is served or ended here"),
-  right("cluster", sessions, "mirrordclustersessions/status", "patch", "no session here becomes ready"),
-  right("operator-namespace", "", "secrets", "get", "no user gets a certificate", "mirrord-operator-user-authority"),
-  right("operator-namespace", "", "secrets", "create", "no user gets a certificate"),
-  right(
-    "event-namespace",
-    "",
-    "events",
-    "create patch",
-    "kubectl describe tells nothing of what happened to a session"
-  ),
-  right("operator-namespace", "coordination.k8s.io", "leases", "create", "no leader is elected, and nothing is served"),
-  right(
-    "operator-namespace",
-    "coordination.k8s.io",
-    "leases",
-    "get patch",
-    "no leader is elected, and nothing is served",
-    "mirrord-operator"
-  ),
-  right(
-    "operator-namespace",
-    "coordination.k8s.io",
-    "leases",
-    "watch",
-    "who stands by leads up to seconds later than it could",
-    "mirrord-operator"
-  ),
-  right("operator-namespace", "", "pods", "list patch", "the leader's pod gets no label, and no request finds it"),
-  right(
-    "kube-system",
-    "",
-    "configmaps",
-    "list watch",
-    "every request is refused, since the API server's front proxy is not known",
-    "extension-apiserver-authentication"
-  )
+  {
+    scope: "cluster",
+    group: "authorization.k8s.io",
+    resource: "subjectaccessreviews",
+    verbs: ["create"],
+    without: "no primary can attach to a session here"
+  },
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordclustersessions",
+    verbs: ["get", "list", "watch", "delete"],
+    without: "no session is served or ended here"
+  },
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordclustersessions/status",
+    verbs: ["patch"],
+    without: "no session here becomes ready"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "secrets",
+    verbs: ["get"],
+    name: "mirrord-operator-user-authority",
+    without: "no user gets a certificate"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "secrets",
+    verbs: ["create"],
+    without: "no user gets a certificate"
+  },
+  {
+    scope: "event-namespace",
+    group: "",
+    resource: "events",
+    verbs: ["create", "patch"],
+    without: "kubectl describe tells nothing of what happened to a session"
+  },
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["create"],
+    without: "no leader is elected, and nothing is served"
+  },
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator",
+    without: "no leader is elected, and nothing is served"
+  },
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["watch"],
+    name: "mirrord-operator",
+    without: "who stands by leads up to seconds later than it could"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "pods",
+    verbs: ["list", "patch"],
+    without: "the leader's pod gets no label, and no request finds it"
+  },
+  {
+    scope: "kube-system",
+    group: "",
+    resource: "configmaps",
+    verbs: ["list", "watch"],
+    name: "extension-apiserver-authentication",
+    without: "every request is refused, since the API server's front proxy is not known"
+  }
 ]
 
 /** Asking the operator of a cluster through its API server, and connecting to it. */
 const reachingAnOperator: ReadonlyArray<NeededRight> = [
-  right("cluster", operators, "mirrordoperators", "get", "the cluster counts as lost"),
-  right("cluster", operators, "targets", "proxy", "no session can be attached to")
+  {
+    scope: "cluster",
+    group: operators,
+    resource: "mirrordoperators",
+    verbs: ["get"],
+    without: "the cluster counts as lost"
+  },
+  {
+    scope: "cluster",
+    group: operators,
+    resource: "targets",
+    verbs: ["proxy"],
+    without: "no session can be attached to"
+  }
 ]
 
+/** Further rights of a primary. */
 const primaryOperator: ReadonlyArray<NeededRight> = [
-  right(
-    "cluster",
-    operators,
-    "mirrordmulticlustersessions",
-    "get list watch create patch delete",
-    "no session over several clusters is served"
-  ),
-  right(
-    "cluster",
-    operators,
-    "mirrordmulticlustersessions/status",
-    "patch",
-    "no session over several clusters becomes ready"
-  ),
-  right("operator-namespace", "", "secrets", "list watch", "members' credentials are not seen"),
-  right(
-    "operator-namespace",
-    "",
-    "configmaps",
-    "list watch create",
-    "sessions that a lost cluster still has to end are forgotten"
-  ),
-  right(
-    "operator-namespace",
-    "",
-    "configmaps",
-    "patch",
-    "sessions that a lost cluster still has to end are forgotten",
-    "mirrord-operator-debts"
-  ),
+  {
+    scope: "cluster",
+    group: operators,
+    resource: "mirrordmulticlustersessions",
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+    without: "no session over several clusters is served"
+  },
+  {
+    scope: "cluster",
+    group: operators,
+    resource: "mirrordmulticlustersessions/status",
+    verbs: ["patch"],
+    without: "no session over several clusters becomes ready"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "secrets",
+    verbs: ["list", "watch"],
+    without: "members' credentials are not seen"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["list", "watch", "create"],
+    without: "sessions that a lost cluster still has to end are forgotten"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["patch"],
+    name: "mirrord-operator-debts",
+    without: "sessions that a lost cluster still has to end are forgotten"
+  },
   ...reachingAnOperator
 ]
 
@@ -141,11 +209,11 @@ export const ownRights = (role: Role): ReadonlyArray<NeededRight> => [
 /** All that a primary's identity does on a member. */
 export const memberRights: ReadonlyArray<NeededRight> = [
   ...reachingAnOperator,
-  right(
-    "cluster",
-    sessions,
-    "mirrordclustersessions",
-    "get list watch create delete",
-    "no session is made in this cluster"
-  )
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordclustersessions",
+    verbs: ["get", "list", "watch", "create", "delete"],
+    without: "no session is made in this cluster"
+  }
 ]

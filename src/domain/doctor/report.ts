@@ -1,6 +1,12 @@
+/**
+ * The report of `braid doctor`, as lines for a person and as JSON for a program, and its exit code.
+ *
+ * Not here: the findings themselves.
+ */
+
 import { type Finding, type FindingStatus, verdictOf } from "./finding.ts"
 
-/** What was found in one cluster. */
+/** The findings of one cluster. */
 export interface ClusterReport {
   readonly name: string
   readonly part: "own" | "member"
@@ -9,13 +15,13 @@ export interface ClusterReport {
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** What `braid doctor` tells; docs/operations.md describes its JSON. */
+/** The whole report; docs/operations.md describes its JSON. */
 export interface DoctorReport {
-  /** Of braid, not of an operator. */
+  /** The version of this program, not of an operator. */
   readonly version: string
-  /** Whose eyes saw it: those of the operator, or those of a user with a kubeconfig. */
+  /** Whether the operator itself examined the clusters, or a person with a kubeconfig. */
   readonly seenFrom: "operator" | "kubeconfig"
-  /** What concerns no single cluster. */
+  /** Findings that concern no single cluster. */
   readonly findings: ReadonlyArray<Finding>
   readonly clusters: ReadonlyArray<ClusterReport>
 }
@@ -25,9 +31,7 @@ const all = ({ clusters, findings }: DoctorReport): ReadonlyArray<Finding> => [
   ...clusters.flatMap((cluster) => cluster.findings)
 ]
 
-/**
- * The code of the process: 0 without a failure, warnings or not; 1 with one; 2 when there was no cluster to look at.
- */
+/** The exit code: 0 without a failure, even with warnings; 1 with a failure; 2 if no cluster could be examined. */
 export const exitCodeOf = (report: DoctorReport): number => {
   if (verdictOf(all(report)) !== "failed") return 0
   return report.clusters.length === 0 ? 2 : 1
@@ -48,7 +52,7 @@ const widestCheck = "authentication".length
 /** Control characters of a server's words must not reach a terminal. */
 const printable = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ")
 
-/** A fix that the next finding repeats is told after that one. */
+/** One line for each finding, and one for its fix. Of the same fix twice in a row only the last is printed. */
 const linesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
   findings.flatMap(({ check, fix, message, status }, index) => [
     `  ${marks[status].padEnd(4)}  ${check.padEnd(widestCheck)}  ${printable(message)}`,
@@ -57,7 +61,8 @@ const linesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
       : [`${" ".repeat(8)}${"fix:".padStart(widestCheck)}  ${printable(fix)}`])
   ])
 
-const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
+const count = (number: number, singular: string, plural: string): string =>
+  `${number} ${number === 1 ? singular : plural}`
 
 const summary = (report: DoctorReport): string => {
   const failures = all(report).filter(({ status }) => status === "failed").length
@@ -70,7 +75,7 @@ const summary = (report: DoctorReport): string => {
   return `${parts.join(", ")} in ${count(report.clusters.length, "cluster", "clusters")}.`
 }
 
-/** The report for a person, worst news last, where a terminal shows them. */
+/** The report for a person. The summary comes last, where a terminal shows it. */
 export const reportLines = (report: DoctorReport): ReadonlyArray<string> => [
   ...linesOf(report.findings),
   ...report.clusters.flatMap(({ findings, isDefault, name, part }) => [

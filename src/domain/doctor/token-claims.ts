@@ -1,9 +1,15 @@
+/**
+ * Reads the claims of a JWT, for people: `braid doctor` shows the subject and the end of a token.
+ *
+ * Not here: whether the token is genuine. Its signature is not checked.
+ */
+
 import * as Result from "effect/Result"
 import { decodeBase64Text } from "../credentials/base64.ts"
 import { isObject } from "../json.ts"
 import type { Validity } from "./validity.ts"
 
-/** What a token says about itself. Nobody has checked its signature, and nothing of it is secret. */
+/** The claims of a token that are shown. They are unchecked, and nothing of them is secret. */
 export interface TokenClaims {
   /** For a service account `system:serviceaccount:<namespace>:<name>`. */
   readonly subject: string | undefined
@@ -13,7 +19,7 @@ export interface TokenClaims {
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
 
-/** Reads the claims of a JWT (RFC 7519), or nothing when the text is no JWT. */
+/** Reads the claims of a JWT (RFC 7519), or undefined if the text is no JWT. */
 export const readTokenClaims = (token: string): TokenClaims | undefined => {
   const [, payload, signature] = token.split(".")
   if (payload === undefined || signature === undefined) return undefined

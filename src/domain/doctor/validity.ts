@@ -1,6 +1,10 @@
 /**
- * From when to when something is valid, epoch ms. `from` is missing where nothing says it, `until` where it never ends.
+ * Judges when certificates and tokens end, and prints times and time spans for people.
+ *
+ * Not here: reading a validity out of a certificate or a token.
  */
+
+/** From when to when something is valid, epoch ms. `from` is undefined if unknown, `until` if it never ends. */
 export interface Validity {
   readonly from: number | undefined
   readonly until: number | undefined
@@ -9,12 +13,12 @@ export interface Validity {
 export type ValidityVerdict = "Valid" | "EndsSoon" | "Ended" | "NotYet"
 
 const day = 86_400_000
-/** What ends within so many ms is to be renewed, whatever its lifetime. */
+/** Longest time before the end from which on it counts as soon, ms. */
 const longestNotice = 30 * day
 
 /**
- * Soon is the last fifth of the lifetime, but not more than 30 days: 5 h for a token of a day, 18 days for a
- * certificate of 90.
+ * Soon is the last fifth of the lifetime, but at most 30 days: 5 h for a token of one day, 18 days for a certificate of
+ * 90 days.
  */
 export const judgeValidity = ({ from, until }: Validity, now: number): ValidityVerdict => {
   if (from !== undefined && now < from) return "NotYet"
@@ -31,7 +35,7 @@ const units: ReadonlyArray<readonly [string, number]> = [
   ["s", 1_000]
 ]
 
-/** A time span as people say it, `3d` or `2h5m`: the largest unit and, below ten of it, the next one. At least 0 s. */
+/** A time span such as `3d` or `2h5m`: the largest unit, and below ten of it the next smaller unit too. */
 export const spanText = (milliseconds: number): string => {
   const span = Math.max(0, milliseconds)
   const index = units.findIndex(([, size]) => span >= size)
@@ -42,7 +46,7 @@ export const spanText = (milliseconds: number): string => {
   return rest === 0 ? `${count}${unit}` : `${count}${unit}${rest}${smaller}`
 }
 
-/** Epoch ms as people read it in any time zone: `2026-11-22 01:42 UTC`. */
+/** Epoch ms as text that is the same in every time zone: `2026-11-22 01:42 UTC`. */
 export const momentText = (time: number): string =>
   Number.isFinite(time) && Math.abs(time) <= 8.64e15
     ? `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`

@@ -1,3 +1,9 @@
+/**
+ * Which Event a change of a session in one cluster is worth, for `kubectl describe`.
+ *
+ * Not here: writing Events (app/kernel/event-recorder.ts), and sessions over many clusters (parent-events.ts).
+ */
+
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { startingReason } from "../session/child-observation.ts"
@@ -6,7 +12,7 @@ import type { SessionEvent } from "./event-catalogue.ts"
 
 type Observed = Pick<Condition, "status" | "reason" | "message">
 
-/** A step that failed for another cause is news; which step of the start it is at is not. */
+/** Whether two states are the same to a reader: a step of the start is no news, a cause of a failure is. */
 const isSame = (a: Observed | undefined, b: Observed): boolean =>
   a?.status === b.status &&
   a.reason === b.reason &&
@@ -19,33 +25,43 @@ const clusterOf = ({ metadata, spec }: MirrordClusterSession): string | undefine
     : undefined
 }
 
+const sessionText = ({ namespace, target }: MirrordClusterSession["spec"]): string =>
+  target === undefined || target === null
+    ? "a session without target"
+    : `${target.kind} ${target.name} in namespace ${namespace}`
+
+const failureEvent = ({ message, reason }: Observed, place: string): SessionEvent => {
+  const cause = isFailureReason(reason) ? reason : "Error"
+  const isShown = cause === "NoSuchTarget" || cause === "TargetNotReady" || cause === "Forbidden"
+  return {
+    reason: isShown ? cause : "Failed",
+    message: `Not ready in ${place}: ${message.replace(/[.\s]+$/u, "")}; ${cureOf(cause)}. It is tried again by itself.`
+  }
+}
+
+const readyEvent = (ready: Observed, session: string, place: string): SessionEvent => {
+  if (ready.status === "True")
+    return { reason: "AgentReady", message: `The agents for ${session} are ready in ${place}.` }
+  return ready.reason === startingReason
+    ? { reason: "Starting", message: `The agents for ${session} are being started in ${place}.` }
+    : failureEvent(ready, place)
+}
+
+const readyOf = ({ status }: MirrordClusterSession): Condition | undefined =>
+  findCondition(status?.conditions ?? undefined, readyCondition)
+
 /**
- * What happened to a session in one cluster between two versions of its object: at most one Event, for its condition
- * `Ready`. Only the name of a primary's child says which cluster it is in.
+ * The Events between two versions of a session's object: at most one, for its condition `Ready`. Only the name of a
+ * primary's child says which cluster it is in.
  */
 export const childEvents = (
   before: MirrordClusterSession,
   after: MirrordClusterSession
 ): ReadonlyArray<SessionEvent> => {
-  const was = findCondition(before.status?.conditions ?? undefined, readyCondition)
-  const is = findCondition(after.status?.conditions ?? undefined, readyCondition)
-  if (is === undefined || isSame(was, is)) return []
+  const ready = readyOf(after)
+  if (ready === undefined || isSame(readyOf(before), ready)) return []
   const cluster = clusterOf(after)
   const place = cluster === undefined ? "this cluster" : `cluster ${cluster}`
-  const { namespace, target } = after.spec
-  const what =
-    target === undefined || target === null
-      ? "a session without target"
-      : `${target.kind} ${target.name} in namespace ${namespace}`
-  const event = (reason: SessionEvent["reason"], message: string): ReadonlyArray<SessionEvent> => [
-    { reason, message, ...(cluster === undefined ? {} : { cluster }) }
-  ]
-  if (is.status === "True") return event("AgentReady", `The agents for ${what} are ready in ${place}.`)
-  if (is.reason === startingReason) return event("Starting", `The agents for ${what} are being started in ${place}.`)
-  const reason = isFailureReason(is.reason) ? is.reason : "Error"
-  const shown = reason === "NoSuchTarget" || reason === "TargetNotReady" || reason === "Forbidden" ? reason : "Failed"
-  return event(
-    shown,
-    `Not ready in ${place}: ${is.message.replace(/[.\s]+$/u, "")}; ${cureOf(reason)}. It is tried again by itself.`
-  )
+  const event = readyEvent(ready, sessionText(after.spec), place)
+  return [cluster === undefined ? event : { ...event, cluster }]
 }

@@ -1,12 +1,17 @@
+/**
+ * Events for what the operator itself does to a session. Changes of a session's status have theirs in parent-events.ts
+ * and child-events.ts.
+ */
+
 import type { SessionEvent } from "./event-catalogue.ts"
 
-/** The operator deletes a session on its own; `why` is a sentence. */
+/** The operator deletes a session by itself. `why`: a sentence. */
 export const expiredEvent = (why: string): SessionEvent => ({
   reason: "Expired",
   message: `${why} The session is ended; a new one has to be started.`
 })
 
-/** A child that could not be deleted in time is in the ledger now. */
+/** A child could not be deleted in time and stands in the ledger now. */
 export const childOwedEvent = (cluster: string, childName: string): SessionEvent => ({
   reason: "ChildOwed",
   cluster,

@@ -1,11 +1,17 @@
+/**
+ * Every Event that an operator records: its reason, its type and when it is recorded.
+ *
+ * Not here: when an Event is due, which the files beside this decide.
+ */
+
 /** `Warning`: somebody may have to do something. */
 export type EventType = "Normal" | "Warning"
 
 interface Entry {
   readonly type: EventType
-  /** Kind of the object that `kubectl describe` shows it for. */
+  /** Kind of the object for which `kubectl describe` shows the Event. */
   readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both"
-  /** When it is recorded; for docs/operations.md. */
+  /** When the Event is recorded; for docs/operations.md. */
   readonly when: string
 }
 
@@ -60,6 +66,6 @@ export interface SessionEvent {
   readonly reason: EventReason
   /** A sentence or two: cluster, cause, what to do. Never holds a credential. */
   readonly message: string
-  /** The cluster that it is about, if it is about one. */
+  /** The one cluster that the Event is about, if there is one. */
   readonly cluster?: string
 }

@@ -1,15 +1,21 @@
+/**
+ * The Kubernetes object of an Event, to create and to patch.
+ *
+ * Not here: how often it is written (event-series.ts).
+ */
+
 import * as Schema from "effect/Schema"
 import { oneLine } from "../one-line.ts"
 import { timestamp, ObjectMeta } from "../resources/object-meta.ts"
 import { type ResourceDescriptor, apiVersionOf } from "../resources/resource-descriptor.ts"
 import { eventCatalogue, type SessionEvent } from "./event-catalogue.ts"
 
-/** The view of an Event: none is ever read. */
+/** The view of an Event. Events are only written, so it names no field. */
 const Event = Schema.Struct({ metadata: ObjectMeta })
 
 /**
- * `core/v1`: what `kubectl describe` lists, by `involvedObject`, and what carries a count. The same objects are there
- * as `events.k8s.io/v1`.
+ * Events of `core/v1`, which carry a count and which `kubectl describe` lists by `involvedObject`. The API server shows
+ * the same objects as `events.k8s.io/v1`.
  */
 export const events: ResourceDescriptor<typeof Event.Type> = {
   group: "",
@@ -20,13 +26,13 @@ export const events: ResourceDescriptor<typeof Event.Type> = {
   schema: Event
 }
 
-/** Events about objects of the whole cluster are in this namespace, and no other is allowed for them. */
+/** The only namespace that is allowed for Events about cluster-scoped objects. */
 export const eventNamespace = "default"
 
-/** Length that `events.k8s.io/v1` allows for a note, in bytes; in characters it stays below for what we write. */
+/** Longest message, in characters. For our texts it stays below the 1 kB that `events.k8s.io/v1` allows a note. */
 const longestMessage = 1_000
 
-/** Who records. */
+/** Name of the recorder in every Event. */
 const component = "mirrord-operator"
 
 /** The object that an Event is about, as `kubectl describe` looks for it: by name, kind and uid. */
@@ -44,7 +50,7 @@ export interface Occurrences {
   readonly lastAt: number
 }
 
-const said = ({ message }: SessionEvent, { count, lastAt }: Occurrences) => ({
+const repeatedFields = ({ message }: SessionEvent, { count, lastAt }: Occurrences) => ({
   message: oneLine(message, longestMessage),
   count,
   lastTimestamp: timestamp(lastAt)
@@ -62,8 +68,8 @@ export const eventObject = (name: string, about: InvolvedObject, event: SessionE
   source: { component },
   reportingComponent: component,
   reportingInstance: "",
-  ...said(event, occurrences)
+  ...repeatedFields(event, occurrences)
 })
 
 /** The merge patch of an Event that happened again. */
-export const eventRepeated = said
+export const eventRepeated = repeatedFields

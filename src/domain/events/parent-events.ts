@@ -1,3 +1,9 @@
+/**
+ * Which Events a change of a session over many clusters is worth, for `kubectl describe`.
+ *
+ * Not here: writing Events (app/kernel/event-recorder.ts), and sessions in one cluster (child-events.ts).
+ */
+
 import type {
   ClusterSessionStatus,
   MirrordMultiClusterSession,
@@ -100,9 +106,9 @@ const clusterEvent = (
 }
 
 /**
- * What happened to a multi-cluster session between two versions of its object, one Event for its phase and one for each
- * cluster whose part in it changed; nothing where nothing did, heartbeats and messages included. Its conditions follow
- * from the two. A session that fails says once why, and names the cluster.
+ * The Events between two versions of a multi-cluster session: one for a new phase, and one for each cluster whose
+ * standing changed. Heartbeats and new messages are no Events, and conditions follow from phase and clusters. A session
+ * that fails has one Event, which says why and names the cluster.
  */
 export const parentEvents = (
   before: MirrordMultiClusterSession,
@@ -112,11 +118,12 @@ export const parentEvents = (
   const isNewPhase = phase !== undefined && phase !== before.status?.phase
   const ofPhase = isNewPhase ? [phaseEvent(phase, after)] : []
   if (phase === "Failed") return ofPhase
-  const [old, now] = [entriesOf(before), entriesOf(after)]
-  const ofClusters = Object.keys(now).flatMap((cluster): ReadonlyArray<SessionEvent> => {
-    const [was, is] = [standingOf(old[cluster]), standingOf(now[cluster])]
-    return isSame(was, is) ? [] : [clusterEvent(cluster, was, is, after)]
+  const entriesBefore = entriesOf(before)
+  const ofClusters = Object.entries(entriesOf(after)).flatMap(([cluster, entry]): ReadonlyArray<SessionEvent> => {
+    const standingBefore = standingOf(entriesBefore[cluster])
+    const standing = standingOf(entry)
+    return isSame(standingBefore, standing) ? [] : [clusterEvent(cluster, standingBefore, standing, after)]
   })
-  // What led to a phase is told before it.
+  // The clusters that led to a phase come before the phase.
   return phase === "Initializing" ? [...ofPhase, ...ofClusters] : [...ofClusters, ...ofPhase]
 }

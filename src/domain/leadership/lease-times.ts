@@ -1,20 +1,23 @@
-/** When what happens around a Lease, in ms; the words are client-go's. */
+/**
+ * The times of leader election, with client-go's names and defaults, and which times cannot work together.
+ *
+ * Not here: the decisions that use them (lease.ts).
+ */
+
+/** The times of a Lease, ms. */
 export interface LeaseTimes {
-  /** So long others leave a holder alone after they have last seen it renew. */
+  /** How long others wait after they last saw the holder renew. */
   readonly leaseDuration: number
-  /**
-   * A leader that could not renew for so long writes nothing more. The rest of the duration is for writes that are on
-   * their way.
-   */
+  /** A leader that could not renew for this long stops writing. The rest of the duration is for writes on their way. */
   readonly renewDeadline: number
-  /** Between two attempts to renew or to acquire. */
+  /** Time between two attempts to renew or to acquire. */
   readonly retryPeriod: number
 }
 
 /** As in client-go and controller-runtime. */
 export const usualLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
 
-/** Why these times cannot be, as client-go would refuse them; nothing if they can. */
+/** Why these times cannot work together, as client-go would refuse them; undefined if they can. */
 export const leaseTimesProblem = ({ leaseDuration, renewDeadline, retryPeriod }: LeaseTimes): string | undefined => {
   if (retryPeriod <= 0) return `the retry period is ${retryPeriod / 1000} s; it must be longer than nothing`
   if (renewDeadline <= retryPeriod * retryJitter) {
@@ -29,5 +32,5 @@ export const leaseTimesProblem = ({ leaseDuration, renewDeadline, retryPeriod }:
     : undefined
 }
 
-/** Replicas that stand by try at most so many times the retry period apart, so that they do not all try at once. */
+/** Longest time between two attempts of a standby, in retry periods: chance keeps standbys from trying all at once. */
 export const retryJitter = 1.2

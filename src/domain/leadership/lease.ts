@@ -1,16 +1,22 @@
+/**
+ * One step of leader election, as a pure decision: the Lease as it was observed and a moment give the write to make.
+ *
+ * Not here: the loop that reads and writes (app/leadership/elector.ts), and what a leader may do.
+ */
+
 import type { Lease } from "../resources/core-kinds.ts"
 import { isPredecessor } from "./identity.ts"
 import type { LeaseTimes } from "./lease-times.ts"
 
-/** What a Lease says. */
+/** The content of a Lease. */
 export interface LeaseRecord {
-  /** Empty: it was released. */
+  /** Identity of the holder; empty: the Lease was released. */
   readonly holder: string
-  /** `leaseTransitions`: how often the Lease has changed hands. Every term has another one. */
+  /** `leaseTransitions`: how often the Lease has changed hands. Every term has its own number. */
   readonly epoch: number
-  /** What the holder promises, ms. */
+  /** How long the holder may be silent, as it says itself, ms. */
   readonly duration: number | undefined
-  /** As written by the holder, by its own clock: only whether it changes means anything. */
+  /** Written by the holder's clock. Only a change of it means anything. */
   readonly renewedAt: string
   readonly acquiredAt: string
 }
@@ -19,11 +25,11 @@ export interface LeaseRecord {
 export interface ObservedLease {
   readonly record: LeaseRecord
   readonly version: string
-  /** When this process saw what it says for the first time, by its own steady clock in ms. */
+  /** When this process first saw this content, by its own steady clock, ms. */
   readonly since: number
 }
 
-/** What a step writes. */
+/** The `spec` that a step writes. */
 export interface LeaseSpec {
   readonly holderIdentity: string
   readonly leaseDurationSeconds: number
@@ -33,25 +39,22 @@ export interface LeaseSpec {
 }
 
 export type LeaseStep =
-  /** There is none. */
+  /** There is no Lease. */
   | { readonly _tag: "Create"; readonly spec: LeaseSpec }
-  /** Nobody holds it any more: a new epoch begins. */
+  /** Nobody holds the Lease any more: a new epoch begins. */
   | { readonly _tag: "Acquire"; readonly version: string; readonly spec: LeaseSpec }
   | { readonly _tag: "Renew"; readonly version: string; readonly spec: LeaseSpec }
-  /** Somebody else holds it, for all that is known until then by the steady clock. */
+  /** Another process counts as the holder until that time of the steady clock. */
   | { readonly _tag: "StandBy"; readonly holder: string; readonly until: number }
 
-/** Who decides, and when. */
+/** The process that decides, and its clocks. */
 export interface LeaseMoment {
   readonly identity: string
-  /**
-   * Whether the term of this process still runs; it is over for good once it has ended, be the Lease still in this
-   * process's name.
-   */
+  /** The running term of this process. A term that has ended stays ended, even if the Lease still names the process. */
   readonly term: { readonly epoch: number } | undefined
-  /** The steady clock of this process, ms: by it others' silence is measured. */
+  /** The steady clock of this process, ms, which measures the silence of others. */
   readonly elapsed: number
-  /** The host's clock, epoch ms: only written, never compared. */
+  /** The host's clock, epoch ms. It is only written and never compared. */
   readonly now: number
 }
 
@@ -66,7 +69,7 @@ const recordOf = ({ spec }: Lease): LeaseRecord => ({
   acquiredAt: spec?.acquireTime ?? ""
 })
 
-/** Whether its holder has given it up. */
+/** Whether the last holder has given up the Lease. */
 export const isReleased = (lease: Lease): boolean => recordOf(lease).holder === ""
 
 const isSame = (a: LeaseRecord, b: LeaseRecord): boolean =>
@@ -76,7 +79,7 @@ const isSame = (a: LeaseRecord, b: LeaseRecord): boolean =>
   a.renewedAt === b.renewedAt &&
   a.acquiredAt === b.acquiredAt
 
-/** Takes note of a Lease as it was just read. `elapsed`: the steady clock after the answer came, ms. */
+/** The observation after a Lease was read. `elapsed`: the steady clock after the answer came, ms. */
 export const observeLease = (before: ObservedLease | undefined, lease: Lease, elapsed: number): ObservedLease => {
   const record = recordOf(lease)
   const known = before !== undefined && isSame(before.record, record)
@@ -84,9 +87,9 @@ export const observeLease = (before: ObservedLease | undefined, lease: Lease, el
 }
 
 /**
- * What to do about the Lease, in the manner of client-go: a holder counts as alive for its lease duration after this
- * process saw it renew. The times in the Lease are other hosts' and are not looked at, so that wrong clocks do no harm.
- * A write names the version that was seen: of several that acquire at once, one succeeds.
+ * The next step, in the manner of client-go: a holder counts as alive for its lease duration after this process saw it
+ * renew. The times in the Lease come from other hosts and are not compared, so that wrong clocks do no harm. A write
+ * names the version that was seen: if several processes acquire at once, one of them succeeds.
  */
 export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMoment, times: LeaseTimes): LeaseStep => {
   const { elapsed, identity, now, term } = moment
@@ -112,7 +115,7 @@ export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMome
     : { _tag: "StandBy", holder, until }
 }
 
-/** Gives the Lease up, so that nobody needs to wait for its end; nothing if it is not this process's. */
+/** Gives up the Lease, so that nobody waits for its end; undefined if this process does not hold it. */
 export const releaseStep = (
   observed: ObservedLease | undefined,
   { identity, now }: Pick<LeaseMoment, "identity" | "now">

@@ -1,3 +1,9 @@
+/**
+ * The content of `braid status`: the operator and the clusters of its fleet, as data and as tables.
+ *
+ * Not here: reading the operator's object.
+ */
+
 import { spanText } from "../doctor/validity.ts"
 import type { MirrordOperator } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
@@ -7,24 +13,25 @@ import { textTable } from "./text-table.ts"
 export interface FleetRow {
   readonly name: string
   readonly state: "connected" | "error"
-  /** Of the cluster's operator. */
+  /** Version of the cluster's operator. */
   readonly version: string | undefined
-  /** When it was asked last, epoch ms. */
+  /** When the cluster was last asked, epoch ms. */
   readonly checkedAt: number | undefined
   readonly reason: string | undefined
 }
 
-/** What `braid status` tells; docs/operations.md describes its JSON. */
+/** The content of `braid status`; docs/operations.md describes its JSON. */
 export interface OperatorOverview {
   readonly version: string
   readonly protocolVersion: string | undefined
   readonly isPrimary: boolean
   /** Sessions over many clusters, and sessions of this cluster alone. */
   readonly sessions: { readonly multiCluster: number; readonly here: number }
-  /** Of a primary. */
+  /** The clusters of a primary; empty for other operators. */
   readonly clusters: ReadonlyArray<FleetRow>
 }
 
+/** The overview that the operator's object gives. */
 export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOverview => ({
   version: spec.operator_version,
   protocolVersion: spec.protocol_version ?? undefined,

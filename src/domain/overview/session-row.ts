@@ -1,3 +1,9 @@
+/**
+ * The content of `braid sessions`: one row for each session, from its own object or from the operator's object.
+ *
+ * Not here: reading the objects, and the layout of a table (text-table.ts).
+ */
+
 import { spanText } from "../doctor/validity.ts"
 import { type Condition, findCondition } from "../resources/condition.ts"
 import { type MirrordClusterSession, readyCondition } from "../resources/mirrord-cluster-session.ts"
@@ -12,13 +18,13 @@ import { fromKubeTarget } from "../target/target.ts"
 /** One cluster's part of a session. */
 export interface SessionCluster {
   readonly name: string
-  /** Missing where it may not be known. */
+  /** Undefined if the user may not know it. */
   readonly ready: boolean | undefined
-  /** Why it is left out, or is not ready yet. */
+  /** Why the cluster is left out, or is not ready yet. */
   readonly reason: string | undefined
 }
 
-/** A session as `braid sessions` tells it; docs/operations.md describes its JSON. */
+/** A session as `braid sessions` shows it; docs/operations.md describes its JSON. */
 export interface SessionRow {
   readonly name: string
   readonly kind: "MirrordMultiClusterSession" | "MirrordClusterSession"
@@ -26,15 +32,15 @@ export interface SessionRow {
   readonly namespace: string
   /** `deployment/web/container/app`, or `targetless`. */
   readonly target: string
-  /** Name of the user on their machine, and as whom the cluster knows them. */
+  /** Name of the user on their machine, and in the cluster if that differs. */
   readonly user: string
   /** Empty for a session of this cluster alone. */
   readonly clusters: ReadonlyArray<SessionCluster>
-  /** Of a child: its parent, in the primary cluster. */
+  /** Name of the parent, for a child. */
   readonly parent: string | undefined
   /** Epoch ms. */
   readonly createdAt: number | undefined
-  /** Why it is not ready, or why it ended; one sentence. */
+  /** Why the session is not ready, or why it ended; one sentence. */
   readonly reason: string | undefined
 }
 
@@ -48,13 +54,13 @@ const targetText = (target: KubeResourceTarget | null | undefined, otherwise: st
 
 const isDeleted = (time: string | null | undefined): boolean => (time ?? undefined) !== undefined
 
-/** What a condition says that is not true. */
+/** The message of the condition `Ready` while it is not true. */
 const complaint = (conditions: ReadonlyArray<Condition> | null | undefined): string | undefined => {
   const ready = findCondition(conditions ?? undefined, readyCondition)
   return ready === undefined || ready.status === "True" ? undefined : ready.message
 }
 
-/** A session over many clusters, in the words of its own object. */
+/** A session over many clusters, from its own object. */
 export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession): SessionRow => {
   const known = status?.clusterSessions ?? {}
   const clusters = [...new Set([...spec.clusters, ...Object.keys(known)])]
@@ -75,7 +81,7 @@ export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession
   }
 }
 
-/** A session in one cluster: a developer's own, or the part of a parent's. */
+/** A session in one cluster: a session of its own, or the child of a parent. */
 export const childRow = ({ metadata, spec, status }: MirrordClusterSession): SessionRow => {
   const closed = status?.closed ?? undefined
   const isReady = findCondition(status?.conditions ?? undefined, readyCondition)?.status === "True"
@@ -100,7 +106,7 @@ export const childRow = ({ metadata, spec, status }: MirrordClusterSession): Ses
   }
 }
 
-/** What the operator tells everybody who may read its object: nothing of single clusters, and no reason. */
+/** A session over many clusters, from the operator's object, which has no states of clusters and no reason. */
 export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): SessionRow => ({
   name: info.id,
   kind: "MirrordMultiClusterSession",
@@ -114,7 +120,7 @@ export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): 
   reason: undefined
 })
 
-/** The same of a session in the operator's cluster alone, whose phase is not told either. */
+/** A session in one cluster, from the operator's object, which has no phase either. */
 export const publishedChildRow = (info: SessionInfo, now: number): SessionRow => ({
   name: (info.id ?? "").toLowerCase().padStart(16, "0"),
   kind: "MirrordClusterSession",
@@ -128,13 +134,13 @@ export const publishedChildRow = (info: SessionInfo, now: number): SessionRow =>
   reason: undefined
 })
 
-/** Oldest first. The children of parents that are told are not told again: their parent says how they are. */
+/** All rows, oldest first. A child has no row beside its parent: the parent's row says how it is. */
 export const sessionRows = (
   parents: ReadonlyArray<SessionRow>,
   children: ReadonlyArray<SessionRow>
 ): ReadonlyArray<SessionRow> => {
-  const told = new Set(parents.map(({ name }) => name))
-  const others = children.filter(({ parent }) => parent === undefined || !told.has(parent))
+  const names = new Set(parents.map(({ name }) => name))
+  const others = children.filter(({ parent }) => parent === undefined || !names.has(parent))
   return [...parents, ...others].toSorted(
     (a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || (a.name < b.name ? -1 : 1)
   )

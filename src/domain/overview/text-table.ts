@@ -1,7 +1,10 @@
 /**
- * Columns of text as kubectl prints them: as wide as their widest cell, three blanks between, nothing at the end of a
- * line.
+ * A table as text, in the manner of kubectl.
+ *
+ * Not here: the content of any table.
  */
+
+/** Columns as wide as their widest cell, with three blanks between and none at the end of a line. */
 export const textTable = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const printable = rows.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}+/gu, " ") || "-"))
   const widths = printable.reduce<ReadonlyArray<number>>(

@@ -1,8 +1,14 @@
+/**
+ * Conditions in the status of custom resources: `metav1.Condition`, with the rules for finding and setting one.
+ *
+ * Not here: which conditions there are, and what they say.
+ */
+
 import * as Schema from "effect/Schema"
 import { text } from "./field-schemas.ts"
 import { timestamp } from "./object-meta.ts"
 
-/** `metav1.Condition`, the usual list element of `status.conditions`. */
+/** `metav1.Condition`, an element of `status.conditions`. */
 export const Condition = Schema.Struct({
   type: text("What is true or not, in CamelCase."),
   status: Schema.Literals(["True", "False", "Unknown"]).annotate({ description: "Whether it is." }),
@@ -15,12 +21,13 @@ export const Condition = Schema.Struct({
 })
 export type Condition = typeof Condition.Type
 
+/** The condition of a type, if the list has it. */
 export const findCondition = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type)
 
 /**
- * The list with one condition set. `lastTransitionTime` moves only when `status` does, other writers' conditions stay,
- * and the same list comes back when nothing changed, so that a status at rest is never written again.
+ * The list with one condition set. `lastTransitionTime` changes only with `status`, and conditions of other writers
+ * stay. If nothing changes, the result is the same list, so that a status at rest is not written again.
  */
 export const withCondition = (
   conditions: ReadonlyArray<Condition>,

@@ -1,8 +1,12 @@
+/**
+ * Narrow views of Kubernetes' built-in kinds and of Argo's Rollout: only the fields that the operator reads.
+ *
+ * Not here: writing such objects. A view forgets the fields that it does not name.
+ */
+
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
-
-// Narrow views of built-in kinds: only what the operator reads. Bytes of a Secret stay in their base64 text.
 
 const StringMap = Schema.Record(Schema.String, Schema.String)
 const optionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
@@ -51,9 +55,7 @@ export const Pod = Schema.Struct({
 })
 export type Pod = typeof Pod.Type
 
-/**
- * Deployment, ReplicaSet, StatefulSet, Job and Argo's Rollout: what they have in common, and a Rollout's `workloadRef`.
- */
+/** The fields that Deployment, ReplicaSet, StatefulSet, Job and Rollout share, and a Rollout's `workloadRef`. */
 export const Workload = Schema.Struct({
   metadata: ObjectMeta,
   spec: Schema.optionalKey(
@@ -75,6 +77,7 @@ export const Service = Schema.Struct({
 })
 export type Service = typeof Service.Type
 
+/** The values of `data` stay in their base64 text. */
 const Secret = Schema.Struct({ metadata: ObjectMeta, data: Schema.optionalKey(Schema.NullOr(StringMap)) })
 export type Secret = typeof Secret.Type
 
@@ -107,24 +110,57 @@ const TokenRequest = Schema.Struct({
 })
 export type TokenRequest = typeof TokenRequest.Type
 
-const namespaced = <T>(
-  group: string,
-  version: string,
-  kind: string,
-  plural: string,
-  schema: Schema.ConstraintDecoder<T>
-): ResourceDescriptor<T> => ({ group, version, kind, plural, scope: "Namespaced", schema })
+const namespaced = <T>(kind: Omit<ResourceDescriptor<T>, "scope">): ResourceDescriptor<T> => ({
+  ...kind,
+  scope: "Namespaced"
+})
 
-export const pods = namespaced("", "v1", "Pod", "pods", Pod)
-export const services = namespaced("", "v1", "Service", "services", Service)
-export const secrets = namespaced("", "v1", "Secret", "secrets", Secret)
-export const configMaps = namespaced("", "v1", "ConfigMap", "configmaps", ConfigMap)
-export const leases = namespaced("coordination.k8s.io", "v1", "Lease", "leases", Lease)
-export const deployments = namespaced("apps", "v1", "Deployment", "deployments", Workload)
-export const replicaSets = namespaced("apps", "v1", "ReplicaSet", "replicasets", Workload)
-export const statefulSets = namespaced("apps", "v1", "StatefulSet", "statefulsets", Workload)
-export const jobs = namespaced("batch", "v1", "Job", "jobs", Workload)
-export const rollouts = namespaced("argoproj.io", "v1alpha1", "Rollout", "rollouts", Workload)
+export const pods = namespaced({ group: "", version: "v1", kind: "Pod", plural: "pods", schema: Pod })
+export const services = namespaced({ group: "", version: "v1", kind: "Service", plural: "services", schema: Service })
+export const secrets = namespaced({ group: "", version: "v1", kind: "Secret", plural: "secrets", schema: Secret })
+export const configMaps = namespaced({
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  schema: ConfigMap
+})
+export const leases = namespaced({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  schema: Lease
+})
+export const deployments = namespaced({
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments",
+  schema: Workload
+})
+export const replicaSets = namespaced({
+  group: "apps",
+  version: "v1",
+  kind: "ReplicaSet",
+  plural: "replicasets",
+  schema: Workload
+})
+export const statefulSets = namespaced({
+  group: "apps",
+  version: "v1",
+  kind: "StatefulSet",
+  plural: "statefulsets",
+  schema: Workload
+})
+export const jobs = namespaced({ group: "batch", version: "v1", kind: "Job", plural: "jobs", schema: Workload })
+export const rollouts = namespaced({
+  group: "argoproj.io",
+  version: "v1alpha1",
+  kind: "Rollout",
+  plural: "rollouts",
+  schema: Workload
+})
 
 export const subjectAccessReviews: ResourceDescriptor<SubjectAccessReview> = {
   group: "authorization.k8s.io",
@@ -136,4 +172,10 @@ export const subjectAccessReviews: ResourceDescriptor<SubjectAccessReview> = {
 }
 
 /** Created at the subresource `serviceaccounts/<name>/token`. */
-export const tokenRequests = namespaced("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests", TokenRequest)
+export const tokenRequests = namespaced({
+  group: "authentication.k8s.io",
+  version: "v1",
+  kind: "TokenRequest",
+  plural: "tokenrequests",
+  schema: TokenRequest
+})

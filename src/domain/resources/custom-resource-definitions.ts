@@ -1,26 +1,32 @@
+/**
+ * All custom resources of the chart, and the CustomResourceDefinitions that are generated from them into `crds/`.
+ *
+ * Not here: the schemas, one file each, and installing the definitions, which the chart does.
+ */
+
 import { isObject } from "../json.ts"
-import { branchDatabases } from "./branch-database.ts"
+import { branchDatabases } from "./branches/branch-database.ts"
+import { mongodbBranchDatabases, mysqlBranchDatabases, pgBranchDatabases } from "./branches/legacy-branch-databases.ts"
 import type { CustomResource } from "./custom-resource.ts"
+import { mirrordClusterSessions } from "./mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "./mirrord-multi-cluster-session.ts"
+import { mirrordClusterWorkloadPatches, mirrordClusterWorkloadPatchRequests } from "./mirrord-workload-patches.ts"
+import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from "./open-api-schema.ts"
+import { mirrordClusterPolicies, mirrordPolicies } from "./policies/mirrord-policies.ts"
+import { mirrordClusterProfiles, mirrordProfiles } from "./policies/mirrord-profiles.ts"
+import { mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs } from "./policies/mirrord-tls-steal-configs.ts"
+import { previewSessions } from "./preview-session.ts"
 import {
   mirrordKafkaClientConfigs,
   mirrordKafkaEphemeralTopics,
   mirrordKafkaTopicsConsumers
-} from "./kafka-splitting.ts"
-import { mongodbBranchDatabases, mysqlBranchDatabases, pgBranchDatabases } from "./legacy-branch-databases.ts"
-import { mirrordClusterExternalResources } from "./mirrord-cluster-external-resource.ts"
-import { mirrordClusterSessions } from "./mirrord-cluster-session.ts"
-import { mirrordClusterSplitSessions } from "./mirrord-cluster-split-session.ts"
-import { mirrordMultiClusterSessions } from "./mirrord-multi-cluster-session.ts"
-import { mirrordClusterPolicies, mirrordPolicies } from "./mirrord-policies.ts"
-import { mirrordClusterProfiles, mirrordProfiles } from "./mirrord-profiles.ts"
-import { mirrordPropertyLists } from "./mirrord-property-list.ts"
-import { mirrordSplitConfigs } from "./mirrord-split-config.ts"
-import { mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs } from "./mirrord-tls-steal-configs.ts"
-import { mirrordClusterWorkloadPatches, mirrordClusterWorkloadPatchRequests } from "./mirrord-workload-patches.ts"
-import { mirrordWorkloadQueueRegistries } from "./mirrord-workload-queue-registry.ts"
-import { type Json, type JsonObject, keepingUnknownFields, openApiSchema } from "./open-api-schema.ts"
-import { previewSessions } from "./preview-session.ts"
-import { mirrordRmqSessions, mirrordSqsSessions } from "./queue-sessions.ts"
+} from "./queues/kafka-splitting.ts"
+import { mirrordClusterExternalResources } from "./queues/mirrord-cluster-external-resource.ts"
+import { mirrordClusterSplitSessions } from "./queues/mirrord-cluster-split-session.ts"
+import { mirrordPropertyLists } from "./queues/mirrord-property-list.ts"
+import { mirrordSplitConfigs } from "./queues/mirrord-split-config.ts"
+import { mirrordWorkloadQueueRegistries } from "./queues/mirrord-workload-queue-registry.ts"
+import { mirrordRmqSessions, mirrordSqsSessions } from "./queues/queue-sessions.ts"
 
 /** Every kind that the published chart installs (published-chart.md §1.2). */
 export const customResources: ReadonlyArray<CustomResource<unknown>> = [
@@ -56,7 +62,7 @@ const specSchema = ({ creationRules = [], keepsUnknownFields }: CustomResource<u
   if (!isObject(spec) || creationRules.length === 0) return spec
   return {
     ...spec,
-    // Needs Kubernetes 1.30.
+    // oldSelf.hasValue() needs Kubernetes 1.30.
     "x-kubernetes-validations": creationRules.map(({ message, rule }) => ({
       rule: `oldSelf.hasValue() || ${rule}`,
       optionalOldSelf: true,
@@ -81,7 +87,7 @@ const rootSchema = (resource: CustomResource<unknown>): JsonObject => {
 const definition = (resource: CustomResource<unknown>): JsonObject => {
   const { columns = [], group, kind, plural, scope, shortNames = [], version } = resource
   const schema = rootSchema(resource)
-  const hasStatus = isObject(schema["properties"]) && "status" in schema["properties"]
+  const hasStatus = isObject(schema["properties"]) && schema["properties"]["status"] !== undefined
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -112,15 +118,16 @@ const definition = (resource: CustomResource<unknown>): JsonObject => {
   }
 }
 
+/** A file of `crds/`, before it is printed. */
 export interface GeneratedDefinition {
   /** File name in `crds/`. */
   readonly file: string
-  /** Paths in the chart's values; any of them being true installs the kind. None: always installed. */
+  /** Paths in the chart's values: the kind is installed if one of them is true. Empty: it is always installed. */
   readonly installedWith: ReadonlyArray<string>
   readonly manifest: JsonObject
 }
 
-/** The CustomResourceDefinition of every kind, and what in the chart's values switches it on. */
+/** The CustomResourceDefinition of every kind, with the chart's values that switch it on. */
 export const customResourceDefinitions = (): ReadonlyArray<GeneratedDefinition> =>
   customResources.map((resource) => ({
     file: `${resource.plural}.yaml`,

@@ -1,3 +1,9 @@
+/**
+ * A kind that the API server stores for us: the parts of its CustomResourceDefinition that its schema cannot say.
+ *
+ * Not here: the kinds themselves, and the definition that is generated from them (custom-resource-definitions.ts).
+ */
+
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
 
 export interface PrinterColumn {
@@ -6,24 +12,24 @@ export interface PrinterColumn {
   readonly jsonPath: string
 }
 
-/** A kind that the API server stores for us: what its CustomResourceDefinition says beyond the schema. */
+/** A kind with everything that its CustomResourceDefinition needs. */
 export interface CustomResource<T> extends ResourceDescriptor<T> {
   /** One sentence for `kubectl explain`. */
   readonly description: string
-  /** Paths in the chart's values; any of them being true installs the kind. None: always installed. */
+  /** Paths in the chart's values: the kind is installed if one of them is true. Empty: it is always installed. */
   readonly installedWith: ReadonlyArray<string>
   readonly shortNames?: ReadonlyArray<string>
   readonly columns?: ReadonlyArray<PrinterColumn>
   /**
-   * For kinds that clients create: fields of `spec` that this version does not know are stored all the same, so that a
-   * newer client's object reaches a newer operator whole (published-chart.md §1.15 lists what the published schemas
+   * For kinds that clients create: the API server stores fields of `spec` that this version does not know. An object of
+   * a newer client then reaches a newer operator whole (published-chart.md §1.15 lists what the published schemas
    * lost).
    */
   readonly keepsUnknownFields?: true
   /**
-   * What a schema cannot say of `spec`, in CEL. Only new objects are held to it: older ones must stay writable, or
-   * nobody could take a finalizer off them, and the API server's own leniency about what an update leaves alone does
-   * not reach objects with fields that it keeps unread.
+   * Rules in CEL that a schema cannot express. They hold only for new objects. Older objects must stay writable, or
+   * nobody could remove a finalizer from them; and the API server does not excuse an unchanged field of an object that
+   * also has fields which it keeps unread.
    */
   readonly creationRules?: ReadonlyArray<SpecRule>
 }
@@ -37,5 +43,5 @@ export const column = (name: string, jsonPath: string): PrinterColumn => ({ name
 export const integerColumn = (name: string, jsonPath: string): PrinterColumn => ({ name, type: "integer", jsonPath })
 export const dateColumn = (name: string, jsonPath: string): PrinterColumn => ({ name, type: "date", jsonPath })
 
-/** Must be named wherever a kind has columns of its own: only kinds without any get it from the API server. */
+/** A kind with columns of its own must name this column: the API server adds it only to kinds without columns. */
 export const ageColumn = dateColumn("Age", ".metadata.creationTimestamp")

@@ -1,13 +1,15 @@
+/**
+ * Schemas of fields, as the tables of published-chart.md §1 note them. Each has a description for `kubectl explain`.
+ *
+ * Not here: shapes that several kinds share, such as object-meta.ts and session-shapes.ts.
+ */
+
 import * as Schema from "effect/Schema"
 import { preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
-/**
- * Schemas of fields, as the tables of published-chart.md §1 note them. Each has a description for `kubectl explain`.
- */
-
 export const text = (description: string) => Schema.String.annotate({ description })
 
-/** RFC 3339 text. */
+/** A time as RFC 3339 text. */
 export const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
 
 export const truth = (description: string) => Schema.Boolean.annotate({ description })
@@ -20,7 +22,7 @@ export const unsigned = (description: string) =>
 export const uint16 = (description: string) =>
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })).annotate({ description })
 
-/** With bounds, for API servers before 1.36 do not look at the format. */
+/** With bounds: API servers before 1.36 do not check the format. */
 export const int32 = (description: string) =>
   Schema.Int.check(Schema.isBetween({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 })).annotate({
     description,
@@ -34,17 +36,17 @@ export const literals = <const L extends ReadonlyArray<string>>(values: L, descr
 export const texts = (description: string) => Schema.Array(Schema.String).annotate({ description })
 export const textMap = (description: string) => Schema.Record(Schema.String, Schema.String).annotate({ description })
 
-/** Any JSON value. Says nothing to the API server, which keeps it unread. */
+/** Any JSON value, which the API server keeps unread. */
 export const anything = (description: string) => Schema.Json.annotate({ description, [preservesUnknownFields]: true })
 
-/** An object whose other fields are kept, by the API server and by a reader. */
+/** An object with these fields and any others: the API server and a reader keep all of them. */
 export const open = <F extends Schema.Struct.Fields>(fields: F) =>
   Schema.StructWithRest(Schema.Struct(fields), [Schema.Record(Schema.String, Schema.Json)])
 
 /** Optional and nullable, as Rust's `Option` arrives in the published schemas. */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** For `annotate`: the object must have one, and only one, of these optional fields. */
+/** For `annotate`: the object must have exactly one of these optional fields. */
 export const exactlyOne = (...fields: ReadonlyArray<string>) => ({ [requiresExactlyOne]: fields })
 
 /** Fields of the same shape under many names. */
@@ -53,6 +55,6 @@ export const eachNamed = <K extends string, S extends Schema.Constraint>(
   schema: (name: K) => S
 ) => {
   const fields = names.map((name) => [name, schema(name)] as const)
-  // Object.fromEntries forgets the names.
+  // The type of Object.fromEntries does not keep the names.
   return Object.fromEntries(fields) as { readonly [name in K]: S }
 }

@@ -83,5 +83,5 @@ export const mirrordClusterSessions: CustomResource<MirrordClusterSession> = {
   ]
 }
 
-/** Type of the condition by which a member says that the agents' sockets of a session are usable. */
+/** Type of the condition by which an operator says that the agents of a session are usable. */
 export const readyCondition = "Ready"

@@ -6,7 +6,7 @@ import { SessionInfo } from "./session.ts"
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Feature flags that this client knows (operator-api.md §3.7). It tolerates others, so reading accepts any text. */
+/** Feature flags that the real client knows (operator-api.md §3.7). It tolerates others: reading accepts any text. */
 export type Feature =
   | "ProxyApi"
   | "CopyTarget"
@@ -68,7 +68,7 @@ const MirrordOperatorSpec = Schema.Struct({
   license: License,
   protocol_version: optional(Schema.String),
   copy_target_enabled: optional(Schema.Boolean),
-  /** A switch: branch CRs go there. Only on a management-only primary. */
+  /** Only on a management-only primary: clients put the custom resources of branches into this namespace. */
   operator_namespace: optional(Schema.String)
 })
 export type MirrordOperatorSpec = typeof MirrordOperatorSpec.Type
@@ -102,7 +102,7 @@ export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
 const MirrordOperatorStatus = Schema.Struct({
   sessions: Schema.Array(SessionInfo),
   statistics: optional(Schema.Struct({ dau: Count, mau: Count })),
-  /** Only on a primary, as is the next. */
+  /** This field and the next exist only on a primary. */
   connected_clusters: optional(Schema.Array(ConnectedCluster)),
   multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo))
 })
@@ -113,10 +113,7 @@ export const MirrordOperator = Schema.Struct({
   spec: MirrordOperatorSpec,
   status: optional(MirrordOperatorStatus)
 })
-/**
- * The virtual singleton `operator` (operator-api.md §3.1): the first thing that every client reads, and all of it
- * strictly.
- */
+/** The virtual singleton `operator` (operator-api.md §3.1). Every client reads it first, and all of it strictly. */
 export type MirrordOperator = typeof MirrordOperator.Type
 
 export const mirrordOperators: ResourceDescriptor<MirrordOperator> = {

@@ -9,7 +9,7 @@ const WorkloadRef = Schema.Struct({
   namespace: text("Namespace of the workload.")
 }).annotate({ description: "The workload." })
 
-/** What a patch changes (published-chart.md §1.7). */
+/** The changes of a patch (published-chart.md §1.7). */
 const change = {
   envVars: Schema.Array(
     Schema.Struct({

@@ -1,3 +1,9 @@
+/**
+ * The metadata of Kubernetes objects, as far as controllers read it, and the times in it.
+ *
+ * Not here: names and labels with a meaning of their own (domain/session/names.ts).
+ */
+
 import * as Schema from "effect/Schema"
 
 const StringMap = Schema.Record(Schema.String, Schema.String)
@@ -29,16 +35,16 @@ export const ObjectMeta = Schema.Struct({
 })
 export type ObjectMeta = typeof ObjectMeta.Type
 
-/** Whether the object only waits for its finalizers. */
+/** Whether the object is being deleted: it waits for its finalizers only. */
 export const isBeingDeleted = ({ deletionTimestamp }: { readonly deletionTimestamp?: string | null }): boolean =>
   (deletionTimestamp ?? undefined) !== undefined
 
-/** A server's timestamp in epoch milliseconds, or nothing when it is absent or no time at all. */
+/** A server's timestamp in epoch ms; undefined if it is absent or unreadable. */
 export const timeOf = (text: string | null | undefined): number | undefined => {
   if (text === undefined || text === null) return undefined
   const time = Date.parse(text)
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Epoch milliseconds as the RFC 3339 text that Kubernetes and the mirrord client read. */
+/** Epoch ms as RFC 3339 text, which Kubernetes and the mirrord client read. */
 export const timestamp = (time: number): string => new Date(time).toISOString()

@@ -1,3 +1,9 @@
+/**
+ * Turns a schema of the code into the structural schema of a CustomResourceDefinition, and says so loudly if it cannot.
+ *
+ * Not here: the definition around it (custom-resource-definitions.ts).
+ */
+
 import * as Schema from "effect/Schema"
 import { isObject } from "../json.ts"
 
@@ -14,21 +20,21 @@ const isSafeIntegerBound = (key: string, value: unknown): boolean =>
 const omit = (object: JsonObject, ...keys: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 
-/** Annotation: what this schema does not name is stored unread. A keyword of structural schemas. */
+/** Annotation: fields that the schema does not name are stored unread. A keyword of structural schemas. */
 export const preservesUnknownFields = "x-kubernetes-preserve-unknown-fields"
 
-/** Annotation: names of optional fields of which an object must have exactly one. Becomes a `oneOf`. */
+/** Annotation: optional fields of which an object must have exactly one. It becomes a `oneOf`. */
 export const requiresExactlyOne = "x-exactly-one"
 
 /**
- * JSON Schema has `null` as one alternative; a structural schema has `nullable` instead. Not beside an `enum`: there
- * the API server refuses `null` even when the list has it, and without `nullable` it drops the field, which means the
- * same.
+ * JSON Schema has `null` as an alternative; a structural schema has `nullable` instead. Beside an `enum` there is no
+ * `nullable`: the API server would refuse `null` even if the list has it. Without `nullable` it drops a field that is
+ * null, which means the same.
  */
 const flattenNull = (node: JsonObject): JsonObject => {
   const alternatives = node["anyOf"]
   if (!Array.isArray(alternatives)) return node
-  const rest = alternatives.filter((one: Json) => !(isObject(one) && one["type"] === "null"))
+  const rest = alternatives.filter((alternative: Json) => !(isObject(alternative) && alternative["type"] === "null"))
   const only = rest[0]
   if (rest.length === alternatives.length) return node
   if (rest.length !== 1 || !isObject(only))
@@ -42,16 +48,14 @@ const flattenAllOf = (node: JsonObject): JsonObject => {
   return Array.isArray(parts) ? Object.assign({}, omit(node, "allOf"), ...parts) : node
 }
 
-/**
- * Fields beside named ones: JSON schemas allow them by default, structural schemas only by a keyword of their own,
- * which stands for a struct with a rest.
- */
+/** Fields that are not named: JSON Schema allows them by default, a structural schema only by a keyword of its own. */
 const closeObject = (node: JsonObject): JsonObject => {
   const rest = node["additionalProperties"]
   if (node["properties"] === undefined || rest === undefined) return node
   return { ...omit(node, "additionalProperties"), ...(rest === true ? {} : { [preservesUnknownFields]: true }) }
 }
 
+/** Spells the annotation {@link requiresExactlyOne} as a `oneOf`. */
 const spellOneOf = (node: JsonObject): JsonObject => {
   const fields = node[requiresExactlyOne]
   if (!Array.isArray(fields)) return node
@@ -72,7 +76,10 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     if (isSafeIntegerBound(key, value) || key === "examples") return []
     if (key === "properties" && isObject(value)) {
       return [
-        [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toStructural(one, definitions)]))]
+        [
+          key,
+          Object.fromEntries(Object.entries(value).map(([name, field]) => [name, toStructural(field, definitions)]))
+        ]
       ]
     }
     return [[key, toStructural(value, definitions)]]
@@ -81,9 +88,9 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
 }
 
 /**
- * A schema as the `openAPIV3Schema` of a CRD: references inlined, `null` as `nullable`, no `additionalProperties`
- * beside `properties` (apiextensions.k8s.io/v1 rules for structural schemas). Throws on what has no such form, which is
- * a mistake in the schema, not in data.
+ * A schema as the `openAPIV3Schema` of a CRD, by the rules of apiextensions.k8s.io/v1: references inlined, `null` as
+ * `nullable`, no `additionalProperties` beside `properties`. Throws if the schema has no such form, which is a mistake
+ * in the code and not in data.
  */
 export const openApiSchema = (schema: Schema.Constraint): JsonObject => {
   const document = Schema.toJsonSchemaDocument(schema, { includeAnnotationKey: (key) => key.startsWith("x-") })
@@ -92,14 +99,17 @@ export const openApiSchema = (schema: Schema.Constraint): JsonObject => {
   return structural
 }
 
-/** The schema with every object in it keeping fields that it does not name. */
+/** The schema, changed so that every object in it keeps fields that it does not name. */
 export const keepingUnknownFields = (schema: Json): Json => {
   if (Array.isArray(schema)) return schema.map(keepingUnknownFields)
   if (!isObject(schema)) return schema
   const properties = schema["properties"]
   const children = Object.entries(schema).map(([key, value]): readonly [string, Json] => {
     if (key === "properties" && isObject(value)) {
-      return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, keepingUnknownFields(one)]))]
+      return [
+        key,
+        Object.fromEntries(Object.entries(value).map(([name, field]) => [name, keepingUnknownFields(field)]))
+      ]
     }
     return [key, key === "items" || key === "additionalProperties" ? keepingUnknownFields(value) : value]
   })

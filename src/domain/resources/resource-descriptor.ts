@@ -1,14 +1,20 @@
+/**
+ * How a kind is addressed at an API server, and how its objects are read without being trusted.
+ *
+ * Not here: the kinds, and the requests (ports/kube-api.ts).
+ */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 
 /**
- * What is needed to address a kind at a Kubernetes API server and to read its objects.
+ * The address of a kind at a Kubernetes API server, and the schema of its objects.
  *
- * A schema here is a _view_: it names the fields this operator reads and lets every other field through unread, so an
- * object written by a newer client decodes. Because a view forgets what it does not name, nothing ever writes a decoded
- * view back (`PUT` would erase the rest, failures.md §4.19): objects are created from what we own completely, and
- * changed by merge patches that mention only the fields being changed.
+ * The schema is a _view_: it names the fields that this operator reads and ignores all others, so that an object of a
+ * newer client can be read. A view forgets the fields that it does not name, so nothing ever writes a view back: a
+ * `PUT` would erase the rest (failures.md §4.19). Objects are created from data that is all ours, and changed by merge
+ * patches that mention only the changed fields.
  */
 export interface ResourceDescriptor<T> {
   /** API group, empty for the core group. */
@@ -24,7 +30,7 @@ export interface ResourceDescriptor<T> {
 export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string =>
   resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
 
-/** One field of an object that is not what its kind demands. `path` is written like `spec.clusters[0]`. */
+/** A field of an object that departs from its kind's schema. `path` is written like `spec.clusters[0]`. */
 export interface FieldProblem {
   readonly path: string
   readonly message: string
@@ -35,7 +41,7 @@ export interface UnreadableResource {
   readonly _tag: "UnreadableResource"
   readonly kind: string
   readonly problems: ReadonlyArray<FieldProblem>
-  /** All of it as one sentence. */
+  /** All problems as one sentence. */
   readonly message: string
 }
 
@@ -47,7 +53,7 @@ const fieldPath = (path: ReadonlyArray<PropertyKey>): string =>
     return text === "" ? String(key) : `${text}.${String(key)}`
   }, "")
 
-/** Every place where a value departs from a schema. The rejected values themselves are left out. */
+/** Every place where a value departs from a schema, without the values themselves. */
 export const fieldProblems = (error: Schema.SchemaError): ReadonlyArray<FieldProblem> =>
   formatIssue(error.issue).issues.map(({ message, path }) => ({
     path: fieldPath((path ?? []).map((part) => (typeof part === "object" ? part.key : part))),

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { text } from "./field-schemas.ts"
 
-/** Who asked for a session (operator-api.md §4.5). */
+/** The user of a session (operator-api.md §4.5). */
 export const SessionOwner = Schema.Struct({
   userId: text("Public key of the user's certificate: standard base64 of its 32 bytes, unpadded."),
   username: text("Name of the user on the client's machine."),
@@ -10,7 +10,7 @@ export const SessionOwner = Schema.Struct({
 }).annotate({ description: "Who asked for the session." })
 export type SessionOwner = typeof SessionOwner.Type
 
-/** Names an object of any kind. */
+/** A reference to an object of any kind. */
 export const objectReference = {
   apiVersion: text("For example `apps/v1`."),
   kind: text("For example `Deployment`."),

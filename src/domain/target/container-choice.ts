@@ -1,6 +1,12 @@
+/**
+ * Which container of a pod a session is for: the rules of the real client (agent.md §1.5).
+ *
+ * Not here: whether the pod can be a target at all (pod-choice.ts).
+ */
+
 import type { ContainerStatus } from "../resources/core-kinds.ts"
 
-/** Sidecars that are never chosen while there is another container (agent.md §1.5). */
+/** Sidecars that are chosen only if the pod has nothing else (agent.md §1.5). */
 const skipList: ReadonlySet<string> = new Set([
   "kuma-sidecar",
   "kuma-init",
@@ -18,14 +24,14 @@ const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
 export interface ContainerChoice {
   readonly status: ContainerStatus
-  /** There were other candidates and nobody named one: the user is told which was taken. */
+  /** The user named no container and there were several: the user is told which one was chosen. */
   readonly guessed: boolean
 }
 
 /**
- * The container of a pod that a session is about: the named one; else the annotated default, if it exists; else the
- * first that is on no skip list; else the first. "First" is in the order of `status.containerStatuses`, which kubelet
- * sorts by name.
+ * Chooses a container: the named container; else the annotated default, if it exists; else the first that is not on the
+ * skip list; else the first. The order is that of `status.containerStatuses`, which the kubelet sorts by name.
+ * Undefined if there is none, or none of that name.
  */
 export const chooseContainer = (
   statuses: ReadonlyArray<ContainerStatus>,

@@ -1,5 +1,13 @@
+/**
+ * Which pods of a target get an agent, and in which container: the rules of the real client, as pure functions of Pod
+ * objects.
+ *
+ * Not here: by which labels pods are looked up (pod-selector.ts), and the choice among containers
+ * (container-choice.ts).
+ */
+
 import * as Result from "effect/Result"
-import type { Pod } from "../resources/core-kinds.ts"
+import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import { chooseContainer } from "./container-choice.ts"
 import type { PodProblem, TargetError } from "./target-errors.ts"
@@ -18,7 +26,7 @@ export interface AgentPlacement {
   /** The bare id, without the runtime's prefix. */
   readonly containerId: string
   readonly runtime: ContainerRuntime
-  /** The container was not named and there were others. */
+  /** The user named no container, and the pod has several. */
   readonly guessed: boolean
   readonly shareProcessNamespace: boolean
 }
@@ -33,47 +41,79 @@ const parseContainerId = (
   return runtime === undefined || id === undefined || id === "" ? undefined : { runtime, id }
 }
 
-/** Checks a pod in the client's order, the first failure wins (agent.md §1.4). */
-export const podPlacement = (pod: Pod, container: string | undefined): Result.Result<AgentPlacement, PodProblem> => {
-  const { metadata, spec, status } = pod
-  const missing = (field: string) => Result.fail({ _tag: "MissingField", field } as const)
+const missing = (field: string): Result.Result<never, PodProblem> => Result.fail({ _tag: "MissingField", field })
+
+/** The namespace of a pod that runs and is not being deleted. */
+const runningPodNamespace = ({ metadata, status }: Pod): Result.Result<string, PodProblem> => {
   if (metadata.name === "") return missing("metadata.name")
   if (metadata.namespace === undefined || metadata.namespace === "") return missing("metadata.namespace")
   const phase = status?.phase ?? undefined
   if (phase === undefined) return missing("status.phase")
   if (phase !== "Running") return Result.fail({ _tag: "NotRunning", phase })
-  if (isBeingDeleted(metadata)) return Result.fail({ _tag: "InDeletion" })
-  const nodeName = spec?.nodeName ?? undefined
-  if (nodeName === undefined || nodeName === "") return missing("spec.nodeName")
-  const podIps = status?.podIPs ?? undefined
-  if (podIps === undefined) return missing("status.podIPs")
-  const statuses = status?.containerStatuses ?? undefined
-  if (statuses === undefined) return missing("status.containerStatuses")
-  const choice = chooseContainer(statuses, metadata.annotations, container)
-  if (choice === undefined) {
-    return Result.fail(
-      container === undefined ? { _tag: "NoViableContainer" } : { _tag: "ContainerNotFound", container }
-    )
-  }
-  const { name } = choice.status
-  if (choice.status.ready !== true) return Result.fail({ _tag: "ContainerNotReady", container: name })
-  const id = parseContainerId(choice.status.containerID)
-  if (id === undefined) return Result.fail({ _tag: "UnreadableContainerId", container: name })
-  return Result.succeed({
-    podName: metadata.name,
-    podNamespace: metadata.namespace,
-    podUid: metadata.uid,
-    podIps: podIps.flatMap(({ ip }) => (ip === undefined || ip === null || ip === "" ? [] : [ip])),
-    nodeName,
-    containerName: name,
-    containerId: id.id,
-    runtime: id.runtime,
-    guessed: choice.guessed,
-    shareProcessNamespace: spec?.shareProcessNamespace ?? false
-  })
+  return isBeingDeleted(metadata) ? Result.fail({ _tag: "InDeletion" }) : Result.succeed(metadata.namespace)
 }
 
-/** What the pods of a target were listed for. */
+/** What the cluster says of a pod once it has a node. */
+interface ScheduledPod {
+  readonly nodeName: string
+  readonly podIps: ReadonlyArray<string>
+  readonly containers: ReadonlyArray<ContainerStatus>
+}
+
+const scheduledPod = ({ spec, status }: Pod): Result.Result<ScheduledPod, PodProblem> => {
+  const nodeName = spec?.nodeName ?? ""
+  if (nodeName === "") return missing("spec.nodeName")
+  const podIps = status?.podIPs ?? undefined
+  if (podIps === undefined) return missing("status.podIPs")
+  const containers = status?.containerStatuses ?? undefined
+  if (containers === undefined) return missing("status.containerStatuses")
+  return Result.succeed({ nodeName, containers, podIps: podIps.flatMap(({ ip }) => (ip ? [ip] : [])) })
+}
+
+type PlacedContainer = Pick<AgentPlacement, "containerName" | "containerId" | "runtime" | "guessed">
+
+const readyContainer = (
+  containers: ReadonlyArray<ContainerStatus>,
+  annotations: Pod["metadata"]["annotations"],
+  named: string | undefined
+): Result.Result<PlacedContainer, PodProblem> => {
+  const choice = chooseContainer(containers, annotations, named)
+  if (choice === undefined) {
+    return Result.fail(
+      named === undefined ? { _tag: "NoViableContainer" } : { _tag: "ContainerNotFound", container: named }
+    )
+  }
+  const { containerID, name, ready } = choice.status
+  if (ready !== true) return Result.fail({ _tag: "ContainerNotReady", container: name })
+  const parsed = parseContainerId(containerID)
+  return parsed === undefined
+    ? Result.fail({ _tag: "UnreadableContainerId", container: name })
+    : Result.succeed({
+        containerName: name,
+        containerId: parsed.id,
+        runtime: parsed.runtime,
+        guessed: choice.guessed
+      })
+}
+
+/** Checks a pod in the client's order: the first failure wins (agent.md §1.4). `named`: the user's container. */
+export const podPlacement = (pod: Pod, named: string | undefined): Result.Result<AgentPlacement, PodProblem> =>
+  Result.gen(function* () {
+    const podNamespace = yield* runningPodNamespace(pod)
+    const { containers, nodeName, podIps } = yield* scheduledPod(pod)
+    const container = yield* readyContainer(containers, pod.metadata.annotations, named)
+    return {
+      podName: pod.metadata.name,
+      podNamespace,
+      podUid: pod.metadata.uid,
+      podIps,
+      nodeName,
+      ...container,
+      shareProcessNamespace: pod.spec?.shareProcessNamespace ?? false
+    }
+  })
+
+/** The target for which pods were listed. */
 export interface PodSearch {
   /** Path form of the target. */
   readonly target: string
@@ -85,8 +125,8 @@ export interface PodSearch {
 }
 
 /**
- * Every pod in which an agent can be started, in list order; never empty. The first is the representative one:
- * environment, files, DNS and outgoing traffic come from it (agent.md §1.3).
+ * Every pod in which an agent can be started, in list order; never empty. The first is the representative: environment,
+ * files, DNS and outgoing traffic come from it (agent.md §1.3).
  */
 export const choosePods = (
   pods: ReadonlyArray<Pod>,
@@ -104,7 +144,7 @@ export const choosePods = (
   return Result.fail({ _tag: "NoPodUsable", target, pods: pods.length })
 }
 
-/** A pod that is itself the target: the concrete reason is told. */
+/** The placement in a pod that is itself the target. Its problem is told in detail: there is no other pod to try. */
 export const chooseSinglePod = (pod: Pod, container: string | undefined): Result.Result<AgentPlacement, TargetError> =>
   Result.mapError(podPlacement(pod, container), (problem) => ({
     _tag: "PodNotUsable",

@@ -1,21 +1,27 @@
+/**
+ * By which labels the pods of a target are found, and what keeps a workload from being a target (agent.md §1.2, §1.7).
+ *
+ * Not here: reading objects from the API server, and which of the pods are usable (pod-choice.ts).
+ */
+
 import * as Result from "effect/Result"
 import type { Pod, Service, Workload } from "../resources/core-kinds.ts"
 import type { TargetError } from "./target-errors.ts"
 
-/** Labels that all pods of a target have. Only equality exists: `matchExpressions` are ignored, as the client does. */
+/** Labels that all pods of a target have. `matchExpressions` are ignored, as the real client does. */
 export type PodLabels = Readonly<Record<string, string>>
 
-/** Where to look next for a workload's pods. */
+/** How a workload's pods are found. */
 export type WorkloadSelector =
   | { readonly _tag: "Labels"; readonly labels: PodLabels }
-  /** An Argo Rollout without a selector: the labels are those of the workload it refers to. */
+  /** An Argo Rollout without a selector: its pods have the labels of the workload that it refers to. */
   | {
       readonly _tag: "Reference"
       readonly kind: "Deployment" | "ReplicaSet" | "StatefulSet" | "PodTemplate"
       readonly name: string
     }
 
-/** `k=v` terms joined by commas, sorted by key: the query parameter `labelSelector`. */
+/** The query parameter `labelSelector`: terms `k=v`, joined by commas, sorted by key. */
 export const labelSelectorText = (labels: PodLabels): string =>
   Object.entries(labels)
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
@@ -36,8 +42,8 @@ const reference = (
 }
 
 /**
- * The selector of a deployment, replica set, stateful set, job or rollout (agent.md §1.2). An empty one would match
- * every pod of the namespace and counts as missing. `target` is the path form, for errors.
+ * The selector of a deployment, replica set, stateful set, job or rollout (agent.md §1.2). An empty selector would
+ * match every pod of the namespace, so it counts as missing. `target`: the path form, for errors.
  */
 export const workloadSelector = (target: string, workload: Workload): Result.Result<WorkloadSelector, TargetError> => {
   const { selector, template, workloadRef } = workload.spec ?? {}
@@ -57,7 +63,7 @@ export const workloadSelector = (target: string, workload: Workload): Result.Res
     : Result.succeed({ _tag: "Labels", labels })
 }
 
-/** The selector of a service; ExternalName and selector-less services have none and cannot be targets. */
+/** The selector of a service. A service without a selector, such as an ExternalName, cannot be a target. */
 export const serviceSelector = (target: string, service: Service): Result.Result<PodLabels, TargetError> => {
   const labels = service.spec?.selector
   return labels === undefined || labels === null || Object.keys(labels).length === 0
@@ -65,7 +71,7 @@ export const serviceSelector = (target: string, service: Service): Result.Result
     : Result.succeed(labels)
 }
 
-/** A named container must be in the workload's own pod template (agent.md §1.7). Nothing: fine. */
+/** The problem if the named container is not in the workload's own pod template (agent.md §1.7). */
 export const templateProblem = (
   target: string,
   workload: Workload,
@@ -76,7 +82,7 @@ export const templateProblem = (
   return containers.some(({ name }) => name === container) ? undefined : { _tag: "NoSuchContainer", target, container }
 }
 
-/** For a service, at least one matching pod must have the named container in its spec. Nothing: fine. */
+/** The problem if no pod of a service has the named container in its spec. */
 export const servicePodsProblem = (
   target: string,
   pods: ReadonlyArray<Pod>,

@@ -1,3 +1,9 @@
+/**
+ * Why a target cannot be used, as data; its sentence for the user, and the failure of the session that follows from it.
+ *
+ * Not here: finding the reason (pod-choice.ts, pod-selector.ts, app/sessions/member).
+ */
+
 import type { FailureReason, SessionFailure } from "../session/session-failure.ts"
 
 /** Why a pod cannot be the target of an agent, in words of agent.md §1.4 and §1.8. */
@@ -79,7 +85,7 @@ const describe = (error: TargetError): string => {
   }
 }
 
-/** A pod that is starting or going is not ready; one that lacks what an agent needs will not get it. */
+/** A pod that starts or ends is not ready. A pod that lacks something that an agent needs will never have it. */
 const podReason = (problem: PodProblem): FailureReason => {
   switch (problem._tag) {
     case "ContainerNotFound":
@@ -96,8 +102,8 @@ const podReason = (problem: PodProblem): FailureReason => {
 }
 
 /**
- * A target's error as the failure of a session. Only what is not there at all is `NoSuchTarget` (404, and a member is
- * left out at once); a workload without usable pods exists and may become usable.
+ * The failure of the session. `NoSuchTarget` is only for objects that do not exist: a client gets 404, and a member is
+ * left out at once. A workload without usable pods exists, and may become usable.
  */
 export const targetFailure = (error: TargetError): SessionFailure => {
   const message = describe(error)

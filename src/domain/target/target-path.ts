@@ -1,3 +1,9 @@
+/**
+ * Reads and writes the text forms of a target: the path of the user's configuration, and the name in a connect URL.
+ *
+ * Not here: whether such a target exists in a cluster.
+ */
+
 import * as Result from "effect/Result"
 import { targetKinds, type Target, type TargetKind } from "./target.ts"
 
@@ -25,7 +31,7 @@ const refuse = (found: string, problem: string): Result.Result<never, TargetPath
 const kindOf = (text: string): TargetKind | undefined =>
   text === "deploy" ? "deployment" : targetKinds.find((kind) => kind === text)
 
-/** RFC 1123 subdomain: what every workload's name is. Keeps slashes, spaces and `..` out of request paths. */
+/** Whether this is an RFC 1123 subdomain, as names of workloads are. Keeps slashes and `..` out of request paths. */
 const isObjectName = (text: string): boolean =>
   text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u.test(text)
 
@@ -124,7 +130,7 @@ const labelText = (labels: Readonly<Record<string, string>>): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(",")
 
-/** The path form, as the client shows targets. */
+/** The path form, in which the client shows targets. */
 export const formatTargetPath = (target: Target): string => {
   if (target._tag === "Targetless") return "targetless"
   const container = target.container === undefined ? "" : `/container/${target.container}`
@@ -133,7 +139,7 @@ export const formatTargetPath = (target: Target): string => {
     : `${target.kind}/${target.name}${container}`
 }
 
-/** The form of the connect URL and of `spec.targetAlias`; a label target's labels are not in it. */
+/** The form of the connect URL and of `spec.targetAlias`. It does not hold the labels of a label target. */
 export const formatTargetName = (target: Target): string => {
   if (target._tag === "Targetless") return "targetless"
   if (target._tag === "Label") return "label"

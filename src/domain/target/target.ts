@@ -1,3 +1,9 @@
+/**
+ * A target as the domain knows it, and as session resources hold it.
+ *
+ * Not here: its text forms (target-path.ts) and its pods (pod-choice.ts).
+ */
+
 import type { KubeResourceTarget } from "../resources/session-shapes.ts"
 
 /** Kinds of workload that a target may name (agent.md §1.1), in the spelling of target paths. */
@@ -13,7 +19,7 @@ export const targetKinds = [
 ] as const
 export type TargetKind = (typeof targetKinds)[number]
 
-/** What a session is for. `container` is what the user named; nothing: the operator chooses. */
+/** The target of a session. `container`: named by the user; undefined: the operator chooses. */
 export type Target =
   | {
       readonly _tag: "Workload"
@@ -29,7 +35,7 @@ export type Target =
     }
   | { readonly _tag: "Targetless" }
 
-/** Where a kind's objects are at the API server. */
+/** Where the API server has the objects of a kind. */
 export interface KindAddress {
   readonly group: string
   readonly version: string
@@ -57,17 +63,17 @@ export const needsCopy = (target: Target): boolean =>
 
 /** Whether two session resources are for the same target. */
 export const isSameTarget = (
-  one: KubeResourceTarget | null | undefined,
-  other: KubeResourceTarget | null | undefined
+  a: KubeResourceTarget | null | undefined,
+  b: KubeResourceTarget | null | undefined
 ): boolean =>
-  one === undefined || one === null || other === undefined || other === null
-    ? (one ?? undefined) === (other ?? undefined)
-    : one.apiVersion === other.apiVersion &&
-      one.kind === other.kind &&
-      one.name === other.name &&
-      (one.container ?? undefined) === (other.container ?? undefined)
+  a === undefined || a === null || b === undefined || b === null
+    ? (a ?? undefined) === (b ?? undefined)
+    : a.apiVersion === b.apiVersion &&
+      a.kind === b.kind &&
+      a.name === b.name &&
+      (a.container ?? undefined) === (b.container ?? undefined)
 
-/** The target as session resources hold it; nothing for targetless, and for labels, which those shapes cannot hold. */
+/** The target as session resources hold it. They cannot hold targetless and label targets: undefined. */
 export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => {
   if (target._tag !== "Workload") return undefined
   const { group, version, kind } = kindAddress(target.kind)
@@ -79,10 +85,10 @@ export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => 
   }
 }
 
-/** Reads a session resource's target; absent is targetless. Nothing for a kind that is no target. */
+/** Reads a session resource's target; an absent target is targetless. Undefined for a kind that is no target. */
 export const fromKubeTarget = (target: KubeResourceTarget | null | undefined): Target | undefined => {
   if (target === null || target === undefined) return { _tag: "Targetless" }
-  const kind = targetKinds.find((one) => addresses[one].kind === target.kind)
+  const kind = targetKinds.find((known) => addresses[known].kind === target.kind)
   if (kind === undefined) return undefined
   return {
     _tag: "Workload",

@@ -3,34 +3,14 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
-import { agentJob, type AgentSettings, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { placement, settings } from "./agent-examples.ts"
 
-const settings: AgentSettings = {
-  image: "agent:1",
-  imagePullPolicy: "IfNotPresent",
-  namespace: "mirrord",
-  port: 4_000,
-  idleTtlSecs: 60,
-  startupTimeoutSecs: 30,
-  logLevel: "info"
-}
-const placement: AgentPlacement = {
-  podName: "myapp-1",
-  podNamespace: "default",
-  podUid: "pod-uid",
-  podIps: ["10.0.0.1", "fd00::1"],
-  nodeName: "node-1",
-  containerName: "app",
-  containerId: "abc",
-  runtime: "cri-o",
-  guessed: false,
-  shareProcessNamespace: false
-}
 const owner = (uid: string): OwnerReference => ({
   apiVersion: "mirrord.metalbear.co/v1alpha",
   kind: "MirrordClusterSession",
@@ -80,87 +60,6 @@ const ensured = (
     yield* TestClock.adjust(400)
     return yield* Fiber.join(fiber)
   })
-
-describe("the Job of an agent", () => {
-  it("has the published shape beside a target", () => {
-    const job = agentJob(settings, "mirrord-agent-x", 4_000, 3_001, placement, owner("1"))
-    expect(job).toMatchObject({
-      apiVersion: "batch/v1",
-      kind: "Job",
-      metadata: {
-        name: "mirrord-agent-x",
-        namespace: "mirrord",
-        labels: {
-          app: "mirrord",
-          "operator.metalbear.co/owner": "mirrord-operator",
-          "kuma.io/sidecar-injection": "disabled"
-        },
-        annotations: { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" },
-        ownerReferences: [owner("1")]
-      },
-      spec: {
-        backoffLimit: 0,
-        template: {
-          metadata: {
-            labels: { app: "mirrord", "kuma.io/sidecar-injection": "disabled" },
-            annotations: { "linkerd.io/inject": "disabled" }
-          },
-          spec: {
-            restartPolicy: "Never",
-            hostPID: true,
-            nodeName: "node-1",
-            tolerations: [{ operator: "Exists" }],
-            volumes: [
-              { name: "hostrun", hostPath: { path: "/run" } },
-              { name: "hostvar", hostPath: { path: "/var" } }
-            ],
-            containers: [
-              {
-                name: "mirrord-agent",
-                image: "agent:1",
-                imagePullPolicy: "IfNotPresent",
-                command: ["./mirrord-agent"],
-                args: ["-l", "4000", "-t", "30", "targeted", "--container-id", "abc", "--container-runtime", "cri-o"],
-                env: expect.arrayContaining([
-                  { name: "MIRRORD_AGENT_POD_IPS", value: "10.0.0.1,fd00::1" },
-                  { name: "MIRRORD_AGENT_IDLE_TTL", value: "60" },
-                  { name: "MIRRORD_AGENT_EXTERNAL_IP_FIX", value: "true" },
-                  { name: "MIRRORD_JAQ_TIME_LIMIT", value: "1" }
-                ]),
-                resources: { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
-                securityContext: {
-                  runAsGroup: 3_001,
-                  privileged: false,
-                  capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] }
-                },
-                volumeMounts: [
-                  { name: "hostrun", mountPath: "/host/run" },
-                  { name: "hostvar", mountPath: "/host/var" }
-                ]
-              }
-            ]
-          }
-        }
-      }
-    })
-  })
-
-  it("without a target asks for nothing of the host", () => {
-    const text = JSON.stringify(agentJob(settings, "x", 4_000, 3_001, undefined, owner("1")))
-    expect(text).toContain('"args":["-l","4000","-t","30","targetless"]')
-    for (const word of [
-      "hostPID",
-      "nodeName",
-      "volumes",
-      "volumeMounts",
-      "securityContext",
-      "capabilities",
-      "tolerations",
-      "POD_IPS"
-    ])
-      expect(text).not.toContain(word)
-  })
-})
 
 describe("agents as pods", () => {
   it.effect("are made once and returned when they run", () =>

@@ -19,7 +19,7 @@ const about = {
 }
 const event: SessionEvent = { reason: "ClusterLeftOut", cluster: "b", message: "Cluster b takes no part." }
 const begin = Date.UTC(2026, 0, 1)
-const happen = (series: EventSeries | undefined, now: number) => occurred(series, "mc-1.1", about, event, now)
+const happen = (series: EventSeries | undefined, now: number) => occurred(series, { name: "mc-1.1", about, event }, now)
 
 describe("a series of Events", () => {
   it("is written at once, and is at rest until it happens again", () => {

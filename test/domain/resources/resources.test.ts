@@ -5,7 +5,7 @@ import { Ajv } from "ajv"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { branchDatabases } from "../../../src/domain/resources/branch-database.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
 import {
   customResourceDefinitions,

@@ -1,4 +1,10 @@
-import { Effect, Logger } from "effect"
+/**
+ * The command `braid cleanup`: connects to the cluster of the pod, prints the problems and gives the exit code.
+ *
+ * Not here: what is deleted, and in which order (cleanup.ts).
+ */
+
+import { Effect, Logger, Predicate } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import { cleanup, type CleanupOptions } from "./cleanup.ts"
@@ -7,12 +13,12 @@ export interface CleanupCommandOptions extends CleanupOptions {
   readonly bestEffort: boolean
 }
 
-/** `braid cleanup`: exit code 1 and a sentence for each thing that is left, or 0 all the same with `--best-effort`. */
+/** Exit code 1 with a sentence for each problem; 0 without a problem, or with `--best-effort` in any case. */
 export const runCleanup = ({ bestEffort, ...options }: CleanupCommandOptions): Effect.Effect<number> =>
   Effect.gen(function* () {
     const config = yield* Effect.try({
       try: ownKubeConfig,
-      catch: (cause) => `No cluster is configured: ${cause instanceof Error ? cause.message : String(cause)}.`
+      catch: (cause) => `No cluster is configured: ${Predicate.isError(cause) ? cause.message : String(cause)}.`
     })
     const api = yield* makeKubeApi(config, "local")
     return yield* cleanup(api, options)

@@ -1,3 +1,9 @@
+/**
+ * Ends all sessions of a cluster before its operator is uninstalled, so that nothing waits for a finalizer for ever.
+ *
+ * Not here: removing the operator itself, which is helm's work. A running operator does as much of the work as it can.
+ */
+
 import { Effect, Schedule } from "effect"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -6,9 +12,9 @@ import { parentFinalizer } from "../../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
 
-/** How often it is looked whether sessions have ended. */
-const lookEvery = "1 second"
-/** A finalizer is taken off again when somebody else wrote the session meanwhile. */
+/** Time between two lists of the sessions that still exist. */
+const listEvery = "1 second"
+/** How often removing a finalizer is tried while other writers come first. */
 const attempts = 5
 
 type Sessions = ResourceDescriptor<unknown>
@@ -30,7 +36,7 @@ const deleted = (api: KubeApi, kind: Sessions, { metadata }: KubeObject): Effect
         .delete(kind, metadata.name, metadata.uid === undefined ? {} : { uid: metadata.uid })
         .pipe(Effect.catch(unlessGone))
 
-/** Takes our finalizer, and no other, off a session that is being deleted. */
+/** Removes our finalizer, and no other, from a session that is being deleted. */
 const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const { metadata } = yield* api.get(mirrordMultiClusterSessions, name)
@@ -51,11 +57,11 @@ export interface CleanupOptions {
 }
 
 /**
- * Ends every session of a cluster before its operator is uninstalled. Multi-cluster sessions are deleted first, so that
- * a running operator deletes their children; what is left after the wait has lost its operator, and its finalizer is
- * taken off. Then the sessions of this cluster go, and agents with them, whose owners they are.
+ * Deletes every session of a cluster. Multi-cluster sessions come first, so that a running operator deletes their
+ * children. A parent that is left after the wait has no operator, and its finalizer is removed. Then the sessions of
+ * this cluster are deleted, and Kubernetes deletes the agents that they own.
  *
- * Goes on after a refusal. Gives the problems, one sentence each; none means that nothing is left.
+ * A refusal does not stop the rest. Gives the problems, one sentence each; no problem means that nothing is left.
  */
 export const cleanup = (api: KubeApi, { waitSecs }: CleanupOptions): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
@@ -84,13 +90,13 @@ export const cleanup = (api: KubeApi, { waitSecs }: CleanupOptions): Effect.Effe
             Effect.repeat({
               until: (items) => items.length === 0,
               times: waitSecs,
-              schedule: Schedule.spaced(lookEvery)
+              schedule: Schedule.spaced(listEvery)
             })
           ),
       parents
     )
     for (const { metadata } of left) {
-      // One that could not be deleted stays as it is: without its finalizer nobody would remember its children.
+      // A parent that could not be deleted keeps its finalizer: without it nobody would remember its children.
       if (problems.some((problem) => problem.startsWith(`deleting multi-cluster session ${metadata.name}:`))) continue
       yield* tell(
         `removing the finalizer of multi-cluster session ${metadata.name}`,

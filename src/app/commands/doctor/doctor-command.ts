@@ -1,3 +1,9 @@
+/**
+ * The command `braid doctor`: prints the report, as text or JSON, and gives the exit code.
+ *
+ * Not here: the examination (doctor.ts) and the form of the report (domain/doctor/report.ts).
+ */
+
 import { Effect } from "effect"
 import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"

@@ -1,19 +1,25 @@
+/**
+ * Examines an installation for `braid doctor`: finds its clusters, observes them and puts the report together.
+ *
+ * Not here: what is asked of a cluster (observe-cluster.ts), and what is wrong with it (domain/doctor).
+ */
+
 import { Effect } from "effect"
 import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
 import { failed } from "../../../domain/doctor/finding.ts"
 import type { DoctorReport } from "../../../domain/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { version } from "../../kernel/version.ts"
-import type { Patient } from "./examined-cluster.ts"
-import { memberPatient } from "./examined-member.ts"
-import { ownPatient } from "./examined-self.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
+import { examinedMember } from "./examined-member.ts"
+import { examinedSelf } from "./examined-self.ts"
 import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
 import { observeCluster } from "./observe-cluster.ts"
 
 export interface DoctorOptions {
-  /** The only cluster to look at. */
+  /** The only cluster to examine; undefined: all. */
   readonly cluster: string | undefined
-  /** These two choose a person's eyes, even inside of a pod. */
+  /** With one of these two the installation is examined as a person sees it, even inside of the operator's pod. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   /** Namespace of the operator, for a person. */
@@ -22,21 +28,21 @@ export interface DoctorOptions {
   readonly timeoutSecs: number
 }
 
-/** The chart sets it for the operator and for nobody else. */
+/** Whether this runs in the operator's pod: the chart sets the variable there and nowhere else. */
 const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
 
-const patientsOf = (installation: Installation): Effect.Effect<ReadonlyArray<Patient>> => {
+const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
   const { fleet, namespace, own } = installation
   const members = fleet?.members ?? []
   return Effect.map(
-    Effect.forEach(members, (member) => memberPatient(member, member.name === fleet?.defaultCluster, own, namespace), {
+    Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, own, namespace), {
       concurrency: "unbounded"
     }),
-    (patients) => [ownPatient(installation), ...patients]
+    (clusters) => [examinedSelf(installation), ...clusters]
   )
 }
 
-/** Looks at an installation and each of its clusters. Writes nothing, and never fails: what goes wrong is told. */
+/** Examines an installation and each of its clusters. Writes nothing and never fails: problems are findings. */
 export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
   Effect.gen(function* () {
     const asOperator = isOperatorsEnvironment() && options.kubeconfig === undefined && options.context === undefined
@@ -44,8 +50,8 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
       ? operatorsInstallation
       : installationByKubeConfig(options, options.namespace)
     const { fleet, findings, seenFrom } = installation
-    const patients = yield* patientsOf(installation)
-    const chosen = options.cluster === undefined ? patients : patients.filter(({ name }) => name === options.cluster)
+    const clusters = yield* examinedClusters(installation)
+    const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)
     const unknown =
       chosen.length > 0
         ? []
@@ -53,7 +59,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
             failed(
               "configuration",
               `There is no cluster ${JSON.stringify(options.cluster)}.`,
-              `Name one of ${patients.map(({ name }) => name).join(", ")}.`
+              `Name one of ${clusters.map(({ name }) => name).join(", ")}.`
             )
           ]
     const fleetWide = (fleet === undefined ? [] : fleetProblems(fleet)).map((problem) =>
@@ -63,7 +69,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
         "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
       )
     )
-    const facts = yield* Effect.forEach(chosen, (patient) => observeCluster(patient, options.timeoutSecs), {
+    const facts = yield* Effect.forEach(chosen, (cluster) => observeCluster(cluster, options.timeoutSecs), {
       concurrency: "unbounded"
     })
     return {

@@ -1,21 +1,26 @@
+/**
+ * A cluster that `braid doctor` examines, and how it is reached: the same for the operator's own cluster
+ * (examined-self.ts) and for members (examined-member.ts).
+ */
+
 import type { KubeConfig } from "@kubernetes/client-node"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import type { Role } from "../../../domain/fleet/roles.ts"
 
-/** A cluster that is to be looked at, and how. */
-export interface Patient {
+export interface ExaminedCluster {
   readonly name: string
   readonly part: "own" | "member"
   readonly isDefault: boolean
   readonly role: Role
   /** Namespace of the operator in that cluster. */
   readonly namespace: string
-  /** Where its agents run. Asked for in the operator's own cluster only. */
+  /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
+  /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>
   readonly credentials: CredentialFacts
-  /** Address, CA and credentials. Without usable credentials it holds none, and only the connection is looked at. */
+  /** Address, CA and credentials. Without usable credentials it holds none, and only the connection is examined. */
   readonly config: KubeConfig
-  /** Whose rights are asked for; missing: those of the credentials. */
+  /** The service account whose rights are asked for; undefined: the rights of the credentials. */
   readonly account: { readonly namespace: string; readonly name: string } | undefined
 }

@@ -1,3 +1,9 @@
+/**
+ * A member as `braid doctor` examines it: address from the configuration, credentials from its Secret.
+ *
+ * Not here: connecting to it (observe-cluster.ts).
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
@@ -12,7 +18,7 @@ import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import { readCredentials } from "../../fleet/fleet.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
-import type { Patient } from "./examined-cluster.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
 
 const describe = (credentials: MemberCredentials, from: string): CredentialFacts => {
   if (credentials._tag === "BearerToken")
@@ -27,7 +33,7 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
-/** The Secret as the operator sees it, by its label: it has no right to look one up by name. */
+/** Finds the Secret by its label, as the operator does: the operator has no right to get a Secret by name. */
 const findSecret = (own: KubeApi, namespace: string, name: string) =>
   Effect.map(
     own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }),
@@ -38,12 +44,12 @@ const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
 
 /** A member, with the credentials that its Secret beside the primary's operator holds. */
-export const memberPatient = (
+export const examinedMember = (
   member: MemberConfiguration,
   isDefault: boolean,
   own: KubeApi,
   namespace: string
-): Effect.Effect<Patient> =>
+): Effect.Effect<ExaminedCluster> =>
   Effect.gen(function* () {
     const secretName = credentialsSecretName(member.name, sha256Hex)
     const from = `Secret ${namespace}/${secretName}`
@@ -62,7 +68,7 @@ export const memberPatient = (
       contexts: [{ name: member.name, cluster: member.name, user: "nobody" }],
       currentContext: member.name
     })
-    const patient = {
+    const cluster = {
       name: member.name,
       part: "member",
       isDefault,
@@ -74,7 +80,7 @@ export const memberPatient = (
       account: undefined
     } as const
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks") {
-      return { ...patient, credentials: { _tag: "Unsupported", authType: member.auth._tag.toLowerCase() } }
+      return { ...cluster, credentials: { _tag: "Unsupported", authType: member.auth._tag.toLowerCase() } }
     }
     const secret = yield* Effect.result(findSecret(own, namespace, secretName))
     if (Result.isFailure(secret)) {
@@ -83,13 +89,13 @@ export const memberPatient = (
         reason === "Forbidden"
           ? "Use a kubeconfig that may read it, or run this as the operator: helm test."
           : "First repair what is wrong with the operator's own cluster."
-      return { ...patient, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const credentials = readCredentials(member, secretName, secret.success)
     if (typeof credentials === "string") {
       const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
       const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
-      return { ...patient, credentials: { _tag: "Unusable", problem: sentence(credentials), fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(credentials), fix } }
     }
-    return { ...patient, credentials: describe(credentials, from), config: memberConfig(member, credentials) }
+    return { ...cluster, credentials: describe(credentials, from), config: memberConfig(member, credentials) }
   })

@@ -1,3 +1,9 @@
+/**
+ * The operator's own cluster as `braid doctor` examines it, with the credentials of the kubeconfig or of the pod.
+ *
+ * Not here: members (examined-member.ts), and connecting to the cluster (observe-cluster.ts).
+ */
+
 import { readFileSync } from "node:fs"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
@@ -5,9 +11,9 @@ import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
 import { type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { roleOf } from "../../../domain/fleet/roles.ts"
-import type { Patient } from "./examined-cluster.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
 
-/** Where a pod's service account has its token; the kubelet renews it. */
+/** File of the token of a pod's service account. The kubelet renews it. */
 const podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 const fileOf = (data: string | undefined, path: string | undefined): string | undefined => {
@@ -20,7 +26,7 @@ const fileOf = (data: string | undefined, path: string | undefined): string | un
   }
 }
 
-/** What the user of a kubeconfig, or a pod's service account, is known by. */
+/** The credentials of the user of a kubeconfig, or of a pod's service account. */
 const describe = (config: KubeConfig): CredentialFacts => {
   const user = config.getCurrentUser()
   if (user === null) return { _tag: "Other", from: "nobody" }
@@ -36,12 +42,21 @@ const describe = (config: KubeConfig): CredentialFacts => {
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
-export interface OwnPatientOptions extends Pick<Patient, "account" | "agentNamespace" | "config" | "namespace"> {
+export interface ExaminedSelfOptions extends Pick<
+  ExaminedCluster,
+  "account" | "agentNamespace" | "config" | "namespace"
+> {
   readonly fleet: FleetConfiguration | undefined
 }
 
 /** The cluster that the operator runs in. */
-export const ownPatient = ({ account, agentNamespace, config, fleet, namespace }: OwnPatientOptions): Patient => ({
+export const examinedSelf = ({
+  account,
+  agentNamespace,
+  config,
+  fleet,
+  namespace
+}: ExaminedSelfOptions): ExaminedCluster => ({
   name: fleet?.clusterName ?? "local",
   part: "own",
   isDefault: fleet !== undefined && fleet.defaultCluster === fleet.clusterName,

@@ -1,3 +1,10 @@
+/**
+ * Finds the installation that `braid doctor` examines: as the operator itself, from its environment and files, or with
+ * a person's kubeconfig, from the operator's Deployment and ConfigMap.
+ *
+ * Not here: the clusters of the installation, which are examined afterwards.
+ */
+
 import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
@@ -10,11 +17,11 @@ import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { documentOf, primaryManagementOnly, readSettings, RefusedConfiguration } from "../../operator/settings.ts"
+import { documentOf, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
-import type { Patient } from "./examined-cluster.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
 
-/** What is known of an operator's installation before its clusters are looked at. */
+/** An operator's installation as it is known before its clusters are examined. */
 export interface Installation {
   readonly seenFrom: "operator" | "kubeconfig"
   readonly config: KubeConfig
@@ -23,11 +30,11 @@ export interface Installation {
   readonly namespace: string
   readonly agentNamespace: string
   readonly fleet: FleetConfiguration | undefined
-  readonly account: Patient["account"]
+  readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** No cluster can be looked at, and why. */
+/** No cluster can be examined; the findings say why. */
 export interface NoInstallation {
   readonly _tag: "NoInstallation"
   readonly seenFrom: Installation["seenFrom"]
@@ -56,7 +63,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     Effect.mapError((error) =>
       noInstallation(
         "operator",
-        error instanceof RefusedConfiguration
+        error._tag === "RefusedConfiguration"
           ? error.mistakes.map(({ message }) => failed("configuration", message, correctValues))
           : [wrongEnvironment(error)]
       )
@@ -88,7 +95,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
 const operatorName = "mirrord-operator"
 const configMapName = "mirrord-configmap"
 
-/** A variable's text in the first container of a Deployment. */
+/** The environment of the first container of a Deployment, by the variables' names. */
 const environment = (deployment: KubeObject): ReadonlyMap<string, string> => {
   const [container] = asObjects(at(deployment, "spec", "template", "spec", "containers"))
   return new Map(
@@ -114,16 +121,16 @@ const configurationOf = (
 }
 
 /**
- * What could not be read of an installation, with the reason why it matters. Nothing where the cluster itself does not
- * answer: that is told of it.
+ * The finding for an object of the installation that could not be read. There is none if the cluster does not answer:
+ * the examination of the cluster says so. `object`: kind and name.
  */
-const unread = (error: KubeError, what: string, namespace: string): ReadonlyArray<Finding> => {
+const unread = (error: KubeError, object: string, namespace: string): ReadonlyArray<Finding> => {
   switch (error.reason) {
     case "NotFound":
       return [
         failed(
           "configuration",
-          `There is no ${what} in namespace ${namespace}.`,
+          `There is no ${object} in namespace ${namespace}.`,
           "Name the operator's namespace with --namespace, or install the chart."
         )
       ]
@@ -131,7 +138,7 @@ const unread = (error: KubeError, what: string, namespace: string): ReadonlyArra
       return [
         warning(
           "configuration",
-          `The ${what} in namespace ${namespace} may not be read, so members are not known: ${error.detail}.`,
+          `The ${object} in namespace ${namespace} may not be read, so members are not known: ${error.detail}.`,
           "Use a kubeconfig that may read it, or run it as the operator: helm test."
         )
       ]
@@ -141,8 +148,8 @@ const unread = (error: KubeError, what: string, namespace: string): ReadonlyArra
 }
 
 /**
- * With a person's kubeconfig: what the operator's Deployment and ConfigMap say. Members are reached from here, with the
- * operator's credentials; rights are those of the operator's service account, by name.
+ * With a person's kubeconfig, from the operator's Deployment and ConfigMap. Members are reached from this machine, with
+ * the operator's credentials. Rights are asked for the operator's service account by name.
  */
 export const installationByKubeConfig = (
   choice: KubeConfigChoice,

@@ -1,9 +1,15 @@
+/**
+ * How `braid status` and `braid sessions` reach a person's cluster, and what its errors mean to that person.
+ *
+ * Not here: what is asked.
+ */
+
 import { Effect, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 
-/** Why nothing can be told, with what to do. */
+/** Why there is nothing to show, and what to do. Both are whole sentences. */
 export interface Unanswered {
   readonly message: string
   readonly fix: string
@@ -19,11 +25,8 @@ export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, 
     Effect.flatMap((config) => makeKubeApi(config, config.getCurrentContext()))
   )
 
-/**
- * What an error of the API server means to somebody who only wants to look. `what`: what was asked for, after "may
- * read".
- */
-export const unanswered = (error: KubeError, what: string): Unanswered => {
+/** An error of the API server, for a person who only wants to look. `object`: continues "You may not read". */
+export const unanswered = (error: KubeError, object: string): Unanswered => {
   switch (error.reason) {
     case "Unreachable":
       return { message: `The cluster does not answer: ${error.detail}.`, fix: "braid doctor says more." }
@@ -31,12 +34,12 @@ export const unanswered = (error: KubeError, what: string): Unanswered => {
       return { message: "The cluster refuses the kubeconfig's credentials.", fix: "Log in again." }
     case "Forbidden":
       return {
-        message: `You may not read ${what}: ${error.detail}.`,
+        message: `You may not read ${object}: ${error.detail}.`,
         fix: "Ask for ClusterRole mirrord-operator-user, or use another context: --context."
       }
     case "NotFound":
       return {
-        message: `The cluster does not serve ${what}.`,
+        message: `The cluster does not serve ${object}.`,
         fix:
           "Choose the cluster with the operator, the primary of a fleet: --context. braid doctor says whether the " +
           "operator is well."

@@ -1,3 +1,10 @@
+/**
+ * The command `braid sessions`: finds the sessions of a cluster, from their own objects or, without the right to list
+ * those, from the operator's object.
+ *
+ * Not here: the rows of the table (domain/overview/session-row.ts).
+ */
+
 import { Clock, Effect, Result } from "effect"
 import {
   childRow,
@@ -55,10 +62,7 @@ const stored = (api: KubeApi): Effect.Effect<Rows, KubeError> =>
     })
   )
 
-/**
- * Users of the chart's roles may not list the sessions' objects; the operator tells them the most important things of
- * each.
- */
+/** Users of the chart's roles may not list the sessions' objects. The operator's object says the most important. */
 const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
   Effect.gen(function* () {
     const { status } = yield* readOperator(api)
@@ -86,7 +90,7 @@ const json = ({ clusters, createdAt, parent, reason, ...row }: SessionRow): obje
   ...(reason === undefined ? {} : { reason })
 })
 
-/** What `braid sessions` tells: every session that the chosen cluster knows. */
+/** Every session that the chosen cluster knows. */
 export const findSessions = (choice: KubeConfigChoice): Effect.Effect<Told, Unanswered> =>
   Effect.gen(function* () {
     const api = yield* chosenCluster(choice)

@@ -1,3 +1,9 @@
+/**
+ * The command `braid status`: reads the operator of a cluster and, of a primary, the state of its clusters.
+ *
+ * Not here: the tables (domain/overview/operator-overview.ts).
+ */
+
 import { Clock, Effect } from "effect"
 import { operatorOverview, overviewLines } from "../../../domain/overview/operator-overview.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
@@ -6,7 +12,7 @@ import { chosenCluster, type Unanswered } from "./ask-cluster.ts"
 import { readOperator } from "./read-operator.ts"
 import { type Output, tell, type Told } from "./tell.ts"
 
-/** What `braid status` tells: the operator and, of a primary, its clusters. */
+/** The operator of the chosen cluster and, of a primary, its clusters. */
 export const findStatus = (choice: KubeConfigChoice): Effect.Effect<Told, Unanswered> =>
   Effect.gen(function* () {
     const overview = operatorOverview(yield* readOperator(yield* chosenCluster(choice)))

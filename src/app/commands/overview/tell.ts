@@ -1,15 +1,21 @@
+/**
+ * Prints what an overview command found: a table for people, JSON or YAML for programs; problems on standard error.
+ *
+ * Not here: finding it.
+ */
+
 import { Effect } from "effect"
 import { stringify } from "yaml"
 import type { Unanswered } from "./ask-cluster.ts"
 
-/** How a command tells what it found: lines for people, or the same for programs. */
+/** The form of the output: a table for people, the others for programs. */
 export type Output = "table" | "json" | "yaml"
 
-/** What a command has to tell, in both forms. */
+/** The finding of a command in both forms: `value` for programs, `lines` for people. */
 export interface Told {
   readonly value: object
   readonly lines: ReadonlyArray<string>
-  /** What is missing from it, for standard error. */
+  /** What is missing in the other two, for standard error. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -24,7 +30,7 @@ export const toldText = (output: Output, { lines, value }: Told): string => {
   }
 }
 
-/** Prints what was found; exit code 1, with a sentence and a fix on standard error, when nothing was. */
+/** Prints the finding. If there is none: exit code 1, and a sentence and a fix on standard error. */
 export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Effect.Effect<number> =>
   found.pipe(
     Effect.map((told) => {

@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { nullable, text, texts, truth, uint16 } from "./field-schemas.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { nullable, text, texts, truth, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { LabelSelector } from "./label-selector.ts"
-import { ObjectMeta } from "./object-meta.ts"
 
 const Authentication = Schema.Struct({
   certPem: text("Path of the certificate chain in the target's container."),
@@ -11,7 +11,7 @@ const Authentication = Schema.Struct({
 const acceptAnyCert = Schema.optionalKey(truth("Whether certificates go unchecked."))
 const trustRoots = Schema.optionalKey(texts("Paths of root certificates in the target's container."))
 
-/** Both kinds have the same (published-chart.md §1.14). */
+/** The `spec` of both kinds (published-chart.md §1.14). */
 const TlsStealConfigSpec = Schema.Struct({
   ports: Schema.Array(
     Schema.Struct({

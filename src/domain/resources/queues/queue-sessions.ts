@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { splitting } from "./feature-flags.ts"
-import { exactlyOne, nullable, text, textMap, uint16 } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { splitting } from "../feature-flags.ts"
+import { exactlyOne, nullable, text, textMap, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
 const SplitDetails = Schema.Struct({ queueNames: NameUpdates, envUpdates: NameUpdates })
@@ -12,8 +12,8 @@ const SplitError = Schema.Struct({
 })
 
 /**
- * Exactly one phase. Its name is the only key, and its readers know no other, so nothing may be added here
- * (published-chart.md §1.13).
+ * The phase, as an object whose only key is the phase's name. Its readers know no further keys, so nothing may be added
+ * here (published-chart.md §1.13).
  */
 const status = nullable(
   Schema.Struct({

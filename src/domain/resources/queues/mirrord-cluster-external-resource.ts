@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { literals, nullable, text } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { literals, nullable, text } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 const propertiesList = {
   propertiesListName: text("Name of the MirrordPropertyList with the broker's credentials."),

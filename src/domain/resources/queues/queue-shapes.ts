@@ -1,7 +1,11 @@
-import * as Schema from "effect/Schema"
-import { literals, nullable, text } from "./field-schemas.ts"
+/**
+ * Shapes that the kinds for queue splitting share (published-chart.md §1.13).
+ *
+ * Not here: fields of single brokers.
+ */
 
-/** Shapes that the queue splitting kinds share (published-chart.md §1.13). */
+import * as Schema from "effect/Schema"
+import { literals, nullable, text } from "../field-schemas.ts"
 
 export const QueueConsumer = Schema.Struct({
   name: text("Name of the workload."),

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { literals } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { literals } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 const changes = [
   "incoming-mirror",
@@ -14,7 +14,7 @@ const changes = [
 ] as const
 
 /**
- * Both kinds have the same (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
+ * The `spec` of both kinds (published-chart.md §1.14). Unknown fields are dropped and not kept: clients refuse a
  * profile that has one (§1.15), and objects that work today must go on working.
  */
 const ProfileSpec = Schema.Struct({

@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
-import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
-import { anySplitting } from "./feature-flags.ts"
-import { eachNamed, nullable, text, texts, unsigned } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import { type CustomResource, ageColumn, column } from "../custom-resource.ts"
+import { anySplitting } from "../feature-flags.ts"
+import { eachNamed, nullable, text, texts, unsigned } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
+import { objectReference } from "../session-shapes.ts"
 import { QueueKind, queueKinds } from "./queue-shapes.ts"
-import { objectReference } from "./session-shapes.ts"
 
 const roles = [
   "queue",

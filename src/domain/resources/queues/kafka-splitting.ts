@@ -1,10 +1,14 @@
-import * as Schema from "effect/Schema"
-import { type CustomResource, ageColumn, column, integerColumn } from "./custom-resource.ts"
-import { splitting } from "./feature-flags.ts"
-import { exactlyOne, nullable, text, unsigned } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+/**
+ * The three kinds of Kafka's own queue splitting (published-chart.md §1.13).
+ *
+ * Not here: the kinds for every broker (mirrord-split-config.ts, mirrord-cluster-split-session.ts).
+ */
 
-/** Kafka's own three kinds (published-chart.md §1.13). */
+import * as Schema from "effect/Schema"
+import { type CustomResource, ageColumn, column, integerColumn } from "../custom-resource.ts"
+import { splitting } from "../feature-flags.ts"
+import { exactlyOne, nullable, text, unsigned } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 export const MirrordKafkaClientConfig = Schema.Struct({
   metadata: ObjectMeta,

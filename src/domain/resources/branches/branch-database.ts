@@ -1,4 +1,9 @@
 import * as Schema from "effect/Schema"
+import type { CustomResource } from "../custom-resource.ts"
+import { anyBranching } from "../feature-flags.ts"
+import { literals, nullable, open, text, textMap, texts, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
+import { KubeResourceTarget } from "../session-shapes.ts"
 import {
   BranchStatus,
   CopiedParts,
@@ -9,11 +14,6 @@ import {
   copied,
   sqlMode
 } from "./branch-shapes.ts"
-import type { CustomResource } from "./custom-resource.ts"
-import { anyBranching } from "./feature-flags.ts"
-import { literals, nullable, open, text, textMap, texts, uint16 } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
-import { KubeResourceTarget } from "./session-shapes.ts"
 
 const items = nullable(CopiedParts)
 

@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { anySplitting } from "./feature-flags.ts"
-import { eachNamed, exactlyOne, literals, nullable, text, textMap, uint16 } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { anySplitting } from "../feature-flags.ts"
+import { eachNamed, exactlyOne, literals, nullable, text, textMap, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
+import { SessionOwner, objectReference } from "../session-shapes.ts"
 import { QueueKind } from "./queue-shapes.ts"
-import { SessionOwner, objectReference } from "./session-shapes.ts"
 
 /** Published fields (published-chart.md §1.13). */
 const MirrordClusterSplitSessionSpec = Schema.Struct({

@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { anySplitting } from "./feature-flags.ts"
-import { exactlyOne, text, truth } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { anySplitting } from "../feature-flags.ts"
+import { exactlyOne, text, truth } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 
 const optional = Schema.optionalKey(truth("Whether it may be missing.").annotate({ default: false }))
 const keyRef = (description: string) =>

@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { literals, nullable, text, texts, truth, uint16 } from "./field-schemas.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { literals, nullable, text, texts, truth, uint16 } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { LabelSelector } from "./label-selector.ts"
-import { ObjectMeta } from "./object-meta.ts"
 
 const patterns = (description: string) => Schema.optionalKey(texts(description).annotate({ default: [] }))
 const off = (description: string) => Schema.optionalKey(truth(description).annotate({ default: false }))
@@ -22,7 +22,7 @@ const outgoingRules = (description: string) =>
   Schema.optionalKey(Schema.Array(OutgoingRule).annotate({ description, default: [] }))
 
 /**
- * Both kinds have the same (published-chart.md §1.14). Objects are stored with every default filled in, as published.
+ * The `spec` of both kinds (published-chart.md §1.14). Objects are stored with every default filled in, as published.
  */
 const PolicySpec = Schema.Struct({
   block: Schema.Array(

@@ -1,12 +1,16 @@
+/**
+ * Shapes that the unified and the legacy kinds of branch databases share (published-chart.md §1.8).
+ *
+ * Not here: the options of single engines.
+ */
+
 import * as Schema from "effect/Schema"
-import { ageColumn, column } from "./custom-resource.ts"
-import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "./field-schemas.ts"
-import { observations } from "./observations.ts"
-import { SessionOwner } from "./session-shapes.ts"
+import { ageColumn, column } from "../custom-resource.ts"
+import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "../field-schemas.ts"
+import { observations } from "../observations.ts"
+import { SessionOwner } from "../session-shapes.ts"
 
-/** What branch databases of all kinds share (published-chart.md §1.8). */
-
-/** Where the source's address comes from. Each value is one source or a list (published-chart.md §1.9). */
+/** The origin of the source's address. Each value is a source or a list of sources (published-chart.md §1.9). */
 const ConnectionSource = Schema.Struct({
   url: Schema.optionalKey(anything("Where the whole URL comes from.")),
   params: Schema.optionalKey(
@@ -52,7 +56,7 @@ export const branchFields = {
   ttlSecs: unsigned("The branch is deleted this many seconds after its last use.")
 }
 
-/** The same for all four kinds (published-chart.md §1.10). `conditions` and `observedGeneration` are our additions. */
+/** The status of all four kinds (published-chart.md §1.10). `conditions` and `observedGeneration` are our additions. */
 export const BranchStatus = Schema.Struct({
   phase: literals(["Init", "Pending", "Ready", "Failed"], "Where the branch is in its life."),
   expireTime: time("When the branch is deleted if nothing uses it."),

@@ -1,11 +1,11 @@
 import * as Schema from "effect/Schema"
-import type { CustomResource } from "./custom-resource.ts"
-import { splitting } from "./feature-flags.ts"
-import { literals, nullable, open, textMap, unsigned } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
+import type { CustomResource } from "../custom-resource.ts"
+import { splitting } from "../feature-flags.ts"
+import { literals, nullable, open, textMap, unsigned } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"
 
-/** Published fields (published-chart.md §1.13). What a queue needs beyond its type is open there. */
+/** Published fields (published-chart.md §1.13). The published schema leaves open what a queue has beside its type. */
 const MirrordWorkloadQueueRegistrySpec = Schema.Struct({
   queues: Schema.Record(
     Schema.String,

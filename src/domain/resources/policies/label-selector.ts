@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { literals, nullable, text, textMap, texts } from "./field-schemas.ts"
+import { literals, nullable, text, textMap, texts } from "../field-schemas.ts"
 
 /** `metav1.LabelSelector`, as the published kinds have it. */
 export const LabelSelector = Schema.Struct({

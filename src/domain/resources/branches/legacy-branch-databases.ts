@@ -1,4 +1,8 @@
 import * as Schema from "effect/Schema"
+import type { CustomResource } from "../custom-resource.ts"
+import { branching } from "../feature-flags.ts"
+import { eachNamed, exactlyOne, nullable, text, textMap } from "../field-schemas.ts"
+import { ObjectMeta } from "../object-meta.ts"
 import {
   BranchStatus,
   CopiedParts,
@@ -9,10 +13,6 @@ import {
   copied,
   sqlMode
 } from "./branch-shapes.ts"
-import type { CustomResource } from "./custom-resource.ts"
-import { branching } from "./feature-flags.ts"
-import { eachNamed, exactlyOne, nullable, text, textMap } from "./field-schemas.ts"
-import { ObjectMeta } from "./object-meta.ts"
 
 const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_set", "service", "replica_set"] as const
 

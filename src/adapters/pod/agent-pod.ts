@@ -1,0 +1,35 @@
+/**
+ * The state of an agent as the pod of its Job tells it: whether it can be dialled, never will be, or is still starting.
+ *
+ * Not here: which pod belongs to the Job, and how long to wait for it (pod-agents.ts).
+ */
+
+import { asObjects, asString, at } from "../../domain/json.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
+
+/** Reasons of a waiting container that no waiting cures. */
+const pullFailures: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+
+export type AgentPodState =
+  | { readonly _tag: "Running"; readonly host: string }
+  /** `detail`: why the agent will not run, without a full stop. */
+  | { readonly _tag: "Failed"; readonly detail: string }
+  | { readonly _tag: "Waiting" }
+
+/** The state of an agent's pod; a pod that is not there yet is waited for. */
+export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
+  const phase = asString(at(pod, "status", "phase"))
+  if (phase === "Failed" || phase === "Succeeded") {
+    return { _tag: "Failed", detail: `its pod ended (${phase}); \`kubectl logs\` of it says why` }
+  }
+  const [container] = asObjects(at(pod, "status", "containerStatuses"))
+  const waitingReason = asString(at(container, "state", "waiting", "reason"))
+  if (waitingReason !== undefined && pullFailures.has(waitingReason)) {
+    const message = asString(at(container, "state", "waiting", "message"))
+    return { _tag: "Failed", detail: `its image cannot be pulled: ${message ?? waitingReason}` }
+  }
+  const host = asString(at(pod, "status", "podIP"))
+  return phase === "Running" && at(container, "ready") === true && host !== undefined
+    ? { _tag: "Running", host }
+    : { _tag: "Waiting" }
+}

@@ -1,0 +1,84 @@
+/**
+ * Asks an API server which custom resources it serves, and in which versions, by reading its discovery.
+ *
+ * Not here: what a missing kind means (domain/doctor/examine-cluster.ts).
+ */
+
+import { Effect } from "effect"
+import type { Answer, KindFact } from "../../../domain/doctor/cluster-facts.ts"
+import { at } from "../../../domain/json.ts"
+import { customResources } from "../../../domain/resources/custom-resource-definitions.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
+import { concurrency, servedPlurals, textsOfField, valueOf } from "./probe-answer.ts"
+
+type Versions = Answer<ReadonlyArray<string>>
+
+/** The versions of a group that are served: the answer for each version, or the one answer that stands for the whole group. */
+type GroupAnswer =
+  | { readonly _tag: "Whole"; readonly answer: Versions }
+  | { readonly _tag: "ByVersion"; readonly plurals: ReadonlyMap<string, Versions> }
+
+/** A group that is not there has no versions. */
+const askGroup = (probe: ClusterProbe, group: string): Effect.Effect<GroupAnswer> =>
+  Effect.gen(function* () {
+    const listed = yield* probe.request("GET", `/apis/${group}`)
+    if (listed.answer._tag === "Refused" && listed.answer.code === 404)
+      return { _tag: "Whole", answer: { _tag: "Answered", value: [] } }
+    const versions = valueOf(listed, (body) => textsOfField(at(body, "versions"), "version"))
+    if (versions._tag !== "Answered") return { _tag: "Whole", answer: versions }
+    const plurals = yield* Effect.forEach(versions.value, (version) =>
+      Effect.map(
+        probe.request("GET", `/apis/${group}/${version}`),
+        (result) => [version, valueOf(result, servedPlurals)] as const
+      )
+    )
+    return { _tag: "ByVersion", plurals: new Map(plurals) }
+  })
+
+/** In which versions of its group a kind is served. `version`: the version that the operator uses. */
+const servedVersions = (group: GroupAnswer, plural: string, version: string): Versions => {
+  if (group._tag === "Whole") return group.answer
+  // An error of another version, such as that of an operator that is away, is no error of this one.
+  const wanted = group.plurals.get(version)
+  if (wanted !== undefined && wanted._tag !== "Answered") return wanted
+  return {
+    _tag: "Answered",
+    value: [...group.plurals].flatMap(([served, plurals]) =>
+      plurals._tag === "Answered" && plurals.value.includes(plural) ? [served] : []
+    )
+  }
+}
+
+/** Every kind that the chart always installs, and every kind without which no session can be served. */
+export const askKinds = (
+  probe: ClusterProbe,
+  { part, role }: ExaminedCluster
+): Effect.Effect<ReadonlyArray<KindFact>> =>
+  Effect.gen(function* () {
+    const isRequired = (plural: string): boolean =>
+      plural === mirrordClusterSessions.plural ||
+      (part === "own" && role._tag === "Primary" && plural === mirrordMultiClusterSessions.plural)
+    const kinds = customResources.filter(
+      ({ installedWith, plural }) => installedWith.length === 0 || isRequired(plural)
+    )
+    const groups = new Map(
+      yield* Effect.forEach(
+        new Set(kinds.map(({ group }) => group)),
+        (group) => Effect.map(askGroup(probe, group), (answer) => [group, answer] as const),
+        { concurrency }
+      )
+    )
+    return kinds.map(({ group, plural, version }) => {
+      const answer = groups.get(group)
+      return {
+        group,
+        plural,
+        version,
+        need: isRequired(plural) ? "required" : "usual",
+        served: answer === undefined ? { _tag: "NotAsked" } : servedVersions(answer, plural, version)
+      }
+    })
+  })

@@ -1,0 +1,78 @@
+/**
+ * Asks an API server for every right that the operator needs there, verb by verb.
+ *
+ * Not here: which rights are needed (domain/doctor/needed-rights.ts) and what their lack means (examine-rights.ts).
+ */
+
+import { Effect } from "effect"
+import type { RightFact } from "../../../domain/doctor/cluster-facts.ts"
+import { memberRights, type NeededRight, ownRights } from "../../../domain/doctor/needed-rights.ts"
+import { eventNamespace } from "../../../domain/events/event-object.ts"
+import { at } from "../../../domain/json.ts"
+import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
+import type { ExaminedCluster } from "./examined-cluster.ts"
+import { concurrency, reviewBody } from "./probe-answer.ts"
+
+/** The user name of a service account. */
+export const accountUser = ({ name, namespace }: NonNullable<ExaminedCluster["account"]>): string =>
+  `system:serviceaccount:${namespace}:${name}`
+
+const namespaceOf = ({ agentNamespace, namespace }: ExaminedCluster, { scope }: NeededRight): string => {
+  switch (scope) {
+    case "cluster":
+      return ""
+    case "kube-system":
+      return "kube-system"
+    case "operator-namespace":
+      return namespace
+    case "agent-namespace":
+      return agentNamespace
+    case "event-namespace":
+      return eventNamespace
+  }
+}
+
+/** Asks for one verb: for the credentials themselves, or for a service account by name. */
+const askVerb = (
+  probe: ClusterProbe,
+  examined: ExaminedCluster,
+  right: NeededRight,
+  verb: string
+): Effect.Effect<RightFact> => {
+  const [resource = "", subresource = ""] = right.resource.split("/")
+  const resourceAttributes = {
+    namespace: namespaceOf(examined, right),
+    verb,
+    group: right.group,
+    resource,
+    subresource,
+    name: right.name ?? ""
+  }
+  const { account } = examined
+  const subject =
+    account === undefined
+      ? {}
+      : {
+          user: accountUser(account),
+          groups: ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`, "system:authenticated"]
+        }
+  const kind = account === undefined ? "SelfSubjectAccessReview" : "SubjectAccessReview"
+  return Effect.map(
+    probe.request(
+      "POST",
+      `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`,
+      reviewBody(kind, "authorization.k8s.io", { resourceAttributes, ...subject })
+    ),
+    ({ answer }) => {
+      const allowed = answer._tag === "Answered" ? at(answer.value.body, "status", "allowed") : undefined
+      return { right, verb, allowed: typeof allowed === "boolean" ? allowed : undefined }
+    }
+  )
+}
+
+/** Every needed right of a cluster with the API server's answer, in the order of the needed rights. */
+export const askRights = (probe: ClusterProbe, examined: ExaminedCluster): Effect.Effect<ReadonlyArray<RightFact>> => {
+  const needed = examined.part === "own" ? ownRights(examined.role) : memberRights
+  const verbs = needed.flatMap((right) => right.verbs.map((verb) => ({ right, verb })))
+  return Effect.forEach(verbs, ({ right, verb }) => askVerb(probe, examined, right, verb), { concurrency })
+}
