@@ -16,7 +16,7 @@ import { concurrency, servedPlurals, textsOfField, valueOf } from "./probe-answe
 
 type Versions = Answer<ReadonlyArray<string>>
 
-/** The versions of a group that are served: the answer for each version, or the one answer that stands for the whole group. */
+/** The served versions of a group: an answer for each version, or the one answer that stands for all of them. */
 type GroupAnswer =
   | { readonly _tag: "Whole"; readonly answer: Versions }
   | { readonly _tag: "ByVersion"; readonly plurals: ReadonlyMap<string, Versions> }
