@@ -22,7 +22,7 @@ import type { KubeError } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
-import { makeFleet } from "../fleet/fleet.ts"
+import { type FleetCluster, makeFleet } from "../fleet/fleet.ts"
 import { auditedChild, auditedParent } from "../kernel/audit.ts"
 import { Changes } from "../kernel/changes.ts"
 import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
@@ -85,23 +85,31 @@ const makePrimary = (
       fingerprint,
       parametersInHeader: true
     } as const
-    const fleet = yield* makeFleet(configuration, options.namespace, sha256Hex, own, {
-      childChanged: (_cluster, child) => {
-        const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
-          ?.multiClusterParentName
-        if (typeof parent === "string") onChange(parent)
-      },
-      reachChanged: (cluster) => {
-        onChange()
-        const known = fleet.clusters.get(cluster)
-        const access = known?.access()
-        if (access !== undefined && known?.reach().reachable === true) {
-          run(
-            debts
-              .pay(cluster, access.api)
-              .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
-          )
-        }
+    const clusterChanged = (cluster: FleetCluster | undefined): void => {
+      onChange()
+      const access = cluster?.access()
+      if (cluster !== undefined && access !== undefined && cluster.reach().reachable) {
+        run(
+          debts
+            .pay(cluster.name, access.api)
+            .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
+        )
+      }
+    }
+    const fleet = yield* makeFleet({
+      configuration,
+      namespace: options.namespace,
+      sha256Hex,
+      ownHealth: own,
+      events: {
+        joined: clusterChanged,
+        left: () => onChange(),
+        childChanged: (_cluster, child) => {
+          const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+            ?.multiClusterParentName
+          if (typeof parent === "string") onChange(parent)
+        },
+        reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster))
       }
     })
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
