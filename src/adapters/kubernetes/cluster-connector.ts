@@ -4,7 +4,8 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
-import { defaultTimes, makeKubeApi } from "./kube-api-http.ts"
+import { defaultTimes } from "./api-server.ts"
+import { makeKubeApi } from "./kube-api-http.ts"
 
 /**
  * Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed
