@@ -139,7 +139,7 @@ export class OperatorReplica {
     const operator = runReplica({
       operator: { namespace: operatorNamespace, version: "simulated", fleet },
       connector: {
-        local: this.#access(process, server),
+        own: this.#access(process, server),
         member: ({ name: cluster }) =>
           Effect.sync(() => {
             const member = this.#options.member(cluster)

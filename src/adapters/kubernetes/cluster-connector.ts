@@ -46,12 +46,12 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
 }
 
 /**
- * Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig.
+ * Accesses over HTTP and WebSocket. `ownConfig`: the operator's own configuration, in-cluster or of a kubeconfig.
  * `userAgent`: who asks.
  */
 export const makeClusterConnector = (
-  local: KubeConfig,
-  localName: string,
+  ownConfig: KubeConfig,
+  ownName: string,
   openLink: OpenLink,
   userAgent?: string
 ): Effect.Effect<ClusterConnector["Service"], never, Scope.Scope> => {
@@ -60,8 +60,8 @@ export const makeClusterConnector = (
       api,
       link: (request) => openLink(config, request, userAgent)
     }))
-  return Effect.map(access(local, localName), (own) => ({
-    local: own,
+  return Effect.map(access(ownConfig, ownName), (own) => ({
+    own,
     member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)
   }))
 }

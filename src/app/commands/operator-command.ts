@@ -26,7 +26,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       openMemberLink,
       userAgent
     )
-    const frontProxy = yield* watchFrontProxy(connector.local.api)
+    const frontProxy = yield* watchFrontProxy(connector.own.api)
     const elected = makeElectedFacade()
     const certificate = yield* servingCertificate(settings)
     const { port } = yield* serveApi({

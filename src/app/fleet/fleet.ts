@@ -147,7 +147,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
   Effect.gen(function* () {
     const { cluster } = connection
     const { member } = cluster
-    if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.local))
+    if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
     const secretName = secretNameOf(fleet, cluster)
     if (secretName === undefined) return yield* disengage(connection, member.problems.join(" "))
     const inbox = yield* Queue.sliding<KubeObject | undefined>(1)
@@ -178,7 +178,7 @@ const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
     const { connector, inboxes, options } = fleet
     const { namespace } = options
     const reflector = yield* makeReflector(
-      connector.local.api,
+      connector.own.api,
       secrets,
       (secret, deleted) => {
         const inbox = inboxes.get(secret.metadata.name)

@@ -47,7 +47,7 @@ const start = (
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
-        local: access(primary),
+        own: access(primary),
         member: (_member, credentials) => Effect.sync(() => (engaged.push(credentials), access(member)))
       })
     )

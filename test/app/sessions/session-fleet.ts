@@ -141,7 +141,7 @@ const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): Clu
       Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "NotFound", detail: "there are no links here" }))
   })
   return {
-    local: access(local),
+    own: access(local),
     member: ({ name }) => Effect.map(Effect.succeed(members.get(name) ?? new MemoryKubeApi(name)), access)
   }
 }
