@@ -16,7 +16,7 @@ export interface ClusterAccess {
   readonly link: (request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
 }
 
-/** What the Secret `mirrord-cluster-<name>` holds; which part is used follows from the cluster's `authType`. */
+/** The content of the Secret `mirrord-cluster-<name>`; the cluster's `authType` says which part is used. */
 export type MemberCredentials =
   | { readonly _tag: "BearerToken"; readonly token: Redacted.Redacted<string> }
   | { readonly _tag: "ClientCertificate"; readonly certificatePem: string; readonly keyPem: Redacted.Redacted<string> }

@@ -53,7 +53,7 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
         port: Number(url.port || 443),
         servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
         ca,
-        // What is wrong with a certificate is to be told; nothing secret is sent over this connection.
+        // The certificate's flaws are to be told; nothing secret is sent over this connection.
         rejectUnauthorized: false,
         timeout: patience
       })
@@ -168,8 +168,8 @@ const request = (probe: ProbeState, asked: ProbeRequest): Effect.Effect<ProbeRes
   )
 
 /**
- * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them: they fail
- * where an operator's would. `patience`: how long connecting, and how long an answer, may take, ms.
+ * {@link ClusterProbe} with the credentials of a configuration. Requests fail where an operator's would, since they are
+ * made as `makeKubeApi` makes them. `patience`: how long connecting, and how long an answer, may take, ms.
  */
 export const makeClusterProbe = (
   config: KubeConfig,

@@ -225,7 +225,7 @@ export class InterningJsonParser {
     return value
   }
 
-  /** What ends here. The platform's own errors would quote it. */
+  /** The part that ends here. The platform's own errors would quote it. */
   #parseNatively(start: number): unknown {
     try {
       return JSON.parse(this.#json.toString("utf8", start, this.#at))
@@ -269,7 +269,7 @@ export class InterningJsonParser {
     return length > 0
   }
 
-  /** What ends here was not known. */
+  /** The part that ends here was not known. */
   #met(slot: number, hash: number, start: number, value: unknown): void {
     if (this.#hashes[slot] === hash) {
       this.#texts[slot] = new Uint8Array(this.#json.subarray(start, this.#at))

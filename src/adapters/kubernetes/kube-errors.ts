@@ -29,7 +29,7 @@ const byCode: Readonly<Record<number, KubeErrorReason>> = {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Of which call an error tells. */
+/** The call that an error tells of. */
 export interface Operation {
   readonly cluster: string
   readonly operation: string
@@ -52,7 +52,7 @@ const isOfAnother = (status: Readonly<Record<string, unknown>>): boolean => {
 const retryAfter = (header: string | ReadonlyArray<string> | undefined): number | undefined =>
   typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined
 
-/** What an answer says beside its reason. */
+/** The parts of an error beside its reason. */
 interface AnswerDetails {
   readonly detail: string
   readonly code?: number | undefined
@@ -76,7 +76,7 @@ export const failure = (
 /** An answer that is not what was asked for. */
 export const unexpected = (operation: Operation, detail: string): KubeError => failure(operation, "Other", { detail })
 
-/** What a call failed with that got no answer. */
+/** The error of a call that got no answer. */
 export const unreachable = (operation: Operation, cause: unknown): KubeError => {
   if (cause instanceof KubeError) return cause
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause

@@ -34,7 +34,7 @@ const operators: ResourceRef = {
   scope: "Cluster"
 }
 
-/** What a connection tells the fleet. */
+/** Events of a connection. */
 export interface ConnectionEvents {
   /** A child of some parent changed in a cluster. */
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
@@ -42,7 +42,7 @@ export interface ConnectionEvents {
   readonly reachChanged: (cluster: ClusterName) => void
 }
 
-/** What lasts while a cluster is engaged. */
+/** Everything that ends when the cluster is disengaged. */
 interface Engagement {
   readonly access: ClusterAccess
   readonly children: Reflector

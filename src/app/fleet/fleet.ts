@@ -59,7 +59,7 @@ export interface ChangingFleet extends Fleet {
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
 }
 
-/** What the fleet tells its users. Nothing is told before {@link makeFleet} has returned. */
+/** Events for the users of the fleet; the first comes after {@link makeFleet} has returned. */
 export interface FleetEvents extends ConnectionEvents {
   /** A cluster is in the fleet now. The first event of the cluster. */
   readonly joined: (cluster: FleetCluster) => void
@@ -92,7 +92,7 @@ interface FleetState {
   readonly clusters: Map<ClusterName, FleetCluster>
   /** By name of the Secret: where its newest version is to be put. */
   readonly inboxes: Map<string, Queue.Queue<KubeObject | undefined>>
-  /** What connections tell; dropped until {@link announce}. */
+  /** For the connections: their events, dropped until {@link announce}. */
   readonly events: ConnectionEvents
   /** The Secrets with credentials; missing until the first cluster needs one. */
   credentials: Reflector | undefined

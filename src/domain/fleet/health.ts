@@ -58,7 +58,7 @@ export interface NotEngaged {
   readonly message: string
 }
 
-/** What is known of a cluster. */
+/** The knowledge of a cluster, with the reasons. */
 export type ClusterState =
   /** Whether the cluster is well is not known yet; it does not count as lost. */
   | {
@@ -85,7 +85,7 @@ export const neverEngaged = (now: number): ClusterState => ({
   reason: { _tag: "NotEngaged", since: now, message: "it has not been connected yet" }
 })
 
-/** The cluster is watched now. What kept it away says nothing of its health, so it starts as a never-checked cluster. */
+/** The cluster is watched now. It starts as never checked: missing credentials said nothing of its health. */
 export const afterEngaging = (known: ClusterState): ClusterState =>
   known._tag === "Connected" || known.reason._tag !== "NotEngaged"
     ? known
@@ -133,7 +133,7 @@ const afterFailedCheck = (
     : { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks } }
 }
 
-/** What a check makes of what was known, and how many ms later the next check is due. */
+/** The state that a check leads to, and the ms until the next check is due. */
 export const afterCheck = (
   known: ClusterState,
   { askedAt, checkedAt, found }: ClusterCheck,

@@ -20,8 +20,8 @@ import { MistakeList } from "./mistakes.ts"
 import { type MemberEntries, type MemberEntry, parseMembers } from "./parse-members.ts"
 
 /**
- * Reads a primary's two configuration files: everything at once, with every mistake. What a single field may hold is in
- * configuration-fields.ts, the entries of the list are parse-members.ts's.
+ * Reads a primary's two configuration files: everything at once, with every mistake. The values of a single field are
+ * defined in configuration-fields.ts, and parse-members.ts reads the entries of the list.
  */
 
 /**
@@ -34,8 +34,8 @@ export type ConfigurationDocument =
   | { readonly _tag: "NotYaml"; readonly reason: string }
   | { readonly _tag: "Parsed"; readonly value: unknown }
 
-export const multiClusterFile = "multicluster-config.yaml"
-export const clustersFile = "clusters-config.yaml"
+const multiClusterFile = "multicluster-config.yaml"
+const clustersFile = "clusters-config.yaml"
 
 const isText = Schema.is(primaryFields.clusterName)
 const isSeconds = Schema.is(primaryFields.sessionTtlSecs)
@@ -63,7 +63,7 @@ const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknow
   }
 }
 
-/** What `multicluster-config.yaml` says, before it is compared with the list of clusters. */
+/** The settings of `multicluster-config.yaml`, before they are compared with the list of clusters. */
 interface PrimarySettings extends Omit<FleetConfiguration, "members" | "defaultCluster"> {
   /** As written; empty when not set. */
   readonly defaultCluster: string
@@ -245,9 +245,9 @@ export interface FleetDocuments {
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
- * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. What
- * concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet is reported
- * by `fleetProblems`.
+ * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. A
+ * mistake that concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet
+ * is reported by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
   documents: FleetDocuments,

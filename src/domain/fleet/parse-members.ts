@@ -9,8 +9,8 @@ import type { MemberConfiguration } from "./configuration.ts"
 import type { MistakeList } from "./mistakes.ts"
 
 /**
- * Reads the list of clusters. What is wrong with one cluster alone becomes that cluster's problem; names and defaults
- * are compared by parse-configuration.ts.
+ * Reads the list of clusters. A mistake that concerns one cluster alone becomes that cluster's problem; names and
+ * defaults are compared by parse-configuration.ts.
  */
 
 /** One readable entry of `clusters-config.yaml` with what only the cross-checks need. */
