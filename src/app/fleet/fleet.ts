@@ -221,7 +221,7 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
         if (fleet.isAnnounced) fleet.options.events.left(cluster)
       })
     )
-  })
+  }).pipe(Effect.uninterruptible)
 
 const join = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
   Effect.gen(function* () {
