@@ -4,6 +4,11 @@ import type { FrameChannel } from "./frame-channel.ts"
 import type { KubeApi } from "./kube-api.ts"
 import type { LinkRefused, LinkRequest } from "./member-link.ts"
 
+/**
+ * How this operator reaches clusters: its own and the members. When a cluster is connected, and with which credentials,
+ * is decided in src/app/fleet.
+ */
+
 /** One cluster as this operator may use it. */
 export interface ClusterAccess {
   readonly api: KubeApi
@@ -11,7 +16,7 @@ export interface ClusterAccess {
   readonly link: (request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
 }
 
-/** What the Secret `mirrord-cluster-<name>` holds; which part is used follows from the cluster's `authType`. */
+/** The content of the Secret `mirrord-cluster-<name>`; the cluster's `authType` says which part is used. */
 export type MemberCredentials =
   | { readonly _tag: "BearerToken"; readonly token: Redacted.Redacted<string> }
   | { readonly _tag: "ClientCertificate"; readonly certificatePem: string; readonly keyPem: Redacted.Redacted<string> }
@@ -21,7 +26,7 @@ export class ClusterConnector extends Context.Service<
   ClusterConnector,
   {
     /** The operator's own cluster, with its own identity. */
-    readonly local: ClusterAccess
+    readonly own: ClusterAccess
     readonly member: (
       configuration: MemberConfiguration,
       credentials: MemberCredentials

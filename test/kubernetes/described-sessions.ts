@@ -183,7 +183,7 @@ const operatorOf = (api: KubeApi) => {
     }
   }).pipe(
     Effect.provideService(ClusterConnector, {
-      local: { api, link },
+      own: { api, link },
       member: () => Effect.succeed({ api: nobody, link })
     }),
     Effect.provideService(Agents, agents)

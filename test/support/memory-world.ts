@@ -198,7 +198,7 @@ export const memoryWorld = (
     const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
       makeOperator({ namespace: "mirrord", version: "test", fleet }).pipe(
         Effect.provideService(ClusterConnector, {
-          local: access(cluster, scope),
+          own: access(cluster, scope),
           member: ({ name }) => Effect.succeed(access(members.get(name) ?? make(name), scope))
         }),
         Effect.provideService(Agents, memoryAgents(cluster))

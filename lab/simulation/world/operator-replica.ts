@@ -7,7 +7,7 @@ import { Effect, Exit, Fiber } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
-import { patientApi } from "../../../src/app/kernel/retrying-api.ts"
+import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { runReplica } from "../../../src/app/operator/run-replica.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
@@ -143,7 +143,7 @@ export class OperatorReplica {
     const operator = runReplica({
       operator: { namespace: operatorNamespace, version: "simulated", fleet },
       connector: {
-        local: this.#access(process, server),
+        own: this.#access(process, server),
         member: ({ name: cluster }) =>
           Effect.sync(() => {
             const member = this.#options.member(cluster)
@@ -151,7 +151,7 @@ export class OperatorReplica {
             return this.#access(process, member.server)
           })
       },
-      agents: (api) => podAgents(patientApi(api), agentSettings, (host, port) => this.#dial(process, host, port)),
+      agents: (api) => podAgents(retryingApi(api), agentSettings, (host, port) => this.#dial(process, host, port)),
       candidacy:
         replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
       elected

@@ -4,7 +4,8 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
-import { defaultTimes, makeKubeApi } from "./kube-api-http.ts"
+import { defaultTimes } from "./api-server.ts"
+import { makeKubeApi } from "./kube-api-http.ts"
 
 /**
  * Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed
@@ -45,12 +46,12 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
 }
 
 /**
- * Accesses over HTTP and WebSocket. `local`: the operator's own configuration, in-cluster or of a kubeconfig.
+ * Accesses over HTTP and WebSocket. `ownConfig`: the operator's own configuration, in-cluster or of a kubeconfig.
  * `userAgent`: who asks.
  */
 export const makeClusterConnector = (
-  local: KubeConfig,
-  localName: string,
+  ownConfig: KubeConfig,
+  ownName: string,
   openLink: OpenLink,
   userAgent?: string
 ): Effect.Effect<ClusterConnector["Service"], never, Scope.Scope> => {
@@ -59,8 +60,8 @@ export const makeClusterConnector = (
       api,
       link: (request) => openLink(config, request, userAgent)
     }))
-  return Effect.map(access(local, localName), (own) => ({
-    local: own,
+  return Effect.map(access(ownConfig, ownName), (own) => ({
+    own,
     member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)
   }))
 }

@@ -4,8 +4,14 @@ import { isIP } from "node:net"
 import { connect, createSecureContext } from "node:tls"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
-import { Agent } from "undici"
+import type { Agent, Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
+import { authorizationOf, makeAgent } from "./api-server.ts"
+
+/**
+ * Looks at one API server as `braid doctor` needs it: TLS, credentials, single requests. The probe tells failures as
+ * results and retries nothing.
+ */
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
@@ -47,7 +53,7 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
         port: Number(url.port || 443),
         servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
         ca,
-        // What is wrong with a certificate is to be told; nothing secret is sent over this connection.
+        // The certificate's flaws are to be told; nothing secret is sent over this connection.
         rejectUnauthorized: false,
         timeout: patience
       })
@@ -86,6 +92,81 @@ const messageOf = (body: unknown, text: string): string => {
   return typeof message === "string" && message !== "" ? message : text.trim().slice(0, 200) || "no explanation"
 }
 
+interface ProbeState {
+  readonly config: KubeConfig
+  readonly url: URL
+  /** How long connecting, and how long an answer, may take, ms. */
+  readonly patience: number
+  /** Made for the first request. */
+  agent: Agent | undefined
+}
+
+interface ProbeRequest {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body: object | undefined
+}
+
+const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
+  const options: RequestOptions = {}
+  await config.applyToHTTPSOptions(options)
+  return options
+}
+
+const resultOf = async ({ body, headers, statusCode: code }: Dispatcher.ResponseData): Promise<ProbeResult> => {
+  const text = await body.text()
+  const value = parsed(text)
+  const date = Date.parse(String(headers["date"]))
+  return {
+    date: Number.isNaN(date) ? undefined : date,
+    answer:
+      code < 300
+        ? { _tag: "Answered", value: { body: value } }
+        : { _tag: "Refused", code, detail: messageOf(value, text) }
+  }
+}
+
+const sendProbe = async (
+  probe: ProbeState,
+  { body, method, path }: ProbeRequest,
+  signal: AbortSignal
+): Promise<ProbeResult> => {
+  const { config, patience, url } = probe
+  const options = await optionsOf(config)
+  probe.agent ??= makeAgent(options, { headersTimeout: patience, bodyTimeout: patience, connectTimeout: patience })
+  const authorization = authorizationOf(options)
+  const response = await probe.agent.request({
+    origin: url.origin,
+    path: `${url.pathname.replace(/\/$/u, "")}${path}`,
+    method,
+    signal,
+    headers: {
+      accept: "application/json",
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined ? {} : { "content-type": "application/json" })
+    },
+    body: body === undefined ? null : JSON.stringify(body)
+  })
+  return resultOf(response)
+}
+
+/** Why the credentials cannot be had, as a sentence. */
+const credentialsProblem = ({ config, url }: ProbeState): Effect.Effect<string | undefined> =>
+  Effect.tryPromise(async () => {
+    // There client-node refuses to send any, whatever they are.
+    if (url.protocol === "http:" && config.getCurrentCluster()?.skipTLSVerify !== true) return undefined
+    const { cert, key } = await optionsOf(config)
+    createSecureContext({ cert, key })
+    return undefined
+  }).pipe(Effect.catch((error) => Effect.succeed(sentence(error))))
+
+const request = (probe: ProbeState, asked: ProbeRequest): Effect.Effect<ProbeResult> =>
+  Effect.tryPromise((signal) => sendProbe(probe, asked, signal)).pipe(
+    Effect.catch((error) =>
+      Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } })
+    )
+  )
+
 /**
  * {@link ClusterProbe} with the credentials of a configuration. Requests fail where an operator's would, since they are
  * made as `makeKubeApi` makes them. `patience`: how long connecting, and how long an answer, may take, ms.
@@ -98,70 +179,14 @@ export const makeClusterProbe = (
     const cluster = config.getCurrentCluster()
     const server = cluster?.server ?? ""
     const url = URL.canParse(server) ? new URL(server) : new URL("https://127.0.0.1:1")
-    let agent: Agent | undefined
-    yield* Effect.addFinalizer(() => Effect.promise(async () => agent?.destroy()))
-
-    const optionsOf = async (): Promise<RequestOptions> => {
-      const options: RequestOptions = {}
-      await config.applyToHTTPSOptions(options)
-      return options
-    }
-    const send = async (
-      method: "GET" | "POST",
-      path: string,
-      signal: AbortSignal,
-      body: object | undefined
-    ): Promise<ProbeResult> => {
-      const options = await optionsOf()
-      const { ca, cert, key, rejectUnauthorized, servername } = options
-      agent ??= new Agent({
-        headersTimeout: patience,
-        bodyTimeout: patience,
-        connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: patience }
-      })
-      const authorization = (options.headers as Record<string, string> | undefined)?.["Authorization"]
-      const response = await agent.request({
-        origin: url.origin,
-        path: `${url.pathname.replace(/\/$/u, "")}${path}`,
-        method,
-        signal,
-        headers: {
-          accept: "application/json",
-          ...(authorization === undefined ? {} : { authorization }),
-          ...(body === undefined ? {} : { "content-type": "application/json" })
-        },
-        body: body === undefined ? null : JSON.stringify(body)
-      })
-      const { statusCode: code, headers } = response
-      const text = await response.body.text()
-      const value = parsed(text)
-      const date = Date.parse(String(headers["date"]))
-      return {
-        date: Number.isNaN(date) ? undefined : date,
-        answer:
-          code < 300
-            ? { _tag: "Answered", value: { body: value } }
-            : { _tag: "Refused", code, detail: messageOf(value, text) }
-      }
-    }
-
+    const probe: ProbeState = { config, url, patience, agent: undefined }
+    yield* Effect.addFinalizer(() => Effect.promise(async () => probe.agent?.destroy()))
     return {
       server,
       unchecked: cluster?.skipTLSVerify === true,
       hasOwnAuthority: Boolean(cluster?.caData) || Boolean(cluster?.caFile),
       handshake: url.protocol === "https:" ? shakeHands(config, url, patience) : undefined,
-      credentialsProblem: Effect.tryPromise(async () => {
-        // There client-node refuses to send any, whatever they are.
-        if (url.protocol === "http:" && cluster?.skipTLSVerify !== true) return undefined
-        const { cert, key } = await optionsOf()
-        createSecureContext({ cert, key })
-        return undefined
-      }).pipe(Effect.catch((error) => Effect.succeed(sentence(error)))),
-      request: (method, path, body) =>
-        Effect.tryPromise((signal) => send(method, path, signal, body)).pipe(
-          Effect.catch((error) =>
-            Effect.succeed<ProbeResult>({ date: undefined, answer: { _tag: "NoAnswer", detail: sentence(error) } })
-          )
-        )
+      credentialsProblem: credentialsProblem(probe),
+      request: (method, path, body) => request(probe, { method, path, body })
     }
   })

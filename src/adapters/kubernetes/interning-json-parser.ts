@@ -1,3 +1,8 @@
+/**
+ * A JSON parser for what API servers send, made for memory: equal parts become one value. The parser knows where
+ * managed fields are and nothing else of Kubernetes.
+ */
+
 /** How many parts are remembered: a power of two. */
 const most = 4_096
 /** Longer ones, in bytes, are not remembered; what is in them may be. */
@@ -139,16 +144,19 @@ export class InterningJsonParser {
   #parseValue(depth: number): unknown {
     const code = this.#json[this.#at]
     if (code === quote) return this.#parseString()
-    return code === openBrace || code === openBracket ? this.#parseContainer(depth) : this.#parseScalar()
+    if (code !== openBrace && code !== openBracket) return this.#parseScalar()
+    return depth === deepest ? this.#parseDeepContainer() : this.#parseContainer(depth)
+  }
+
+  #parseDeepContainer(): unknown {
+    const start = this.#at
+    this.#at = this.#endOfValue()
+    return this.#parseNatively(start)
   }
 
   #parseContainer(depth: number): unknown {
     const json = this.#json
     const start = this.#at
-    if (depth === deepest) {
-      this.#at = this.#endOfValue()
-      return this.#parseNatively(start)
-    }
     const limit = start + longestContainer
     let hash = 0
     let level = 0
@@ -217,7 +225,7 @@ export class InterningJsonParser {
     return value
   }
 
-  /** What ends here. The platform's own errors would quote it. */
+  /** The part that ends here. The platform's own errors would quote it. */
   #parseNatively(start: number): unknown {
     try {
       return JSON.parse(this.#json.toString("utf8", start, this.#at))
@@ -261,7 +269,7 @@ export class InterningJsonParser {
     return length > 0
   }
 
-  /** What ends here was not known. */
+  /** The part that ends here was not known. */
   #met(slot: number, hash: number, start: number, value: unknown): void {
     if (this.#hashes[slot] === hash) {
       this.#texts[slot] = new Uint8Array(this.#json.subarray(start, this.#at))

@@ -6,7 +6,7 @@ import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
 import { logError, logInfo } from "../kernel/log.ts"
-import { patientApi } from "../kernel/retrying-api.ts"
+import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { version } from "../kernel/version.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
@@ -26,7 +26,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       openMemberLink,
       userAgent
     )
-    const frontProxy = yield* watchFrontProxy(connector.local.api)
+    const frontProxy = yield* watchFrontProxy(connector.own.api)
     const elected = makeElectedFacade()
     const certificate = yield* servingCertificate(settings)
     const { port } = yield* serveApi({
@@ -48,7 +48,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     return yield* runReplica({
       operator: { namespace: settings.namespace, version, fleet: settings.fleet },
       connector,
-      agents: (api) => podAgents(patientApi(api), settings.agents, dialAgent),
+      agents: (api) => podAgents(retryingApi(api), settings.agents, dialAgent),
       candidacy: settings.candidacy,
       elected
     })

@@ -1,5 +1,10 @@
-import { Effect, Latch, Queue, Random, Ref, type Scope, Stream } from "effect"
-import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection } from "../../ports/kube-api.ts"
+import { Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
+import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
+
+/**
+ * A collection of one cluster, kept in memory by list and watch. The file decides nothing from the objects; controllers
+ * and the fleet do.
+ */
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
@@ -36,132 +41,181 @@ const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
 const keyOf = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}/${name}`
 
+/** Called after each change, with the object as it is now or was last, and with what was known of it before. */
+type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
+
+interface ReflectorState {
+  readonly api: KubeApi
+  readonly ref: ResourceRef
+  readonly selection: Selection | undefined
+  readonly changed: Changed
+  /** By {@link keyOf}. */
+  readonly cache: Map<string, KubeObject>
+  /** Opens after the first complete list. */
+  readonly synced: Latch.Latch
+  /** An element ends the pause after a failure. */
+  readonly wake: Queue.Queue<void>
+  isSynced: boolean
+  problem: KubeError | undefined
+  /** The newest version that list and watch have told of. */
+  newestVersion: string
+  /** Consecutive failures of list and watch. */
+  failures: number
+}
+
+const keyOfObject = ({ metadata }: KubeObject): string => keyOf(metadata.name, metadata.namespace)
+
+const remove = (state: ReflectorState, object: KubeObject): void => {
+  const key = keyOfObject(object)
+  const before = state.cache.get(key)
+  // It was made anew meanwhile: only its predecessor is gone.
+  if (before === undefined || before.metadata.uid !== object.metadata.uid) return
+  state.cache.delete(key)
+  state.changed(object, true, before)
+}
+
+const put = (state: ReflectorState, object: KubeObject): void => {
+  const key = keyOfObject(object)
+  const known = state.cache.get(key)
+  if (known !== undefined && known.metadata.uid !== object.metadata.uid) remove(state, known)
+  const before = state.cache.get(key)
+  if (before !== undefined && before.metadata.resourceVersion === object.metadata.resourceVersion) return
+  state.cache.set(key, object)
+  state.changed(object, false, before)
+}
+
+const putNewer = (state: ReflectorState, object: KubeObject): void => {
+  if (!isOlder(object, state.cache.get(keyOfObject(object)))) put(state, object)
+}
+
+/**
+ * An answer of the server may be ahead of the watch. It is behind where the watch has got further and the cache has no
+ * such object: it was deleted meanwhile.
+ */
+const putAnswer = (state: ReflectorState, object: KubeObject): void => {
+  const isBehind = Number(object.metadata.resourceVersion) <= Number(state.newestVersion)
+  if (state.cache.has(keyOfObject(object)) || !isBehind) putNewer(state, object)
+}
+
+/** Makes the cache what a list says; its version. */
+const takeList = (
+  state: ReflectorState,
+  { items, resourceVersion }: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
+): string => {
+  const present = new Set(items.map(keyOfObject))
+  for (const [key, object] of state.cache) if (!present.has(key)) remove(state, object)
+  // A list is the truth, be it older than what was known: a server may have been restored from a backup.
+  for (const object of items) put(state, object)
+  state.newestVersion = resourceVersion
+  state.isSynced = true
+  state.synced.openUnsafe()
+  return resourceVersion
+}
+
+/** Brings the cache from one version to that of the last event, which is returned. */
+const takeEvents = (state: ReflectorState, from: string, events: ReadonlyArray<WatchEvent>): string => {
+  let version = from
+  for (const event of events) {
+    if (event._tag === "Bookmark") {
+      version = event.resourceVersion
+      continue
+    }
+    version = event.object.metadata.resourceVersion ?? version
+    state.newestVersion = version
+    if (event._tag === "Changed") putNewer(state, event.object)
+    else remove(state, event.object)
+  }
+  return version
+}
+
+/** Watches from a version on, again and again, until a watch fails. */
+const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeError> =>
+  Effect.suspend(() => {
+    const { api, ref, selection } = state
+    let version = from
+    const once = Effect.suspend(() =>
+      Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
+        Effect.sync(() => {
+          state.failures = 0
+          version = takeEvents(state, version, events)
+        })
+      )
+    )
+    // A server ends a watch whenever it likes; a short pause keeps a server that ends each at once from being hammered.
+    return Effect.forever(
+      Effect.andThen(once, () => {
+        state.failures = 0
+        return Effect.sleep(firstPause)
+      })
+    )
+  })
+
+const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (error.reason !== "Gone") state.problem = error
+    const jitter = yield* Random.nextBetween(0.8, 1.2)
+    yield* Queue.clear(state.wake)
+    const pause = Math.min(longestPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
+    if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
+    yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(state.wake))
+  })
+
+/** Lists and watches until either fails, and pauses then. */
+const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
+  state.api.list(state.ref, state.selection).pipe(
+    Effect.map((list) => takeList(state, list)),
+    Effect.tap(() => Effect.sync(() => (state.problem = undefined))),
+    // A list alone proves nothing: where the watch fails each time, listing over and over would be the heaviest load of
+    // all.
+    Effect.flatMap((version) => follow(state, version)),
+    Effect.catch((error) => pauseAfter(state, error))
+  )
+
+const reread = (state: ReflectorState, name: string, namespace: string | undefined): Effect.Effect<void> =>
+  state.api.get(state.ref, name, namespace).pipe(
+    Effect.map((object) => putAnswer(state, object)),
+    Effect.catch((error) =>
+      Effect.sync(() => {
+        const object = state.cache.get(keyOf(name, namespace))
+        if (error.reason === "NotFound" && object !== undefined) remove(state, object)
+      })
+    )
+  )
+
 /**
  * Keeps a collection in memory for as long as the scope lives. Survives 410 (lists again without emptying the cache in
- * between), dropped watches, bookmarks and unreachable servers; `changed` is called after each change, with the object
- * as it is now or was last, and with what was known of it before. An object that was made anew under its name is first
+ * between), dropped watches, bookmarks and unreachable servers. An object that was made anew under its name is first
  * reported as deleted. Level-triggered: a change may be reported more than once.
  */
 export const makeReflector = (
   api: KubeApi,
   ref: ResourceRef,
-  changed: (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void,
+  changed: Changed,
   selection?: Selection
 ): Effect.Effect<Reflector, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const cache = new Map<string, KubeObject>()
-    const synced = yield* Latch.make(false)
-    const problem = yield* Ref.make<KubeError | undefined>(undefined)
-    let isSynced = false
-    /** The newest version that list and watch have told of. */
-    let told = ""
-
-    const put = (object: KubeObject): void => {
-      const key = keyOf(object.metadata.name, object.metadata.namespace)
-      const known = cache.get(key)
-      if (known !== undefined && known.metadata.uid !== object.metadata.uid) remove(known)
-      const before = cache.get(key)
-      if (before !== undefined && before.metadata.resourceVersion === object.metadata.resourceVersion) return
-      cache.set(key, object)
-      changed(object, false, before)
+    const state: ReflectorState = {
+      api,
+      ref,
+      selection,
+      changed,
+      cache: new Map(),
+      synced: yield* Latch.make(false),
+      wake: yield* Queue.sliding<void>(1),
+      isSynced: false,
+      problem: undefined,
+      newestVersion: "",
+      failures: 0
     }
-    const putNewer = (object: KubeObject): void => {
-      if (!isOlder(object, cache.get(keyOf(object.metadata.name, object.metadata.namespace)))) put(object)
-    }
-    /**
-     * What a server answered may be ahead of the watch. It is behind where the watch has got further and the cache has
-     * no such object: it was deleted meanwhile.
-     */
-    const putAnswer = (object: KubeObject): void => {
-      const { name, namespace, resourceVersion } = object.metadata
-      if (cache.has(keyOf(name, namespace)) || !(Number(resourceVersion) <= Number(told))) putNewer(object)
-    }
-    const remove = (object: KubeObject): void => {
-      const key = keyOf(object.metadata.name, object.metadata.namespace)
-      const before = cache.get(key)
-      // It was made anew meanwhile: only its predecessor is gone.
-      if (before === undefined || before.metadata.uid !== object.metadata.uid) return
-      cache.delete(key)
-      changed(object, true, before)
-    }
-
-    const relist = Effect.map(api.list(ref, selection), ({ items, resourceVersion }) => {
-      const present = new Set(items.map(({ metadata }) => keyOf(metadata.name, metadata.namespace)))
-      for (const [key, object] of cache) if (!present.has(key)) remove(object)
-      // A list is the truth, be it older than what was known: a server may have been restored from a backup.
-      for (const object of items) put(object)
-      told = resourceVersion
-      isSynced = true
-      synced.openUnsafe()
-      return resourceVersion
-    })
-
-    let failures = 0
-    const wake = yield* Queue.sliding<void>(1)
-    const follow = (from: string): Effect.Effect<never, KubeError> =>
-      Effect.suspend(() => {
-        let version = from
-        const once = Effect.suspend(() =>
-          Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
-            Effect.sync(() => {
-              failures = 0
-              for (const event of events) {
-                if (event._tag === "Bookmark") {
-                  version = event.resourceVersion
-                  continue
-                }
-                version = event.object.metadata.resourceVersion ?? version
-                told = version
-                if (event._tag === "Changed") putNewer(event.object)
-                else remove(event.object)
-              }
-            })
-          )
-        )
-        // A server ends a watch whenever it likes; a short pause keeps a server that ends each at once from being
-        // hammered.
-        return Effect.forever(
-          Effect.andThen(once, () => {
-            failures = 0
-            return Effect.sleep(firstPause)
-          })
-        )
-      })
-
-    // A list alone proves nothing: where the watch fails each time, listing over and over would be the heaviest load of
-    // all.
-    const attempt = relist.pipe(
-      Effect.tap(() => Ref.set(problem, undefined)),
-      Effect.flatMap(follow),
-      Effect.catch((error) =>
-        Effect.gen(function* () {
-          if (error.reason !== "Gone") yield* Ref.set(problem, error)
-          const jitter = yield* Random.nextBetween(0.8, 1.2)
-          yield* Queue.clear(wake)
-          const pause = Math.min(longestPause, firstPause * 2 ** Math.min(failures++, 20)) * jitter
-          if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
-          yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(wake))
-        })
-      )
-    )
-    yield* Effect.forkScoped(Effect.forever(attempt))
+    yield* Effect.forkScoped(Effect.forever(listAndWatch(state)))
     return {
-      get: (name, namespace) => cache.get(keyOf(name, namespace)),
-      all: () => [...cache.values()],
-      synced: () => isSynced,
-      awaitSynced: synced.await,
-      problem: () => Ref.getUnsafe(problem),
-      reread: (name, namespace) =>
-        api.get(ref, name, namespace).pipe(
-          Effect.map(putAnswer),
-          Effect.catch((error) =>
-            Effect.sync(() => {
-              const object = cache.get(keyOf(name, namespace))
-              if (error.reason === "NotFound" && object !== undefined) remove(object)
-            })
-          )
-        ),
-      wrote: putAnswer,
-      retryNow: () => void Queue.offerUnsafe(wake, undefined)
+      get: (name, namespace) => state.cache.get(keyOf(name, namespace)),
+      all: () => [...state.cache.values()],
+      synced: () => state.isSynced,
+      awaitSynced: state.synced.await,
+      problem: () => state.problem,
+      reread: (name, namespace) => reread(state, name, namespace),
+      wrote: (answer) => putAnswer(state, answer),
+      retryNow: () => void Queue.offerUnsafe(state.wake, undefined)
     }
   })

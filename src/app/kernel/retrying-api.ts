@@ -2,10 +2,12 @@ import { Clock, Effect, Random, Result } from "effect"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
 /**
- * How long what a client waits for is tried again, ms: one failed call must not refuse a person, who is told within ten
- * seconds of what does not pass.
+ * Calls that a client waits for, tried again while their failures may pass. Controllers repeat their calls themselves
+ * (controller.ts).
  */
-const patience = 8_000
+
+/** For how long a call is tried again, ms. One failed call must not refuse a client; a refusal comes within 10 s. */
+const retryFor = 8_000
 /** Between two tries, in ms, before jitter; doubles up to the second. */
 const firstPause = 250
 const longestPause = 2_000
@@ -14,12 +16,14 @@ const longestPause = 2_000
  * Tries again what somebody waits for while its failures may pass by themselves, for 8 s, and never sooner than a
  * server asks for. Fails with the last failure.
  */
-export const patiently = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
+export const retrying = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
   attempt: Effect.Effect<A, E, R>,
   mayPass: (error: E) => boolean
 ): Effect.Effect<A, E, R> =>
+  // Not Effect.retry: its schedules draw no jitter for the last failure, so that seeded runs would change, and they
+  // look at the time before a pause, where here the pause itself must end in time.
   Effect.gen(function* () {
-    const until = (yield* Clock.currentTimeMillis) + patience
+    const until = (yield* Clock.currentTimeMillis) + retryFor
     for (let pause = firstPause; ; pause = Math.min(longestPause, 2 * pause)) {
       const result = yield* Effect.result(attempt)
       if (Result.isSuccess(result)) return result.success
@@ -61,16 +65,16 @@ const mayPass = ({ code, reason }: KubeError): boolean => {
 const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
 
 /**
- * An API for what a client waits for: calls are repeated as {@link patiently} does, but no watch. A call whose answer
+ * An API for what a client waits for: calls are repeated as {@link retrying} does, watches are not. A call whose answer
  * was lost may have been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete
  * `NotFound`.
  */
-export const patientApi = (api: KubeApi): KubeApi => ({
+export const retryingApi = (api: KubeApi): KubeApi => ({
   cluster: api.cluster,
   watch: api.watch,
-  get: (...call) => patiently(api.get(...call), mayPassUnchanged),
-  list: (...call) => patiently(api.list(...call), mayPassUnchanged),
-  create: (...call) => patiently(api.create(...call), mayPassUnchanged),
-  mergePatch: (...call) => patiently(api.mergePatch(...call), mayPass),
-  delete: (...call) => patiently(api.delete(...call), mayPass)
+  get: (...call) => retrying(api.get(...call), mayPassUnchanged),
+  list: (...call) => retrying(api.list(...call), mayPassUnchanged),
+  create: (...call) => retrying(api.create(...call), mayPassUnchanged),
+  mergePatch: (...call) => retrying(api.mergePatch(...call), mayPass),
+  delete: (...call) => retrying(api.delete(...call), mayPass)
 })

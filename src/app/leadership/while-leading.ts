@@ -64,7 +64,7 @@ export const connectorWhileLeading = (
   term: Term,
   connector: ClusterConnector["Service"]
 ): ClusterConnector["Service"] => ({
-  local: accessWhileLeading(term, connector.local),
+  own: accessWhileLeading(term, connector.own),
   member: (configuration, credentials) =>
     Effect.map(connector.member(configuration, credentials), (access) => accessWhileLeading(term, access))
 })

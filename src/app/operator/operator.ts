@@ -22,7 +22,7 @@ import type { KubeError } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../api/operator-facade.ts"
 import { badRequest, forbidden, internalError, notFound } from "../api/status.ts"
-import { makeFleet } from "../fleet/fleet.ts"
+import { type FleetCluster, makeFleet } from "../fleet/fleet.ts"
 import { auditedChild, auditedParent } from "../kernel/audit.ts"
 import { Changes } from "../kernel/changes.ts"
 import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
@@ -72,8 +72,8 @@ const makePrimary = (
   events: EventRecorder
 ) =>
   Effect.gen(function* () {
-    const { local } = yield* ClusterConnector
-    const debts = yield* makeDebtLedger(local.api, options.namespace)
+    const { own: ownCluster } = yield* ClusterConnector
+    const debts = yield* makeDebtLedger(ownCluster.api, options.namespace)
     const run = Effect.runForkWith(yield* Effect.context<never>())
     // The manager is made after the fleet that it observes; until then there is nobody to tell.
     let onChange: (session?: string) => void = () => {}
@@ -85,28 +85,36 @@ const makePrimary = (
       fingerprint,
       parametersInHeader: true
     } as const
-    const fleet = yield* makeFleet(configuration, options.namespace, sha256Hex, own, {
-      childChanged: (_cluster, child) => {
-        const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
-          ?.multiClusterParentName
-        if (typeof parent === "string") onChange(parent)
-      },
-      reachChanged: (cluster) => {
-        onChange()
-        const known = fleet.clusters.get(cluster)
-        const access = known?.access()
-        if (access !== undefined && known?.reach().reachable === true) {
-          run(
-            debts
-              .pay(cluster, access.api)
-              .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
-          )
-        }
+    const clusterChanged = (cluster: FleetCluster | undefined): void => {
+      onChange()
+      const access = cluster?.access()
+      if (cluster !== undefined && access !== undefined && cluster.reach().reachable) {
+        run(
+          debts
+            .pay(cluster.name, access.api)
+            .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
+        )
+      }
+    }
+    const fleet = yield* makeFleet({
+      configuration,
+      namespace: options.namespace,
+      sha256Hex,
+      ownHealth: own,
+      events: {
+        joined: clusterChanged,
+        left: () => onChange(),
+        childChanged: (_cluster, child) => {
+          const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+            ?.multiClusterParentName
+          if (typeof parent === "string") onChange(parent)
+        },
+        reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster))
       }
     })
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
-      local: local.api,
+      local: ownCluster.api,
       fleet,
       defaultCluster: configuration.defaultCluster,
       settings: configuration,
@@ -129,7 +137,7 @@ const makePrimary = (
     const locks = makeSessionLockTable()
     yield* held("session locks", locks.size)
     const sessions = makePrimarySessions({
-      local: local.api,
+      local: ownCluster.api,
       clusterName: configuration.clusterName,
       defaultCluster: configuration.defaultCluster,
       manager,
@@ -172,13 +180,13 @@ const make = (
   wall: Clock.Clock
 ): Effect.Effect<OperatorFacade["Service"], KubeError, Agents | ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
-    const { local } = yield* ClusterConnector
+    const { own: ownCluster } = yield* ClusterConnector
     const role = roleOf(options.fleet)
     const times = options.fleet ?? defaultSessionTimes
-    const authority = yield* ensureUserAuthority(local.api, options.namespace)
+    const authority = yield* ensureUserAuthority(ownCluster.api, options.namespace)
     const changes = new Changes()
     // Before the controllers: it ends after them, and writes what they told last.
-    const events = yield* makeEventRecorder(local.api)
+    const events = yield* makeEventRecorder(ownCluster.api)
     const ends = new SessionEnds()
 
     let onSocket: (session: string) => void = () => {}
@@ -186,7 +194,7 @@ const make = (
     yield* held("sockets of sessions", sockets.size)
     yield* held("sessions waited for", () => changes.size)
     const controller = yield* makeClusterSessionController({
-      api: local.api,
+      api: ownCluster.api,
       sockets,
       changes,
       ends,
@@ -195,7 +203,7 @@ const make = (
     })
     onSocket = controller.enqueue
     const members = yield* makeMemberSessions({
-      api: local.api,
+      api: ownCluster.api,
       cluster: options.fleet?.clusterName ?? "this cluster",
       controller,
       sockets,
@@ -265,7 +273,7 @@ const make = (
         if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
         // To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the
         // right to connect.
-        if (request.checked !== "proxy" && !(yield* mayDo(local.api, request.caller, connectTo(request)))) {
+        if (request.checked !== "proxy" && !(yield* mayDo(ownCluster.api, request.caller, connectTo(request)))) {
           return yield* forbidden(
             `User ${request.caller.user} cannot proxy resource "targets" in API group "operator.metalbear.co" in ` +
               `the namespace "${request.namespace}".`
@@ -298,7 +306,7 @@ const make = (
       // Its end has its line already, maybe of the leader before.
       if (isBeingDeleted(metadata)) return Effect.void
       return ends
-        .end(metadata, local.api.delete(resource, metadata.name), { act: "ended", ...how, ...about })
+        .end(metadata, ownCluster.api.delete(resource, metadata.name), { act: "ended", ...how, ...about })
         .pipe(
           Effect.catch((error) =>
             error.reason === "NotFound"

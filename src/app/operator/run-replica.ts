@@ -43,14 +43,14 @@ export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never,
       )
     )
   if (candidacy === undefined) {
-    return run(connector, agents(connector.local.api)).pipe(Effect.flatMap(elected.serve), Effect.andThen(Effect.never))
+    return run(connector, agents(connector.own.api)).pipe(Effect.flatMap(elected.serve), Effect.andThen(Effect.never))
   }
   const { namespace } = operator
-  const { api } = connector.local
+  const { api } = connector.own
   const { pod, times } = candidacy
   return electLeader({ api, namespace, pod, times, resign: dropLeaderLabel({ api, namespace, pod }) }, (term) => {
     const connected = connectorWhileLeading(term, connector)
-    return run(connected, agentsWhileLeading(term, agents(connected.local.api))).pipe(
+    return run(connected, agentsWhileLeading(term, agents(connected.own.api))).pipe(
       Effect.flatMap((facade) => elected.serve(facadeWhileLeading(term, facade))),
       Effect.andThen(keepLeaderLabel({ api: apiWhileLeading(term, api), namespace, pod }))
     )

@@ -7,7 +7,7 @@ import type { Brand } from "effect/Brand"
  */
 export type ClusterName = string & Brand<"ClusterName">
 
-/** What a name may not be, as a sentence, or nothing. */
+/** The reason why a text cannot be a cluster's name, as a sentence, or nothing. */
 export const clusterNameProblem = (text: string): string | undefined => {
   if (text.trim() === "") return "a cluster needs a name"
   if (text.length > maxClusterNameLength) return `a cluster's name may have at most ${maxClusterNameLength} characters`

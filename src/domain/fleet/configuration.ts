@@ -12,8 +12,8 @@ export interface MemberConfiguration {
   readonly certificateAuthority: string | undefined
   readonly auth: ClusterAuth
   /**
-   * What is wrong with this cluster alone, one sentence each: the operator starts, and reports the cluster as an error
-   * with these texts instead of connecting.
+   * Problems of this cluster alone, one sentence each: the operator starts, and reports the cluster as an error with
+   * these texts instead of connecting.
    */
   readonly problems: ReadonlyArray<string>
 }
@@ -51,7 +51,7 @@ export interface ConfigurationMistake {
   readonly file: string
   /** Like `clusters[2].authType`; empty for the file as a whole. */
   readonly field: string
-  /** What was found, shortened; never a credential. */
+  /** The value that was found, shortened; never a credential. */
   readonly value: string
   readonly cure: string
   /** All of it as one sentence. */

@@ -1,16 +1,15 @@
 import type { ConfigurationMistake } from "./configuration.ts"
 
+/**
+ * Mistakes of configuration files as sentences: where, what was found, what to do. The parsers decide what a mistake
+ * is.
+ */
+
 /** A value as a person would write it, short enough for one line. */
 const shown = (value: unknown): string => {
   if (value === undefined) return "nothing"
   const text = JSON.stringify(value) ?? typeof value
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`
-}
-
-const mistake = (file: string, field: string, value: unknown, problem: string, cure: string): ConfigurationMistake => {
-  const found = shown(value)
-  const place = field === "" ? file : `${file}, ${field}`
-  return { file, field, value: found, cure, message: `${place}: ${problem} (found ${found}); ${cure}.` }
 }
 
 /** Collects mistakes while a file is read, so that all of them can be told at once. */
@@ -22,7 +21,12 @@ export class MistakeList {
     this.file = file
   }
 
+  /** A mistake in a field, or in the file as a whole where `field` is empty. */
   add(field: string, value: unknown, problem: string, cure: string): void {
-    this.mistakes.push(mistake(this.file, field, value, problem, cure))
+    const { file } = this
+    const found = shown(value)
+    const place = field === "" ? file : `${file}, ${field}`
+    const message = `${place}: ${problem} (found ${found}); ${cure}.`
+    this.mistakes.push({ file, field, value: found, cure, message })
   }
 }

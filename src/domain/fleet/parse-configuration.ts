@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { isObject } from "../json.ts"
+import { asObject, isObject, type JsonObject } from "../json.ts"
 import {
   clusterName,
   clusterNameProblem,
@@ -13,10 +13,16 @@ import {
   defaultSessionTimes,
   type ConfigurationMistake,
   type FleetConfiguration,
-  type SessionStart
+  type SessionStart,
+  type SessionTimes
 } from "./configuration.ts"
 import { MistakeList } from "./mistakes.ts"
-import { parseMembers, type MemberEntry } from "./parse-members.ts"
+import { type MemberEntries, type MemberEntry, parseMembers } from "./parse-members.ts"
+
+/**
+ * Reads a primary's two configuration files: everything at once, with every mistake. The values of a single field are
+ * defined in configuration-fields.ts, and parse-members.ts reads the entries of the list.
+ */
 
 /**
  * A configuration file after the YAML library: the value, or why it is no YAML. An absent or empty file is no
@@ -57,10 +63,54 @@ const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknow
   }
 }
 
-/** What `multicluster-config.yaml` says, before it is compared with the list of clusters. */
+/** The settings of `multicluster-config.yaml`, before they are compared with the list of clusters. */
 interface PrimarySettings extends Omit<FleetConfiguration, "members" | "defaultCluster"> {
   /** As written; empty when not set. */
   readonly defaultCluster: string
+}
+
+/** `multicluster-config.yaml` while it is read. */
+interface PrimaryFile {
+  readonly fields: JsonObject
+  readonly mistakes: MistakeList
+}
+
+const textField = ({ fields, mistakes }: PrimaryFile, field: string): string => {
+  const found = fields[field]
+  if (found === undefined || found === null) return ""
+  if (isText(found)) return found
+  mistakes.add(field, found, `${field} must be text`, "write it in quotes")
+  return ""
+}
+
+/**
+ * Seconds that are absent, null or 0 are not set. The fallback is our own: the published template writes 120 for
+ * `remoteSessionTimeoutSecs` there (published-chart.md §2.2).
+ */
+const secondsField = ({ fields, mistakes }: PrimaryFile, field: keyof SessionTimes): number => {
+  const found = fields[field]
+  const fallback = defaultSessionTimes[field]
+  if (found === undefined || found === null || found === 0) return fallback
+  if (isSeconds(found)) return found
+  mistakes.add(field, found, `${field} must be a whole number of seconds above 0`, `write for example ${fallback}`)
+  return fallback
+}
+
+const managementOnlyField = ({ fields, mistakes }: PrimaryFile): boolean => {
+  const found = fields["managementOnly"]
+  if (found === undefined) return true
+  if (found === null) return false
+  if (isTruth(found)) return found
+  mistakes.add("managementOnly", found, "managementOnly must be true or false", "write true or false without quotes")
+  return false
+}
+
+const sessionStartField = ({ fields, mistakes }: PrimaryFile): SessionStart => {
+  const found = fields["sessionStart"]
+  if (found === undefined || found === null) return "default"
+  if (isSessionStart(found)) return found
+  mistakes.add("sessionStart", found, "sessionStart must be default or all", "write default or all")
+  return "default"
 }
 
 const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: MistakeList): PrimarySettings => {
@@ -72,49 +122,17 @@ const parsePrimary = (value: unknown, override: boolean | undefined, mistakes: M
       "write the keys clusterName, defaultCluster, managementOnly, … at its top level"
     )
   }
-  const fields = isObject(value) ? value : {}
-
-  const text = (field: string): string => {
-    const found = fields[field]
-    if (found === undefined || found === null) return ""
-    if (isText(found)) return found
-    mistakes.add(field, found, `${field} must be text`, "write it in quotes")
-    return ""
-  }
-  // As in the published template, 0 and null mean "not set" (published-chart.md §2.2).
-  const seconds = (field: string, fallback: number): number => {
-    const found = fields[field]
-    if (found === undefined || found === null || found === 0) return fallback
-    if (isSeconds(found)) return found
-    mistakes.add(field, found, `${field} must be a whole number of seconds above 0`, `write for example ${fallback}`)
-    return fallback
-  }
-  const managementOnly = (): boolean => {
-    const found = fields["managementOnly"]
-    if (found === undefined) return true
-    if (found === null) return false
-    if (isTruth(found)) return found
-    mistakes.add("managementOnly", found, "managementOnly must be true or false", "write true or false without quotes")
-    return false
-  }
-  const sessionStart = (): SessionStart => {
-    const found = fields["sessionStart"]
-    if (found === undefined || found === null) return "default"
-    if (isSessionStart(found)) return found
-    mistakes.add("sessionStart", found, "sessionStart must be default or all", "write default or all")
-    return "default"
-  }
-
-  const ownName = text("clusterName")
+  const file: PrimaryFile = { fields: asObject(value), mistakes }
+  const ownName = textField(file, "clusterName")
   const problem = ownName === "" ? undefined : clusterNameProblem(ownName)
   if (problem !== undefined) mistakes.add("clusterName", ownName, problem, "give this cluster another name")
   return {
     clusterName: clusterName(ownName === "" || problem !== undefined ? "primary" : ownName),
-    defaultCluster: text("defaultCluster"),
-    managementOnly: override ?? managementOnly(),
-    remoteSessionTimeoutSecs: seconds("remoteSessionTimeoutSecs", defaultSessionTimes.remoteSessionTimeoutSecs),
-    sessionTtlSecs: seconds("sessionTtlSecs", defaultSessionTimes.sessionTtlSecs),
-    sessionStart: sessionStart()
+    defaultCluster: textField(file, "defaultCluster"),
+    managementOnly: override ?? managementOnlyField(file),
+    remoteSessionTimeoutSecs: secondsField(file, "remoteSessionTimeoutSecs"),
+    sessionTtlSecs: secondsField(file, "sessionTtlSecs"),
+    sessionStart: sessionStartField(file)
   }
 }
 
@@ -144,41 +162,43 @@ const checkCollisions = (
   }
 }
 
-const checkDefault = (
-  primary: PrimarySettings,
+/** The entry marked as default; several, or another than the primary's file names, are mistakes. */
+const flaggedEntry = (
   entries: ReadonlyArray<MemberEntry>,
-  allNamesKnown: boolean,
-  inPrimary: MistakeList,
-  inClusters: MistakeList
-): ClusterName | undefined => {
-  const named = primary.defaultCluster
-  const flagged = entries.filter((entry) => entry.isDefault)
-  const names = entries.map((entry) => entry.member.name)
-
-  for (const extra of flagged.slice(1)) {
-    const first = flagged[0]?.member.name ?? ""
-    inClusters.add(
+  named: string,
+  mistakes: MistakeList
+): MemberEntry | undefined => {
+  const [first, ...others] = entries.filter((entry) => entry.isDefault)
+  if (first === undefined) return undefined
+  const { name } = first.member
+  for (const extra of others) {
+    mistakes.add(
       `clusters[${extra.index}].isDefault`,
       true,
-      `${extra.member.name} is marked as default although ${first} is already`,
+      `${extra.member.name} is marked as default although ${name} is already`,
       "leave isDefault at one cluster only"
     )
   }
-  if (named === "") {
-    if (flagged[0] !== undefined) return flagged[0].member.name
-    return entries.length === 0 && !primary.managementOnly ? primary.clusterName : undefined
-  }
-  if (flagged[0] !== undefined && flagged.every((entry) => entry.member.name !== named)) {
-    inClusters.add(
-      `clusters[${flagged[0].index}].isDefault`,
+  if (named !== "" && [first, ...others].every((entry) => entry.member.name !== named)) {
+    mistakes.add(
+      `clusters[${first.index}].isDefault`,
       true,
-      `${flagged[0].member.name} is marked as default but defaultCluster in ${multiClusterFile} is ${named}`,
+      `${name} is marked as default but defaultCluster in ${multiClusterFile} is ${named}`,
       "make the two agree, or leave isDefault out"
     )
   }
-  if (named === primary.clusterName) {
-    if (!primary.managementOnly) return primary.clusterName
-    inPrimary.add(
+  return first
+}
+
+/** The cluster that `defaultCluster` names. `complete`: the names of all entries are known. */
+const namedDefault = (
+  { clusterName: ownName, defaultCluster: named, managementOnly }: PrimarySettings,
+  { complete, entries }: MemberEntries,
+  mistakes: MistakeList
+): ClusterName | undefined => {
+  if (named === ownName) {
+    if (!managementOnly) return ownName
+    mistakes.add(
       "defaultCluster",
       named,
       "a management-only cluster has no workloads and cannot be its own default",
@@ -186,14 +206,28 @@ const checkDefault = (
     )
     return undefined
   }
-  if (names.some((name) => name === named)) return clusterName(named)
+  const names = entries.map((entry) => entry.member.name)
+  const found = names.find((name) => name === named)
+  if (found !== undefined) return found
   // No clusters at all is reported by /readyz and never refused; with unreadable entries this would only be an echo of
   // those.
-  if (entries.length > 0 && allNamesKnown) {
-    const choices = [...(primary.managementOnly ? [] : [primary.clusterName]), ...names].join(", ")
-    inPrimary.add("defaultCluster", named, "no cluster has this name", `name one of ${choices}`)
+  if (entries.length > 0 && complete) {
+    const choices = [...(managementOnly ? [] : [ownName]), ...names].join(", ")
+    mistakes.add("defaultCluster", named, "no cluster has this name", `name one of ${choices}`)
   }
   return undefined
+}
+
+const checkDefault = (
+  primary: PrimarySettings,
+  members: MemberEntries,
+  inPrimary: MistakeList,
+  inClusters: MistakeList
+): ClusterName | undefined => {
+  const flagged = flaggedEntry(members.entries, primary.defaultCluster, inClusters)
+  if (primary.defaultCluster !== "") return namedDefault(primary, members, inPrimary)
+  if (flagged !== undefined) return flagged.member.name
+  return members.entries.length === 0 && !primary.managementOnly ? primary.clusterName : undefined
 }
 
 /** All that a primary's configuration comes from. */
@@ -211,9 +245,9 @@ export interface FleetDocuments {
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
- * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. What
- * concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet is reported
- * by `fleetProblems`.
+ * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. A
+ * mistake that concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet
+ * is reported by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
   documents: FleetDocuments,
@@ -222,10 +256,10 @@ export const parseFleetConfiguration = (
   const inPrimary = new MistakeList(multiClusterFile)
   const inClusters = new MistakeList(clustersFile)
   const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), documents.managementOnly, inPrimary)
-  const { entries, complete } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
-  const allNamesKnown = complete && documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
+  const { complete, entries } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
+  const isReadable = documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
   checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)
-  const defaultCluster = checkDefault(primary, entries, allNamesKnown, inPrimary, inClusters)
+  const defaultCluster = checkDefault(primary, { entries, complete: complete && isReadable }, inPrimary, inClusters)
 
   const mistakes = [...inPrimary.mistakes, ...inClusters.mistakes]
   if (mistakes.length > 0) return Result.fail(mistakes)

@@ -2,11 +2,16 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
 import { readPem } from "../credentials/pem.ts"
-import { isObject } from "../json.ts"
-import { clusterName, clusterNameProblem } from "./cluster-name.ts"
+import { isObject, type JsonObject } from "../json.ts"
+import { clusterName, clusterNameProblem, type ClusterName } from "./cluster-name.ts"
 import { clusterFields } from "./configuration-fields.ts"
 import type { MemberConfiguration } from "./configuration.ts"
 import type { MistakeList } from "./mistakes.ts"
+
+/**
+ * Reads the list of clusters. A mistake that concerns one cluster alone becomes that cluster's problem; names and
+ * defaults are compared by parse-configuration.ts.
+ */
 
 /** One readable entry of `clusters-config.yaml` with what only the cross-checks need. */
 export interface MemberEntry {
@@ -65,69 +70,94 @@ const checkUrl = (server: string, problems: Array<string>): void => {
   }
 }
 
+/** An entry while it is read. `at`: its place, such as `clusters[2]`. */
+interface EntryFields {
+  readonly at: string
+  readonly fields: JsonObject
+  readonly mistakes: MistakeList
+}
+
+const nameField = ({ at, fields, mistakes }: EntryFields): ClusterName | undefined => {
+  const { name } = fields
+  const problem = typeof name === "string" ? clusterNameProblem(name) : "an entry needs a name, as text"
+  if (typeof name === "string" && problem === undefined) return clusterName(name)
+  mistakes.add(`${at}.name`, name, problem ?? "", "write the name by which you know the cluster")
+  return undefined
+}
+
+const authTypeField = ({ at, fields, mistakes }: EntryFields): AuthType | undefined => {
+  const { authType } = fields
+  if (isAuthType(authType)) return authType
+  const missing = authType === undefined || authType === null || authType === ""
+  mistakes.add(
+    `${at}.authType`,
+    authType,
+    missing ? `${at} does not say how to authenticate` : "this authType does not exist",
+    `write one of ${authTypes.join(", ")}`
+  )
+  return undefined
+}
+
+const serverField = ({ at, fields, mistakes }: EntryFields): string => {
+  const { server } = fields
+  if (isServer(server)) return server.trim()
+  mistakes.add(
+    `${at}.server`,
+    server,
+    `${at} has no server`,
+    "write the URL of its API server, for example https://api.example.com:6443"
+  )
+  return ""
+}
+
+const isDefaultField = ({ at, fields, mistakes }: EntryFields): boolean => {
+  const { isDefault } = fields
+  if (isDefault !== undefined && isDefault !== null && !isFlag(isDefault)) {
+    mistakes.add(`${at}.isDefault`, isDefault, "isDefault must be true or false", "write true, or leave it out")
+  }
+  return isDefault === true || isDefault === "true"
+}
+
 const parseEntry = (value: unknown, index: number, mistakes: MistakeList): MemberEntry | undefined => {
   const at = `clusters[${index}]`
   if (!isObject(value)) {
     mistakes.add(at, value, "an entry must be a map", "write at least name, server and authType")
     return undefined
   }
-  const name = value["name"]
-  const problem = typeof name === "string" ? clusterNameProblem(name) : "an entry needs a name, as text"
-  if (typeof name !== "string" || problem !== undefined) {
-    mistakes.add(`${at}.name`, name, problem ?? "", "write the name by which you know the cluster")
-  }
-
-  const authType = value["authType"]
-  if (!isAuthType(authType)) {
-    const missing = authType === undefined || authType === null || authType === ""
-    mistakes.add(
-      `${at}.authType`,
-      authType,
-      missing ? `${at} does not say how to authenticate` : "this authType does not exist",
-      `write one of ${authTypes.join(", ")}`
-    )
-  }
-  const server = value["server"]
-  if (!isServer(server)) {
-    mistakes.add(
-      `${at}.server`,
-      server,
-      `${at} has no server`,
-      "write the URL of its API server, for example https://api.example.com:6443"
-    )
-  }
-  const flag = value["isDefault"]
-  const isDefault = flag === true || flag === "true"
-  if (flag !== undefined && flag !== null && !isFlag(flag)) {
-    mistakes.add(`${at}.isDefault`, flag, "isDefault must be true or false", "write true, or leave it out")
-  }
-  if (typeof name !== "string" || problem !== undefined) return undefined
+  const entry: EntryFields = { at, fields: value, mistakes }
+  const name = nameField(entry)
+  const authType = authTypeField(entry)
+  const server = serverField(entry)
+  const isDefault = isDefaultField(entry)
+  if (name === undefined) return undefined
 
   const problems: Array<string> = []
-  const url = isServer(server) ? server.trim() : ""
-  checkUrl(url, problems)
+  checkUrl(server, problems)
   return {
     index,
     isDefault,
     member: {
-      name: clusterName(name),
-      server: url,
+      name,
+      server,
       namespace: optionalText(value["namespace"], "namespace", problems),
       certificateAuthority: certificateAuthority(value["caData"], problems),
-      auth: authOf(isAuthType(authType) ? authType : "bearerToken", value, problems),
+      auth: authOf(authType ?? "bearerToken", value, problems),
       problems
     }
   }
 }
 
+/** The list of clusters; `complete` is false when an entry had no usable name. */
+export interface MemberEntries {
+  readonly entries: ReadonlyArray<MemberEntry>
+  readonly complete: boolean
+}
+
 /**
- * Reads `clusters-config.yaml`. Every entry with a usable name comes back, even one with mistakes, so that names and
- * defaults can be compared; `complete` is false when an entry had no usable name.
+ * Reads `clusters-config.yaml`. Every entry with a usable name comes back, even with mistakes in it, so that names and
+ * defaults can be compared.
  */
-export const parseMembers = (
-  value: unknown,
-  mistakes: MistakeList
-): { readonly entries: ReadonlyArray<MemberEntry>; readonly complete: boolean } => {
+export const parseMembers = (value: unknown, mistakes: MistakeList): MemberEntries => {
   if (value === undefined || value === null) return { entries: [], complete: true }
   const list = isObject(value) ? value["clusters"] : value
   if (isObject(value) && (list === undefined || list === null)) return { entries: [], complete: true }

@@ -66,7 +66,7 @@ export const connectKubeApi = async (
         )
         .pipe(Scope.provide(scope))
     )
-  const admin = connector.local.api
+  const admin = connector.own.api
   return {
     server: {
       admin,

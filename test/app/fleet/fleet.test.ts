@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
@@ -6,6 +6,7 @@ import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { workloadClusters } from "../../../src/domain/fleet/roles.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-connector.ts"
@@ -31,13 +32,22 @@ const start = (
       api,
       link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "", detail: "none" }))
     })
-    const fleet = yield* makeFleet(configuration, operatorNamespace, sha256Hex, ownHealth, {
-      childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
-      // Listeners use the fleet: it must be there already.
-      reachChanged: (cluster) => void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`)
+    const fleet = yield* makeFleet({
+      configuration,
+      namespace: operatorNamespace,
+      sha256Hex,
+      ownHealth,
+      events: {
+        // Listeners use the fleet: it must be there already.
+        joined: ({ name }) => void events.push(`joined ${name} ${fleet.clusters.has(name)}`),
+        left: (cluster) => void events.push(`left ${cluster} ${fleet.clusters.has(cluster)}`),
+        childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
+        reachChanged: (cluster) =>
+          void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`)
+      }
     }).pipe(
       Effect.provideService(ClusterConnector, {
-        local: access(primary),
+        own: access(primary),
         member: (_member, credentials) => Effect.sync(() => (engaged.push(credentials), access(member)))
       })
     )
@@ -315,6 +325,49 @@ describe("the fleet", () => {
       yield* fleet.checked
       expect(fleet.clusters.get(clusterName("primary"))?.access()?.api).toBe(primary)
       expect(fleet.clusters.get(clusterName("primary"))?.health()?.health).toEqual(ownHealth)
+    })
+  )
+
+  it.effect("connects to a cluster that joins later, and to none that has left", () =>
+    Effect.gen(function* () {
+      const { cluster, engaged, events, fleet, member, primary } = yield* start(configurationOf([]))
+      yield* pass(1)
+      expect([fleet.clusters.size, events]).toEqual([0, []])
+      const [joining] = workloadClusters(configurationOf(["cluster-a"]))
+      if (joining === undefined) throw new Error("there is no cluster to join")
+      giveCredentials(primary, "cluster-a")
+      yield* fleet.join(joining)
+      yield* fleet.checked
+      expect(cluster().health()?.health._tag).toBe("Connected")
+      expect(events[0]).toBe("joined cluster-a true")
+      const former = cluster()
+      yield* fleet.leave(a)
+      expect([fleet.clusters.size, former.access(), member.openWatches]).toEqual([0, undefined, 0])
+      expect(events.at(-1)).toBe("left cluster-a false")
+      const before = events.length
+      giveCredentials(primary, "cluster-a", "another")
+      yield* pass(10)
+      expect([engaged.length, events.length]).toEqual([1, before])
+      // The Secrets are watched already: the newest version is used at once.
+      yield* fleet.join(joining)
+      yield* pass(1)
+      expect([engaged.length, cluster().reach().reachable]).toEqual([2, true])
+      expect(events[before]).toBe("joined cluster-a true")
+    })
+  )
+
+  it.effect("waits for no check of a cluster that leaves", () =>
+    Effect.gen(function* () {
+      const member = workloadCluster("cluster-a")
+      member.before = () => Effect.never
+      const primary = new MemoryKubeApi("primary")
+      giveCredentials(primary, "cluster-a")
+      const { fleet } = yield* start(configurationOf(["cluster-a"]), primary, member)
+      yield* pass(1)
+      const checked = yield* Effect.forkChild(fleet.checked)
+      yield* pass(1)
+      yield* fleet.leave(a)
+      yield* Fiber.join(checked)
     })
   )
 })

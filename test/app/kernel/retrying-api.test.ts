@@ -2,7 +2,7 @@ import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
-import { patientApi, patiently } from "../../../src/app/kernel/retrying-api.ts"
+import { retrying, retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
@@ -24,7 +24,7 @@ const failing = (...failures: ReadonlyArray<KubeError>) =>
         times.push(now - begin)
         return error === undefined ? Effect.void : Effect.fail(error)
       })
-    return { api: patientApi(memory), times }
+    return { api: retryingApi(memory), times }
   })
 
 const configMap = { metadata: { name: "x" } }
@@ -94,7 +94,7 @@ describe("what a client waits for", () => {
     Effect.gen(function* () {
       let tries = 0
       const attempt = Effect.suspend(() => (++tries < 3 ? Effect.fail({ message: "refused" }) : Effect.succeed("here")))
-      const fiber = yield* Effect.forkChild(patiently(attempt, () => true))
+      const fiber = yield* Effect.forkChild(retrying(attempt, () => true))
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual(yield* Fiber.join(fiber), "here")
     })

@@ -94,14 +94,14 @@ describe("while a replica leads", () => {
           Effect.sync(() => terms.push(asked.term)),
           dial
         )
-      const { local } = connectorWhileLeading(term, {
-        local: { api: server, link },
+      const { own } = connectorWhileLeading(term, {
+        own: { api: server, link },
         member: () => Effect.die("no member")
       })
       const request = { cluster: "c", sessionId: 1n, namespace: "n", target: "t", query: "", parametersInHeader: true }
       const owner = { apiVersion: "v1", kind: "K", name: "s", uid: "u" }
       const handle = { name: "agent", host: "h", port: 1 }
-      const all = Effect.all([local.link(request), led.ensure(undefined, owner), led.connect(handle)], {
+      const all = Effect.all([own.link(request), led.ensure(undefined, owner), led.connect(handle)], {
         concurrency: 3
       })
       time.now = 12_000
@@ -115,11 +115,7 @@ describe("while a replica leads", () => {
       time.now = 30_000
       const refused = yield* Effect.forkChild(
         Effect.all(
-          [
-            Effect.flip(local.link(request)),
-            Effect.flip(led.ensure(undefined, owner)),
-            Effect.flip(led.connect(handle))
-          ],
+          [Effect.flip(own.link(request)), Effect.flip(led.ensure(undefined, owner)), Effect.flip(led.connect(handle))],
           { concurrency: 3 }
         )
       )

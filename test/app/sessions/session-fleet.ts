@@ -1,7 +1,7 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
-import { type ClusterHealth, makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { type FleetCluster, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { Changes } from "../../../src/app/kernel/changes.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
@@ -11,6 +11,7 @@ import { makeSessionManager } from "../../../src/app/sessions/primary/multi-clus
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import type { ConnectedOperator } from "../../../src/domain/fleet/health.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -140,12 +141,12 @@ const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): Clu
       Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "NotFound", detail: "there are no links here" }))
   })
   return {
-    local: access(local),
+    own: access(local),
     member: ({ name }) => Effect.map(Effect.succeed(members.get(name) ?? new MemoryKubeApi(name)), access)
   }
 }
 
-export const ownHealth: ClusterHealth = {
+export const ownHealth: ConnectedOperator = {
   _tag: "Connected",
   operatorVersion: "1",
   fingerprint: undefined,
@@ -194,19 +195,27 @@ export class SessionFleet {
         const run = Effect.runForkWith(yield* Effect.context<never>())
         let onChange: (session?: string) => void = () => {}
         const sockets = makeSocketRegistry((session) => onChange(session))
-        const fleet = yield* makeFleet(configuration, operatorNamespace, sha256Hex, ownHealth, {
-          childChanged: (_cluster, child) => {
-            const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
-              ?.multiClusterParentName
-            told.push(child.metadata.name)
-            if (typeof parent === "string") onChange(parent)
-          },
-          reachChanged: (cluster) => {
-            onChange()
-            const known = fleet.clusters.get(cluster)
-            const access = known?.access()
-            if (access !== undefined && known?.reach().reachable === true)
-              run(Effect.ignore(debts.pay(cluster, access.api)))
+        const clusterChanged = (cluster: FleetCluster | undefined): void => {
+          onChange()
+          const access = cluster?.access()
+          if (cluster !== undefined && access !== undefined && cluster.reach().reachable)
+            run(Effect.ignore(debts.pay(cluster.name, access.api)))
+        }
+        const fleet = yield* makeFleet({
+          configuration,
+          namespace: operatorNamespace,
+          sha256Hex,
+          ownHealth,
+          events: {
+            joined: clusterChanged,
+            left: () => onChange(),
+            childChanged: (_cluster, child) => {
+              const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
+                ?.multiClusterParentName
+              told.push(child.metadata.name)
+              if (typeof parent === "string") onChange(parent)
+            },
+            reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster))
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({

@@ -48,6 +48,7 @@ const decisions = [
   "src/app/kernel/reflector.ts",
   "src/app/sessions/primary/multi-cluster-session-manager.ts",
   "src/app/sessions/member/cluster-session-controller.ts",
+  "src/domain/fleet/health.ts",
   "src/app/fleet/fleet.ts",
   "src/app/relay/serve-client.ts",
   "src/app/operator/operator.ts"

@@ -16,7 +16,7 @@ import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
-import { readCredentials } from "../../fleet/fleet.ts"
+import { readCredentials } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -92,10 +92,14 @@ export const examinedMember = (
       return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const credentials = readCredentials(member, secretName, secret.success)
-    if (typeof credentials === "string") {
+    if (Result.isFailure(credentials)) {
       const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
       const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
-      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(credentials), fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(credentials.failure), fix } }
     }
-    return { ...cluster, credentials: describe(credentials, from), config: memberConfig(member, credentials) }
+    return {
+      ...cluster,
+      credentials: describe(credentials.success, from),
+      config: memberConfig(member, credentials.success)
+    }
   })

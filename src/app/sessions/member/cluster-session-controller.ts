@@ -29,7 +29,7 @@ import { held } from "../../kernel/holdings.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
-import { patientApi, patiently } from "../../kernel/retrying-api.ts"
+import { retrying, retryingApi } from "../../kernel/retrying-api.ts"
 import { SessionClock } from "../session-clock.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -103,7 +103,7 @@ export const makeClusterSessionController = (
     const { api, changes, defaults, ends, events, sockets } = options
     const agents = yield* Agents
     const operatorSince = yield* Clock.currentTimeMillis
-    const patient = patientApi(api)
+    const retryingCalls = retryingApi(api)
     const times = new SessionClock(operatorSince)
     const locals = new Map<string, Local>()
     const tasks = yield* FiberMap.make<string>()
@@ -173,7 +173,7 @@ export const makeClusterSessionController = (
       )
 
     const resolve = (name: string, session: MirrordClusterSession, local: Local): Effect.Effect<void> =>
-      Effect.matchEffect(resolveTarget(patient, session), {
+      Effect.matchEffect(resolveTarget(retryingCalls, session), {
         onSuccess: (placement) =>
           Effect.sync(() => {
             local.target = { _tag: "Resolved", placement }
@@ -211,10 +211,7 @@ export const makeClusterSessionController = (
         ): Effect.Effect<Result.Result<RunningAgent, AgentFailed | AgentUnreachable>> =>
           Effect.gen(function* () {
             // One that cannot be reached may have ended, and another one is made in its place.
-            const { handle, hold } = yield* patiently(
-              connected(placement),
-              (error) => error._tag === "AgentUnreachable"
-            )
+            const { handle, hold } = yield* retrying(connected(placement), (error) => error._tag === "AgentUnreachable")
             return {
               hold,
               handle,

@@ -33,7 +33,7 @@ import {
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import type { Changes } from "../../kernel/changes.ts"
 import { held } from "../../kernel/holdings.ts"
-import { patientApi, patiently } from "../../kernel/retrying-api.ts"
+import { retrying, retryingApi } from "../../kernel/retrying-api.ts"
 import { serveClient } from "../../relay/serve-client.ts"
 import {
   arrive,
@@ -107,7 +107,7 @@ export const makeMemberSessions = (
     yield* held("agent locks", agentLocks.size)
     yield* held("link terms", linkTerms.size)
 
-    const patient = patientApi(api)
+    const retryingCalls = retryingApi(api)
     const connectAgent = (agent: SessionAgent, user: AgentUser): Effect.Effect<FrameChannel, AgentUnreachable> =>
       Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
 
@@ -164,7 +164,7 @@ export const makeMemberSessions = (
         const [representative] = usable.agents
         if (representative === undefined) return yield* late(what)
         const user: AgentUser = { session: usable.name, link: ++links, policy: client.policy }
-        const first = yield* patiently(connectAgent(representative, user), () => true).pipe(
+        const first = yield* retrying(connectAgent(representative, user), () => true).pipe(
           Effect.mapError((error) => internalError(`${error.message}.`)),
           // A client that leaves before its upgrade is never served.
           Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
@@ -240,7 +240,7 @@ export const makeMemberSessions = (
     return {
       attachChild: (request, id) =>
         Effect.gen(function* () {
-          if (!(yield* isPrimary(patient, request.caller))) {
+          if (!(yield* isPrimary(retryingCalls, request.caller))) {
             return yield* forbidden(
               `User ${request.caller.user} connects without a user certificate (header x-client-der), which only ` +
                 "the operator of a primary cluster may: one that may create mirrordclustersessions here."
@@ -290,7 +290,7 @@ export const makeMemberSessions = (
                 ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
               }
             }
-            yield* patient.create(mirrordClusterSessions, body).pipe(
+            yield* retryingCalls.create(mirrordClusterSessions, body).pipe(
               Effect.andThen(audit({ act: "created", ...asked, ...auditedChild(name, body.spec) })),
               Effect.catch((error) =>
                 error.reason === "AlreadyExists"

@@ -34,7 +34,7 @@ import type { Fleet } from "../../fleet/fleet.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { Changes } from "../../kernel/changes.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
-import { patientApi } from "../../kernel/retrying-api.ts"
+import { retryingApi } from "../../kernel/retrying-api.ts"
 import { serveClient } from "../../relay/serve-client.ts"
 import { arrive, clientIdentity, type SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
@@ -140,7 +140,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
     spec: MirrordMultiClusterSessionSpec,
     created: Effect.Effect<void>
   ): Effect.Effect<void, ApiError> =>
-    patientApi(local)
+    retryingApi(local)
       .create(mirrordMultiClusterSessions, {
         apiVersion: apiVersionOf(mirrordMultiClusterSessions),
         kind: mirrordMultiClusterSessions.kind,

@@ -1,0 +1,111 @@
+import type { Dispatcher } from "undici"
+import { KubeError, type KubeErrorReason } from "../../ports/kube-api.ts"
+
+/**
+ * Answers and failures of an API server as {@link KubeError}. The file sends nothing.
+ */
+
+const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
+  "NotFound",
+  "AlreadyExists",
+  "Conflict",
+  "Gone",
+  "Forbidden",
+  "Unauthorized",
+  "Invalid",
+  "TooManyRequests"
+])
+const byCode: Readonly<Record<number, KubeErrorReason>> = {
+  400: "Invalid",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  422: "Invalid",
+  429: "TooManyRequests"
+}
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** The call that an error tells of. */
+export interface Operation {
+  readonly cluster: string
+  readonly operation: string
+}
+
+/** The reason a `Status` or an HTTP code gives; `Expired` is the other name of `Gone` in watch errors. */
+export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
+  if (reason === "Expired") return "Gone"
+  return typeof reason === "string" && reasons.has(reason) ? (reason as KubeErrorReason) : (byCode[code] ?? "Other")
+}
+
+/** A patch was meant for an object that has been made anew: its uid, a server says, cannot be changed. */
+const isOfAnother = (status: Readonly<Record<string, unknown>>): boolean => {
+  const details = isRecord(status["details"]) ? status["details"] : {}
+  const causes: ReadonlyArray<unknown> = Array.isArray(details["causes"]) ? details["causes"] : []
+  return status["reason"] === "Invalid" && causes.some((cause) => isRecord(cause) && cause["field"] === "metadata.uid")
+}
+
+/** Kubernetes gives whole seconds; the header's other form, a date, is not used there. */
+const retryAfter = (header: string | ReadonlyArray<string> | undefined): number | undefined =>
+  typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined
+
+/** The parts of an error beside its reason. */
+interface AnswerDetails {
+  readonly detail: string
+  readonly code?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+const failure = (
+  { cluster, operation }: Operation,
+  reason: KubeErrorReason,
+  { code, detail, retryAfterMs }: AnswerDetails
+): KubeError =>
+  new KubeError({
+    cluster,
+    operation,
+    reason,
+    detail,
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs })
+  })
+
+/** An answer that is not what was asked for. */
+export const unexpected = (operation: Operation, detail: string): KubeError => failure(operation, "Other", { detail })
+
+/** The error of a call that got no answer. */
+export const unreachable = (operation: Operation, cause: unknown): KubeError => {
+  if (cause instanceof KubeError) return cause
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const detail = inner instanceof Error ? inner.message || inner.name : String(inner)
+  return failure(operation, "Unreachable", { detail })
+}
+
+/** An answer with a status of 300 or more. */
+export const refused = async (operation: Operation, response: Dispatcher.ResponseData): Promise<KubeError> => {
+  const text = await response.body.text()
+  const code = response.statusCode
+  const retryAfterMs = retryAfter(response.headers["retry-after"])
+  try {
+    const status: unknown = JSON.parse(text)
+    if (isRecord(status)) {
+      const reason = isOfAnother(status) ? "Conflict" : reasonOf(code, status["reason"])
+      return failure(operation, reason, { detail: String(status["message"] ?? text), code, retryAfterMs })
+    }
+  } catch {
+    // Not every proxy in front of an API server answers with a Status.
+  }
+  const detail = text.slice(0, 500) || `HTTP ${code}`
+  return failure(operation, reasonOf(code, undefined), { detail, code, retryAfterMs })
+}
+
+/** The failure that a watch's `ERROR` event holds. */
+export const watchFailure = (operation: Operation, object: unknown): KubeError => {
+  const status = isRecord(object) ? object : {}
+  const code = Number(status["code"] ?? 0)
+  const detail = String(status["message"] ?? "watch error")
+  return failure(operation, reasonOf(code, status["reason"]), { detail, code })
+}

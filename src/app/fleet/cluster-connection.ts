@@ -1,0 +1,187 @@
+import { Clock, Effect, Exit, Latch, Scope } from "effect"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import {
+  afterCheck,
+  afterDisengaging,
+  afterEngaging,
+  type CheckOptions,
+  type ClusterState,
+  type ConnectedOperator,
+  isWell,
+  neverEngaged,
+  nextCheckTimeout,
+  unreadableSince
+} from "../../domain/fleet/health.ts"
+import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import type { ClusterAccess } from "../../ports/cluster-connector.ts"
+import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
+import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+
+/**
+ * The connection to one workload cluster: engaged with credentials, disengaged without, checked regularly in between.
+ * The decisions are domain/fleet/health.ts's; fleet.ts knows which clusters there are and reads their credentials.
+ *
+ * No RcMap or LayerMap: a connection lives as long as its cluster is in the fleet, however many sessions use it, and
+ * what is known of the cluster outlives each engagement.
+ */
+
+const operators: ResourceRef = {
+  group: "operator.metalbear.co",
+  version: "v1",
+  plural: "mirrordoperators",
+  scope: "Cluster"
+}
+
+/** Events of a connection. */
+export interface ConnectionEvents {
+  /** A child of some parent changed in a cluster. */
+  readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
+  /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
+  readonly reachChanged: (cluster: ClusterName) => void
+}
+
+/** Everything that ends when the cluster is disengaged. */
+interface Engagement {
+  readonly access: ClusterAccess
+  readonly children: Reflector
+  readonly scope: Scope.Closeable
+}
+
+export interface ClusterConnection {
+  readonly cluster: WorkloadCluster
+  /** How this operator describes itself, for the cluster that it runs in. */
+  readonly ownHealth: ConnectedOperator
+  readonly events: ConnectionEvents
+  readonly options: CheckOptions
+  /** Lives until the cluster leaves the fleet; engagements are its children. */
+  readonly scope: Scope.Scope
+  /** Opens when it is known for the first time whether the cluster is well. */
+  readonly isKnown: Latch.Latch
+  state: ClusterState
+  /** Missing while nobody watches the cluster. */
+  engagement: Engagement | undefined
+  /** Since when the children cannot be read, as of the last check; epoch ms. */
+  unreadableSince: number | undefined
+}
+
+/** A connection that is not engaged yet. Ends with its scope. */
+export const makeConnection = (
+  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options">
+): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const connection: ClusterConnection = {
+      ...options,
+      scope: yield* Effect.scope,
+      isKnown: yield* Latch.make(false),
+      state: neverEngaged(yield* Clock.currentTimeMillis),
+      engagement: undefined,
+      unreadableSince: undefined
+    }
+    // Users may still hold the cluster after it has left.
+    yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
+    return connection
+  })
+
+/** Whether the cluster's children are all known, as of now. */
+export const isReadable = ({ engagement }: ClusterConnection): boolean =>
+  engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
+
+const setState = (connection: ClusterConnection, state: ClusterState): void => {
+  const { _tag: before } = connection.state
+  connection.state = state
+  if (before !== state._tag) connection.events.reachChanged(connection.cluster.name)
+}
+
+const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
+  const { engagement } = connection
+  connection.engagement = undefined
+  return engagement === undefined ? Effect.void : Scope.close(engagement.scope, Exit.void)
+}
+
+/** Ends the engagement, if there is one; until the next the cluster counts as lost for this reason. */
+export const disengage = (connection: ClusterConnection, why: string): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    setState(connection, afterDisengaging(why, now))
+    return Effect.andThen(endEngagement(connection), () => Effect.asVoid(connection.isKnown.open))
+  })
+
+/** Takes the place of an earlier engagement: new credentials alone are no loss of the cluster. */
+export const engage = (
+  connection: ClusterConnection,
+  connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { cluster, events } = connection
+    yield* endEngagement(connection)
+    connection.unreadableSince = yield* Clock.currentTimeMillis
+    const scope = yield* Scope.fork(connection.scope)
+    const access = yield* connect.pipe(Scope.provide(scope))
+    const children = yield* makeReflector(access.api, mirrordClusterSessions, (child, deleted, before) => {
+      if (deleted || !isHeartbeatOnly(before, child)) events.childChanged(cluster.name, child)
+    }).pipe(Scope.provide(scope))
+    connection.engagement = { access, children, scope }
+    setState(connection, afterEngaging(connection.state))
+    // Without any child there is no event that says that the children are known now.
+    yield* Effect.forkIn(
+      Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
+      scope
+    )
+    yield* Effect.forkIn(Effect.forever(Effect.flatMap(check(connection), Effect.sleep)), scope)
+  })
+
+const describeOperator = (operator: KubeObject): ConnectedOperator => {
+  const spec = (operator["spec"] ?? {}) as {
+    readonly operator_version?: unknown
+    readonly license?: { readonly fingerprint?: unknown }
+    readonly supported_features?: unknown
+  }
+  const fingerprint = spec.license?.fingerprint
+  return {
+    _tag: "Connected",
+    operatorVersion: String(spec.operator_version ?? "unknown"),
+    fingerprint: typeof fingerprint === "string" ? fingerprint : undefined,
+    parametersInHeader:
+      Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader")
+  }
+}
+
+/**
+ * The operator asks others how they are. About itself it knows, and needs to know only that its API server answers.
+ */
+const askOperator = (
+  { cluster, ownHealth }: ClusterConnection,
+  { api }: ClusterAccess
+): Effect.Effect<ConnectedOperator, KubeError> =>
+  cluster.member === undefined
+    ? Effect.as(api.list(mirrordClusterSessions), ownHealth)
+    : Effect.map(api.get(operators, "operator"), describeOperator)
+
+/** Checks the cluster; the number of ms until the next check. */
+const check = (connection: ClusterConnection): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const { cluster, engagement, events, isKnown, options } = connection
+    // An engagement that is just ending interrupts its checks.
+    if (engagement === undefined) return options.checkEvery
+    const askedAt = yield* Clock.currentTimeMillis
+    const found = yield* askOperator(connection, engagement.access).pipe(
+      Effect.timeoutOrElse({
+        duration: nextCheckTimeout(connection.state, options),
+        orElse: () => Effect.fail({ message: "its operator did not answer in time" })
+      }),
+      Effect.result
+    )
+    const checkedAt = yield* Clock.currentTimeMillis
+    const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options)
+    const wasReadable = connection.unreadableSince === undefined
+    const readable = isReadable(connection)
+    const isWellAgain = isWell(state) && !isWell(connection.state)
+    connection.unreadableSince = unreadableSince(connection.unreadableSince, readable, isWellAgain, checkedAt)
+    if (wasReadable !== readable) events.reachChanged(cluster.name)
+    // The API server and the operator answer: the rest of the reflector's pause would only keep sessions waiting.
+    if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
+    setState(connection, state)
+    if (state._tag !== "Connecting") isKnown.openUnsafe()
+    return nextCheckIn
+  })

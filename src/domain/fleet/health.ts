@@ -1,0 +1,188 @@
+import * as Result from "effect/Result"
+
+/**
+ * How a cluster of the fleet is: what a check of its operator changes in what was known before, and when the next check
+ * is due. Pure decisions only; src/app/fleet/cluster-connection.ts makes the checks and keeps the state.
+ */
+
+/** When clusters are checked, and how many checks decide. All times in ms. */
+export interface CheckOptions {
+  /** Pause after a check of a well cluster; 5 s. Longer: a loss is noticed later. */
+  readonly checkEvery: number
+  /** How long a check may take; 5 s. Shorter: slow clusters count as lost. */
+  readonly checkTimeout: number
+  /** Pause after a check of a lost or never-checked cluster; 1 s. Sessions wait for the next check. */
+  readonly checkAgainEvery: number
+  /** Pause after the first failed check of a well cluster; 3 s, so that an API server may be restarted meanwhile. */
+  readonly reconsiderAfter: number
+  /** How long the check may take whose failure loses the cluster; 3 s, as clients are to be refused within 10 s. */
+  readonly decisiveTimeout: number
+  /** Consecutive failed checks before a well or never-checked cluster counts as lost; 2. */
+  readonly lostAfter: number
+}
+
+export const defaultCheckOptions: CheckOptions = {
+  checkEvery: 5_000,
+  checkTimeout: 5_000,
+  checkAgainEvery: 1_000,
+  reconsiderAfter: 3_000,
+  decisiveTimeout: 3_000,
+  lostAfter: 2
+}
+
+/** An operator that answers, as it describes itself. */
+export interface ConnectedOperator {
+  readonly _tag: "Connected"
+  readonly operatorVersion: string
+  readonly fingerprint: string | undefined
+  readonly parametersInHeader: boolean
+}
+
+export type ClusterHealth = ConnectedOperator | { readonly _tag: "Error"; readonly message: string }
+
+/** When a check began and ended, epoch ms. Changes in the cluster since `askedAt` may be missing from what it found. */
+export interface CheckTimes {
+  readonly askedAt: number
+  readonly checkedAt: number
+}
+
+/** One check: the operator's answer, or why there is none. */
+export interface ClusterCheck extends CheckTimes {
+  readonly found: Result.Result<ConnectedOperator, { readonly message: string }>
+}
+
+/** Nobody watches the cluster since `since`, epoch ms: its credentials are missing or unusable, or not yet read. */
+export interface NotEngaged {
+  readonly _tag: "NotEngaged"
+  readonly since: number
+  readonly message: string
+}
+
+/** The knowledge of a cluster, with the reasons. */
+export type ClusterState =
+  /** Whether the cluster is well is not known yet; it does not count as lost. */
+  | {
+      readonly _tag: "Connecting"
+      readonly reason: NotEngaged | { readonly _tag: "NotChecked"; readonly failedChecks: number }
+    }
+  /** `failedChecks` have failed since `lastCheck`, fewer than lose the cluster. */
+  | {
+      readonly _tag: "Connected"
+      readonly lastCheck: CheckTimes
+      readonly operator: ConnectedOperator
+      readonly failedChecks: number
+    }
+  | {
+      readonly _tag: "Lost"
+      readonly reason:
+        | NotEngaged
+        | { readonly _tag: "ChecksFailed"; readonly lastCheck: CheckTimes; readonly message: string }
+    }
+
+/** The state of a cluster before anything was tried. */
+export const neverEngaged = (now: number): ClusterState => ({
+  _tag: "Connecting",
+  reason: { _tag: "NotEngaged", since: now, message: "it has not been connected yet" }
+})
+
+/** The cluster is watched now. It starts as never checked: missing credentials said nothing of its health. */
+export const afterEngaging = (known: ClusterState): ClusterState =>
+  known._tag === "Connected" || known.reason._tag !== "NotEngaged"
+    ? known
+    : { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks: 0 } }
+
+/** Nobody watches the cluster any more. */
+export const afterDisengaging = (message: string, now: number): ClusterState => ({
+  _tag: "Lost",
+  reason: { _tag: "NotEngaged", since: now, message }
+})
+
+/** Failed checks in a row of a cluster that is not lost. */
+const failedChecksOf = (state: ClusterState): number => {
+  if (state._tag === "Connected") return state.failedChecks
+  return state._tag === "Connecting" && state.reason._tag === "NotChecked" ? state.reason.failedChecks : 0
+}
+
+/** Whether the operator has answered the last check. */
+export const isWell = (state: ClusterState): boolean => state._tag === "Connected" && state.failedChecks === 0
+
+/** How long the next check may take. */
+export const nextCheckTimeout = (known: ClusterState, options: CheckOptions): number =>
+  known._tag !== "Lost" && failedChecksOf(known) + 1 >= options.lostAfter
+    ? options.decisiveTimeout
+    : options.checkTimeout
+
+/** The pause before the next check. */
+const nextCheckIn = (state: ClusterState, options: CheckOptions): number => {
+  if (isWell(state)) return options.checkEvery
+  return state._tag === "Connected" ? options.reconsiderAfter : options.checkAgainEvery
+}
+
+const afterFailedCheck = (
+  known: ClusterState,
+  message: string,
+  lastCheck: CheckTimes,
+  lostAfter: number
+): ClusterState => {
+  const failedChecks = failedChecksOf(known) + 1
+  if (known._tag === "Lost" || failedChecks >= lostAfter)
+    return { _tag: "Lost", reason: { _tag: "ChecksFailed", lastCheck, message } }
+  // The last known state is kept until the loss is certain: links also depend on the features it advertised.
+  return known._tag === "Connected"
+    ? { ...known, failedChecks }
+    : { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks } }
+}
+
+/** The state that a check leads to, and the ms until the next check is due. */
+export const afterCheck = (
+  known: ClusterState,
+  { askedAt, checkedAt, found }: ClusterCheck,
+  options: CheckOptions
+): { readonly state: ClusterState; readonly nextCheckIn: number } => {
+  const lastCheck = { askedAt, checkedAt }
+  const state: ClusterState = Result.isSuccess(found)
+    ? { _tag: "Connected", lastCheck, operator: found.success, failedChecks: 0 }
+    : afterFailedCheck(known, found.failure.message, lastCheck, options.lostAfter)
+  return { state, nextCheckIn: nextCheckIn(state, options) }
+}
+
+/**
+ * Since when a cluster's children cannot be read, epoch ms, if so. A cluster that is well again gets the usual time for
+ * its list, even after a single failed check: its silence until now proves nothing.
+ */
+export const unreadableSince = (
+  before: number | undefined,
+  isReadable: boolean,
+  isWellAgain: boolean,
+  now: number
+): number | undefined => {
+  if (isReadable) return undefined
+  return isWellAgain ? now : (before ?? now)
+}
+
+/** A cluster's health for people and sessions; times are epoch ms. */
+export interface LastCheck {
+  /** When the check began. Missing where the health is known without a check. */
+  readonly askedAt?: number
+  readonly checkedAt: number
+  readonly health: ClusterHealth
+}
+
+const notEngaged = ({ message, since }: NotEngaged): LastCheck => ({
+  checkedAt: since,
+  health: { _tag: "Error", message }
+})
+
+/** The last check that decided the state; missing before the first. */
+export const lastCheckOf = (state: ClusterState): LastCheck | undefined => {
+  switch (state._tag) {
+    case "Connecting":
+      return state.reason._tag === "NotEngaged" ? notEngaged(state.reason) : undefined
+    case "Connected":
+      return { ...state.lastCheck, health: state.operator }
+    case "Lost":
+      return state.reason._tag === "NotEngaged"
+        ? notEngaged(state.reason)
+        : { ...state.reason.lastCheck, health: { _tag: "Error", message: state.reason.message } }
+  }
+}

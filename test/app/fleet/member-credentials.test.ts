@@ -1,0 +1,62 @@
+import { Redacted, Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { readCredentials, sameCredentials } from "../../../src/app/fleet/member-credentials.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
+
+const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+const member = (auth: MemberConfiguration["auth"]): MemberConfiguration => ({
+  name: clusterName("a"),
+  server: "https://a",
+  namespace: undefined,
+  certificateAuthority: undefined,
+  auth,
+  problems: []
+})
+const secret = (data: Readonly<Record<string, string>>) => ({
+  metadata: { name: "s" },
+  data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]))
+})
+const [bearer, mtls] = [member({ _tag: "BearerToken" }), member({ _tag: "Mtls" })]
+const token = (text: string) => readCredentials(bearer, "s", secret({ bearerToken: text }))
+
+describe("a member's credentials", () => {
+  it("are the token without white space around it, or certificate and key", () => {
+    expect(Result.map(token(" t\n"), (found) => found._tag === "BearerToken" && Redacted.value(found.token))).toEqual(
+      Result.succeed("t")
+    )
+    expect(
+      Result.map(readCredentials(mtls, "s", secret({ "tls.crt": pem, "tls.key": pem })), (found) => found._tag)
+    ).toEqual(Result.succeed("ClientCertificate"))
+  })
+
+  it.each([
+    ["a Secret that is missing", bearer, undefined, "its Secret s with label"],
+    ["a Secret without token", bearer, secret({}), "its Secret s has no bearerToken"],
+    ["an empty token", bearer, secret({ bearerToken: " " }), "its Secret s has no bearerToken"],
+    ["a certificate that is none", mtls, secret({ "tls.crt": "x", "tls.key": "x" }), "key tls.crt of its Secret s"],
+    ["a key that is missing", mtls, secret({ "tls.crt": pem }), "key tls.key of its Secret s"],
+    [
+      "an authType that is not served",
+      member({ _tag: "Eks", region: "r" }),
+      secret({}),
+      "authType eks is not supported"
+    ]
+  ] as const)("fail with a sentence for %s", (_what, configured, found, sentence) => {
+    expect(readCredentials(configured, "s", found)).toMatchObject({
+      _tag: "Failure",
+      failure: expect.stringContaining(sentence)
+    })
+  })
+
+  it.each([
+    ["the same token", token("t"), token("t"), true],
+    ["another token", token("t"), token("u"), false],
+    ["a token that is gone", token("t"), token(""), false],
+    ["the same failure", token(""), token(" "), true],
+    ["another failure", token(""), readCredentials(bearer, "s", undefined), false],
+    ["another kind", token("t"), readCredentials(mtls, "s", secret({ "tls.crt": pem, "tls.key": pem })), false]
+  ])("are compared: %s", (_what, one, other, same) => {
+    expect(sameCredentials(one, other)).toBe(same)
+  })
+})
