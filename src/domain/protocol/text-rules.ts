@@ -30,6 +30,11 @@ const authorityEnd = (text: string): number | string => {
   if (!/^[A-Za-z0-9!$&'()*+,\-.:;=@[\]_~%]*$/.test(authority)) return "illegal character in the authority"
   const at = authority.lastIndexOf("@")
   if (at >= 0 && at === end - 1) return "nothing after @"
+  return hostProblem(authority, at) ?? end
+}
+
+/** What is wrong with an authority whose characters are fine; `at`: where its last `@` is, or -1. */
+const hostProblem = (authority: string, at: number): string | undefined => {
   const open = authority.indexOf("[")
   const close = authority.indexOf("]")
   const bracketsFit =
@@ -46,7 +51,7 @@ const authorityEnd = (text: string): number | string => {
   if (last.split(":").length > 2) return "more than one port"
   // The reference counts colons from the start, from the last @ and from ]; more than eight in one go are refused.
   if (authority.split(/[@\]]/).some((part) => part.split(":").length > 9)) return "too many colons"
-  return end
+  return undefined
 }
 
 /** Path and query without the fragment, or `undefined` if a character may not stand there. */
@@ -60,8 +65,10 @@ const pathAndQuery = (text: string): string | undefined => {
   return /^[!$-;=?-~\u0080-\u{10ffff}]*$/u.test(query) ? kept : undefined
 }
 
+const notUri = (text: string, why: string): TextCheck => ({ error: `${JSON.stringify(text)} is not a URI: ${why}` })
+
 const checkUri = (text: string): TextCheck => {
-  const wrong = (why: string): TextCheck => ({ error: `${JSON.stringify(text)} is not a URI: ${why}` })
+  const wrong = (why: string): TextCheck => notUri(text, why)
   if (text === "") return wrong("empty")
   if (new TextEncoder().encode(text).length > longestUri) return wrong("too long")
   if (text === "*") return { ok: text }
@@ -75,7 +82,12 @@ const checkUri = (text: string): TextCheck => {
     if (typeof end === "string") return wrong(end)
     return end === text.length ? { ok: text } : wrong("a path without scheme must start with /")
   }
-  const name = scheme[1] ?? ""
+  return checkAbsoluteUri(text, scheme[1] ?? "")
+}
+
+/** `name`: the scheme with which `text` begins. */
+const checkAbsoluteUri = (text: string, name: string): TextCheck => {
+  const wrong = (why: string): TextCheck => notUri(text, why)
   if (name.length > longestScheme) return wrong("scheme too long")
   const rest = text.slice(name.length + 3)
   const end = authorityEnd(rest)
