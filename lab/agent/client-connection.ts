@@ -1,7 +1,6 @@
 import type { Duplex } from "node:stream"
 import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { StreamDecoder } from "../../src/domain/protocol/stream-decoder.ts"
 import { minVersion, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type After, type ClientOutput, ok } from "./client-output.ts"
@@ -11,6 +10,7 @@ import type { AgentIncoming, IncomingOutcome } from "./incoming/incoming.ts"
 import { dialDatagram, type DialSettings, dialStream, handleSeqpacket } from "./outgoing/dial.ts"
 import { AgentDns } from "./outgoing/dns.ts"
 import { AgentOutgoing } from "./outgoing/outgoing.ts"
+import { StreamDecoder } from "./stream-decoder.ts"
 
 /** What all clients of one agent share. */
 export interface AgentSurroundings {

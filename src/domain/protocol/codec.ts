@@ -2,7 +2,7 @@
  * Encoder, decoder and checker of any shape. They are compiled once per shape into closures, so that a message costs
  * plain calls. Where a message of a stream ends is the walker's business (`walker.ts`).
  */
-import { type Decoded, endOfBuffer, Failure, incomplete } from "./outcome.ts"
+import { type Checked, type Decoded, endOfBuffer, Failure, incomplete } from "./outcome.ts"
 import { marker, Reader } from "./reader.ts"
 import { type Compiled, integer, on, scalarCodecs } from "./scalar-codecs.ts"
 import type { Enum, Field, List, Option, Result, Shape, Text, Tuple, TypedShape } from "./shape.ts"
@@ -16,11 +16,8 @@ export interface Codec<T> {
   readonly name: string
   /** Decodes the message at the front of `bytes`; never throws. Byte fields are views into `bytes`. */
   readonly decode: (bytes: Uint8Array) => Decoded<T>
-  /**
-   * The length of the message at the front of `bytes`, without making its value; `undefined` for bytes that
-   * {@link decode} refuses or finds incomplete, which it then explains.
-   */
-  readonly check: (bytes: Uint8Array) => number | undefined
+  /** Says of the same bytes the same as {@link decode}, without making the value. */
+  readonly check: (bytes: Uint8Array) => Checked
   /**
    * Throws a `RangeError` for a value that the wire cannot carry (a port of 70000, a header with a line break): a
    * caller's bug.
@@ -288,27 +285,31 @@ const build = (shape: Shape): Compiled => {
 /** The codec of a shape; `name` starts the path in errors. */
 export const codec = <T>(name: string, shape: TypedShape<T>): Codec<T> => {
   const { check, read, write } = compile(shape)
+  const decode = (bytes: Uint8Array): Decoded<T> => {
+    const reader = new Reader(bytes)
+    try {
+      const value = read(reader)
+      return { _tag: "Decoded", value: value as T, used: reader.offset }
+    } catch (failure) {
+      if (failure === endOfBuffer) return incomplete
+      if (failure instanceof Failure) return { _tag: "Invalid", error: failure.toError(name) }
+      throw failure
+    }
+  }
   return {
     name,
-    decode: (bytes) => {
-      const reader = new Reader(bytes)
-      try {
-        const value = read(reader)
-        return { _tag: "Decoded", value: value as T, used: reader.offset }
-      } catch (failure) {
-        if (failure === endOfBuffer) return incomplete
-        if (failure instanceof Failure) return { _tag: "Invalid", error: failure.toError(name) }
-        throw failure
-      }
-    },
+    decode,
     check: (bytes) => {
       const reader = new Reader(bytes)
       try {
         check(reader)
-        return reader.offset
+        return { _tag: "Sound", used: reader.offset }
       } catch (failure) {
-        if (failure instanceof Failure) return undefined
-        throw failure
+        if (failure === endOfBuffer) return incomplete
+        if (!(failure instanceof Failure)) throw failure
+        // The decoder's error names the fields on the way to the place.
+        const decoded = decode(bytes)
+        return decoded._tag === "Decoded" ? { _tag: "Invalid", error: failure.toError(name) } : decoded
       }
     },
     encode: (value) => {

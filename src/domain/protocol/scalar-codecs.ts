@@ -1,6 +1,5 @@
 /**
- * How values without parts travel (wire.md §2.2 to §2.6): the leaves from which `codec.ts` builds the codec of any
- * shape.
+ * How values without parts travel (wire.md §2): the leaves from which `codec.ts` builds the codec of any shape.
  */
 import { readHeaders, writeHeaders } from "./headers-codec.ts"
 import { formatIp, parseIp } from "./ip-address.ts"
