@@ -1,12 +1,9 @@
 import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
-import {
-  type ClientConnectionOptions,
-  type ConnectionEnd,
-  droppedMessages,
-  serveClient
-} from "../../../src/app/relay/serve-client.ts"
+import type { ClientConnectionOptions, ConnectionEnd } from "../../../src/app/relay/client-connection.ts"
+import { droppedMessages } from "../../../src/app/relay/message-path.ts"
+import { serveClient } from "../../../src/app/relay/serve-client.ts"
 import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
