@@ -141,7 +141,7 @@ export const finish = (connection: ClientConnection, end: ConnectionEnd): void =
   Deferred.doneUnsafe(done, Effect.succeed(end))
 }
 
-/** Whether another connection of the session may take the ports: what the client would say is read, and nothing comes. */
+/** Whether another connection of the session may take the ports: the client is read, and nothing comes. */
 export const isSilent = ({ clock, fullMembers, pulse }: ClientConnection): boolean =>
   fullMembers.size === 0 && mayBeReplaced(pulse, elapsed(clock))
 

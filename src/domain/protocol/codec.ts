@@ -2,10 +2,11 @@
  * Encoder, decoder and checker of any shape. They are compiled once per shape into closures, so that a message costs
  * plain calls. Where a message of a stream ends is the walker's business (`walker.ts`).
  */
+import * as Result from "effect/Result"
 import { type Checked, type Decoded, endOfBuffer, Failure, incomplete } from "./outcome.ts"
 import { marker, Reader } from "./reader.ts"
 import { type Compiled, integer, on, scalarCodecs } from "./scalar-codecs.ts"
-import type { Enum, Field, List, Option, Result, Shape, Text, Tuple, TypedShape } from "./shape.ts"
+import type { Enum, Field, List, Option, Result as ResultShape, Shape, Text, Tuple, TypedShape } from "./shape.ts"
 import { checkText } from "./text-rules.ts"
 import { Writer } from "./writer.ts"
 
@@ -117,18 +118,21 @@ const textCodec = ({ rule }: Text): Compiled => {
   const read = (r: Reader): string => {
     const at = r.offset
     const checked = checkText(rule, r.text())
-    return "ok" in checked ? checked.ok : r.fail(checked.error, at)
+    return Result.isSuccess(checked) ? checked.success : r.fail(checked.failure, at)
   }
-  return on(
-    read,
-    (w, v: string) => {
-      const checked = checkText(rule, v)
-      if ("error" in checked) throw new RangeError(checked.error)
-      w.text(checked.ok)
-    },
-    rule === "any" ? (r) => r.checkText() : read
-  )
+  const write = (w: Writer, v: string): void => {
+    const checked = checkText(rule, v)
+    if (Result.isFailure(checked)) throw new RangeError(checked.failure)
+    w.text(checked.success)
+  }
+  return on(read, write, read)
 }
+
+const anyTextCodec: Compiled = on(
+  (r) => r.text(),
+  (w, v: string) => w.text(v),
+  (r) => r.checkText()
+)
 
 const optionCodec = ({ of }: Option): Compiled => {
   const inner = compile(of)
@@ -145,7 +149,7 @@ const optionCodec = ({ of }: Option): Compiled => {
   }
 }
 
-const resultCodec = (shape: Result): Compiled => {
+const resultCodec = (shape: ResultShape): Compiled => {
   const [ok, err] = [compile(shape.ok), compile(shape.err)]
   const isOk = (r: Reader): boolean => {
     const at = r.offset
@@ -258,7 +262,7 @@ const lazyCodec = (force: () => Shape): Compiled => {
 const build = (shape: Shape): Compiled => {
   switch (shape.kind) {
     case "text":
-      return textCodec(shape)
+      return shape.rule === "any" ? anyTextCodec : textCodec(shape)
     case "option":
       return optionCodec(shape)
     case "result":

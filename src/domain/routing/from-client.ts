@@ -6,7 +6,7 @@ import { clientMessage } from "../protocol/client-message.ts"
 import { largestMessage } from "../protocol/frame-cutter.ts"
 import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
 import { type ClientMessageAt, type ClientRowKey, peekClient } from "../protocol/peek.ts"
-import { atLeast, compareVersions, protocolVersion } from "../protocol/version.ts"
+import { compareVersions, protocolVersion } from "../protocol/version.ts"
 import { type ClientFrame, messageOnly } from "./frame.ts"
 import { postpone, releaseLogs, warnUser } from "./handshake.ts"
 import { limits } from "./limits.ts"
@@ -26,7 +26,7 @@ import {
 import { subscribeFromClient, unsubscribeFromClient } from "./subscriptions.ts"
 import { type ClientAction, type ClientActions, clientTable, neverUnread, outermost } from "./table.ts"
 import { trafficFromClient } from "./traffic.ts"
-import { switchFromClient } from "./versions.ts"
+import { mayRead, switchFromClient } from "./versions.ts"
 
 export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
   if (bytes.length > largestMessage) {
@@ -36,19 +36,18 @@ export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
     return
   }
   if (!turn.state.links.has(turn.state.options.defaultMember)) {
-    if (!postpone(turn, bytes))
-      end(
-        turn,
-        "DropClient",
-        `the client sent more than ${limits.postponedBytes} bytes before the default ${turn.state.options.memberKind} ` +
-          "was connected"
-      )
-    return
+    if (postpone(turn, bytes)) return
+    const what = `the default ${turn.state.options.memberKind}`
+    return end(
+      turn,
+      "DropClient",
+      `the client sent more than ${limits.postponedBytes} bytes before ${what} was connected`
+    )
   }
   const key = peekClient(bytes)
   if (key !== undefined) return handlers[clientTable[key].action](turn, key, bytes)
-  const decoded = clientMessage.check(bytes)
-  if (decoded._tag !== "Sound") cannotRead(turn, decoded, bytes)
+  const checked = clientMessage.check(bytes)
+  if (checked._tag !== "Sound") cannotRead(turn, checked, bytes)
 }
 
 /** Takes a message whose row says `A`; the message may turn out not to be readable. */
@@ -149,7 +148,3 @@ const unknownFromClient = (turn: Turn, error: ProtocolError, bytes: Uint8Array):
 }
 
 const vpnRefusal = "VPN is not supported: mirrord's agents have no VPN, use `mirrord exec` or `mirrord port-forward`"
-
-/** A member whose version is not known yet is told later, when its version answer comes (`from-member.ts`). */
-export const mayRead = (version: string | undefined, since: string | undefined): boolean =>
-  since === undefined || (version !== undefined && atLeast(version, since))

@@ -7,7 +7,6 @@ import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
 import { type DaemonMessageAt, type DaemonRowKey, peekDaemon } from "../protocol/peek.ts"
 import { compareVersions, protocolVersion } from "../protocol/version.ts"
 import { type MemberFrame, messageOnly } from "./frame.ts"
-import { mayRead } from "./from-client.ts"
 import { clientVersion, logFromMember, warnUser } from "./handshake.ts"
 import type { MemberName } from "./member.ts"
 import { giveUp, owe } from "./membership.ts"
@@ -16,7 +15,7 @@ import { drop, end, firstTime, type Link, nameOf, sayToMember, toClient, type Tu
 import { closeAsResult, offerAll, resultFromMember } from "./subscriptions.ts"
 import { clientTable, type DaemonAction, type DaemonActions, daemonTable, neverUnread, outermost } from "./table.ts"
 import { trafficFromMember } from "./traffic.ts"
-import { versionFromMember } from "./versions.ts"
+import { mayRead, versionFromMember } from "./versions.ts"
 
 /** Bytes of a member that is connected. */
 interface Received {

@@ -3,7 +3,7 @@
  * silent.
  */
 export const limits = {
-  /** What the client said before the default was connected, bytes; each message counts {@link postponedMessageCost} more. */
+  /** What the client said before the default was connected, bytes; each message counts `postponedMessageCost` more. */
   postponedBytes: 1024 * 1024,
   postponedMessageCost: 64,
   /** Pings, version switches or subscriptions that one member has not answered. A client pings every 30 s. */

@@ -1,3 +1,7 @@
+/**
+ * What the router knows and says: its inputs, outputs and state, and the few ways to change the state and to say
+ * something during a step. What it decides stands in the other files of this folder.
+ */
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { ResponseError } from "../protocol/response-error.ts"

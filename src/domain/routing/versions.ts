@@ -96,3 +96,10 @@ export const readableError = (error: ResponseError, client: string): ResponseErr
       return error
   }
 }
+
+/**
+ * Whether a member can read what is there `since` a version. A member whose version is not known yet is told later,
+ * when its version answer comes (`from-member.ts`).
+ */
+export const mayRead = (version: string | undefined, since: string | undefined): boolean =>
+  since === undefined || (version !== undefined && atLeast(version, since))

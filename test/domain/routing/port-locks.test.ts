@@ -132,4 +132,12 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
       })
     )
   })
+
+  it("counts a steal whose indices are written longer than they need be, as an agent does", () => {
+    const steal = clientMessage.encode(stealPort(80))
+    const [variant = 0, ...rest] = steal
+    const overlong = Uint8Array.of(0xfb, variant, 0, ...rest)
+    const { locks } = lockFromClient(noLocks, one, overlong)
+    expect(lockFromClient(locks, two, steal).holder).toBe(one)
+  })
 })
