@@ -6,7 +6,6 @@
 import type { Duplex } from "node:stream"
 import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { StreamDecoder } from "../../src/domain/protocol/stream-decoder.ts"
 import { minVersion, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type After, type ClientOutput, ok } from "./client-output.ts"
@@ -16,6 +15,7 @@ import { AgentFiles } from "./files/agent-files.ts"
 import type { AgentIncoming, IncomingOutcome } from "./incoming/agent-incoming.ts"
 import { AgentOutgoing } from "./outgoing/agent-outgoing.ts"
 import { dialDatagram, type DialSettings, dialStream, handleSeqpacket } from "./outgoing/dial.ts"
+import { StreamDecoder } from "./stream-decoder.ts"
 
 /** The parts of an agent that all its clients share. */
 export interface AgentSurroundings {

@@ -6,7 +6,7 @@
  */
 
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { largestMessage } from "../../src/domain/protocol/stream-decoder.ts"
+import { largestMessage } from "../../src/domain/protocol/frame-cutter.ts"
 import { atLeast, gate } from "../../src/domain/protocol/version.ts"
 import { carryOut } from "./carry-out.ts"
 import { type ClientInput, type ClientOptions, defaultStartIdleTimeout, type EnvSelection } from "./client-input.ts"

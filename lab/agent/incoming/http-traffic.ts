@@ -5,6 +5,7 @@
 
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
+import * as Result from "effect/Result"
 import { checkText } from "../../../src/domain/protocol/text-rules.ts"
 import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import { describeError } from "../node-errors.ts"
@@ -45,10 +46,10 @@ const incomingRequest = (
 ): IncomingRequest | undefined => {
   const method = checkText("method", message.method ?? "")
   const uri = checkText("uri", message.url ?? "")
-  if ("error" in method || "error" in uri) return undefined
+  if (Result.isFailure(method) || Result.isFailure(uri)) return undefined
   return {
-    method: method.ok,
-    uri: uri.ok,
+    method: method.success,
+    uri: uri.success,
     headers: headerList(message.rawHeaders),
     version: message.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
     source: redirected.source,

@@ -7,6 +7,7 @@
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
+import { clientTag, daemonTag, peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import { addressedByClient, addressedByMember } from "../../../src/domain/routing/connection-id.ts"
 import type { Invariant } from "./invariant.ts"
 
@@ -27,8 +28,10 @@ interface Incoming {
   readonly content: string | undefined
 }
 
+const isIncoming = (tag: string | undefined): boolean => tag === "Tcp" || tag === "TcpSteal"
+
 const readDaemon = (bytes: Uint8Array): Incoming | undefined => {
-  if (bytes[0] !== 1 && bytes[0] !== 2) return undefined
+  if (!isIncoming(daemonTag(bytes))) return undefined
   const decoded = daemonMessage.decode(bytes)
   if (decoded._tag !== "Decoded") return undefined
   const { value: message } = decoded
@@ -42,7 +45,7 @@ const readDaemon = (bytes: Uint8Array): Incoming | undefined => {
 }
 
 const readClient = (bytes: Uint8Array) => {
-  if (bytes[0] !== 1 && bytes[0] !== 2) return undefined
+  if (!isIncoming(clientTag(bytes))) return undefined
   const decoded = clientMessage.decode(bytes)
   return decoded._tag === "Decoded" ? addressedByClient(decoded.value) : undefined
 }
@@ -90,7 +93,7 @@ export const oneOwnerPerId: Invariant = {
             if (incoming === undefined) return undefined
             const key = `${event.connection} ${incoming.channel} ${incoming.id}`
             if (incoming.content === undefined) {
-              if (event.bytes[1] === 2) closed.add(key)
+              if (peekDaemon(event.bytes) === `${incoming.channel}.Close`) closed.add(key)
               return undefined
             }
             if (closed.has(key))
@@ -130,7 +133,9 @@ export const oneOwnerPerId: Invariant = {
             const origin = origins.get(`${event.connection} ${addressed.channel} ${addressed.id}`)
             const where = `agent ${event.agent} in ${event.cluster}`
             if (origin === undefined) return `The ${where} hears of connection ${addressed.id}, which it never opened.`
-            if (origin.known === undefined || addressed.channel !== "TcpSteal" || event.bytes[1] === 1) return undefined
+            const isAnswer =
+              addressed.channel === "TcpSteal" && peekClient(event.bytes) !== "TcpSteal.ConnectionUnsubscribe"
+            if (origin.known === undefined || !isAnswer) return undefined
             return used.has(origin.known)
               ? undefined
               : `The ${where} hears an answer on connection ${addressed.id} that its client did not give.`

@@ -4,6 +4,7 @@
  */
 
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { clientTag, daemonTag, peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import { answerOf } from "../../client/file-requests.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { Invariant } from "./invariant.ts"
@@ -13,47 +14,53 @@ import { waitsForEver } from "./waits-for-ever.ts"
 /** Kinds of requests whose answers are matched by their order alone. */
 type Kind = "ping" | "version switch" | "file request" | "environment" | "lookup" | "port subscription"
 
-/** Kind of request that a message answers, by its first byte. */
-const answers: Readonly<Partial<Record<number, Kind>>> = {
-  6: "file request",
-  7: "ping",
-  8: "environment",
-  9: "lookup",
-  11: "version switch"
+const requestKind = (bytes: Uint8Array): Kind | undefined => {
+  switch (peekClient(bytes)) {
+    case "Tcp.PortSubscribe":
+    case "Tcp.PortSubscribeFilteredHttp":
+    case "TcpSteal.PortSubscribe":
+      return "port subscription"
+    case "GetEnvVarsRequest":
+      return "environment"
+    case "Ping":
+      return "ping"
+    case "GetAddrInfoRequest":
+    case "GetAddrInfoRequestV2":
+      return "lookup"
+    case "SwitchProtocolVersion":
+      return "version switch"
+    default:
+      return isAnsweredFileRequest(bytes) ? "file request" : undefined
+  }
 }
 
-const requestKind = (bytes: Uint8Array): Kind | undefined => {
-  switch (bytes[0]) {
-    case 1:
-      // PortSubscribe and PortSubscribeFilteredHttp.
-      return bytes[1] === 0 || bytes[1] === 3 ? "port subscription" : undefined
-    case 2:
-      return bytes[1] === 0 ? "port subscription" : undefined
-    case 5: {
-      const decoded = clientMessage.decode(bytes)
-      const isAnswered =
-        decoded._tag === "Decoded" &&
-        decoded.value._tag === "FileRequest" &&
-        answerOf(decoded.value.value) !== undefined
-      return isAnswered ? "file request" : undefined
-    }
-    case 6:
-      return "environment"
-    case 7:
+const isAnsweredFileRequest = (bytes: Uint8Array): boolean => {
+  if (clientTag(bytes) !== "FileRequest") return false
+  const decoded = clientMessage.decode(bytes)
+  return (
+    decoded._tag === "Decoded" && decoded.value._tag === "FileRequest" && answerOf(decoded.value.value) !== undefined
+  )
+}
+
+const answerKind = (bytes: Uint8Array): Kind | undefined => {
+  switch (daemonTag(bytes)) {
+    case "Tcp":
+    case "TcpSteal":
+      return peekDaemon(bytes)?.endsWith(".SubscribeResult") === true ? "port subscription" : undefined
+    case "File":
+      return "file request"
+    case "Pong":
       return "ping"
-    case 8:
-    case 13:
+    case "GetEnvVarsResponse":
+      return "environment"
+    case "GetAddrInfoResponse":
       return "lookup"
-    case 10:
+    case "SwitchProtocolVersionResponse":
       return "version switch"
     default:
       return undefined
   }
 }
-
-/** A SubscribeResult has the fourth tag in both channels. */
-const answerKind = (bytes: Uint8Array): Kind | undefined =>
-  bytes[0] === 1 || bytes[0] === 2 ? (bytes[1] === 3 ? "port subscription" : undefined) : answers[bytes[0] ?? 255]
 
 /** How long a request may wait for its answer where nothing is broken, ms. */
 const patience = 30_000

@@ -4,13 +4,29 @@
  * from the operator's state.
  */
 
+import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
-/** Tags of client messages that go to the default agent unchanged: outgoing, files, environment, lookups, seqpacket. */
-const statefulRequests: ReadonlySet<number> = new Set([3, 4, 5, 6, 8, 13, 16])
-/** Tags of the answers to them. */
-const statefulAnswers: ReadonlySet<number> = new Set([3, 4, 6, 8, 9, 15])
+/** Client messages that go to the default agent as they are. */
+const statefulRequests: ReadonlySet<ReturnType<typeof clientTag>> = new Set([
+  "TcpOutgoing",
+  "UdpOutgoing",
+  "SeqpacketOutgoing",
+  "FileRequest",
+  "GetEnvVarsRequest",
+  "GetAddrInfoRequest",
+  "GetAddrInfoRequestV2"
+] as const)
+/** Their answers. */
+const statefulAnswers: ReadonlySet<ReturnType<typeof daemonTag>> = new Set([
+  "TcpOutgoing",
+  "UdpOutgoing",
+  "SeqpacketOutgoing",
+  "File",
+  "GetEnvVarsResponse",
+  "GetAddrInfoResponse"
+] as const)
 
 /** A sequence of frames as one running checksum of 52 bits per prefix. */
 class Sequence {
@@ -96,17 +112,17 @@ export class StatefulTraffic {
     switch (event._tag) {
       case "ClientSaid": {
         const known = this.clients.get(event.connection)
-        if (statefulRequests.has(event.bytes[0] ?? 255)) known?.said.add(event.bytes, event.at)
+        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(event.bytes, event.at)
         return undefined
       }
       case "ClientHeard": {
         const known = this.clients.get(event.connection)
-        if (known === undefined || !statefulAnswers.has(event.bytes[0] ?? 255)) return undefined
+        if (known === undefined || !statefulAnswers.has(daemonTag(event.bytes))) return undefined
         known.heard.add(event.bytes, event.at)
         return { _tag: "ClientHeard", client: known }
       }
       case "AgentHeard": {
-        if (!statefulRequests.has(event.bytes[0] ?? 255)) return undefined
+        if (!statefulRequests.has(clientTag(event.bytes))) return undefined
         const agent = this.#agent(event)
         const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
         agent.heard.add(event.bytes, event.at)
@@ -119,7 +135,7 @@ export class StatefulTraffic {
         return { _tag: "AgentHeard", agent, before }
       }
       case "AgentSaid":
-        if (statefulAnswers.has(event.bytes[0] ?? 255)) this.#agent(event).said.add(event.bytes, event.at)
+        if (statefulAnswers.has(daemonTag(event.bytes))) this.#agent(event).said.add(event.bytes, event.at)
         return undefined
       case "ClientConnected": {
         const { client, connection, sessionId } = event

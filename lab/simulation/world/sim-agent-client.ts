@@ -8,8 +8,9 @@ import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/
 import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
+import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
-import { clientPath, clientTable, filterSince } from "../../../src/domain/routing/table.ts"
+import { clientTable, filterSince } from "../../../src/domain/routing/table.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { ClientOutput } from "../../agent/client-output.ts"
 import { visibleEnvironment } from "../../agent/environment.ts"
@@ -43,8 +44,6 @@ const noStealing = "incoming traffic stealing is not available in the targetless
 /** Bytes that the socket takes before the agent waits for it. */
 const highWater = 64 * 1024
 
-/** The most frequent message is known by its bytes, without decoding. */
-const [ping] = clientMessage.encode({ _tag: "Ping" })
 const pong = daemonMessage.encode({ _tag: "Pong" })
 
 interface Thought {
@@ -86,9 +85,10 @@ class Lane {
  * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Every agent knows the version
  * switch, because without it nothing could be agreed on.
  */
-const tooNew = (message: ClientMessage, version: string): boolean => {
-  if (message._tag === "SwitchProtocolVersion") return false
-  const { since } = clientTable[clientPath(message)]
+const tooNew = (bytes: Uint8Array, message: ClientMessage, version: string): boolean => {
+  const key = peekClient(bytes)
+  if (key === undefined || key === "SwitchProtocolVersion") return false
+  const { since } = clientTable[key]
   if (since !== undefined && !atLeast(version, since)) return true
   const filter = filterOf(message)
   return filter !== undefined && filterTooNew(filter, version)
@@ -252,10 +252,11 @@ export class SimAgentClient implements ClientOutput {
 
   #hear(bytes: Uint8Array): void {
     if (this.#deaf || this.#over) return
-    if (bytes.length === 1 && bytes[0] === ping) return this.#inline.think(this.#pong)
+    // The message that comes most often needs no decoding.
+    if (bytes.length === 1 && peekClient(bytes) === "Ping") return this.#inline.think(this.#pong)
     const decoded = clientMessage.decode(bytes)
     if (decoded._tag !== "Decoded" || decoded.used !== bytes.length) return this.#goDeaf()
-    if (!this.#current && tooNew(decoded.value, this.#agent.version)) return this.#goDeaf()
+    if (!this.#current && tooNew(bytes, decoded.value, this.#agent.version)) return this.#goDeaf()
     this.#handle(decoded.value)
   }
 

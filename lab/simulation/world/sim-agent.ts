@@ -103,10 +103,10 @@ const incomingRequest = (request: PodRequest): IncomingRequest | undefined => {
   const [method, uri] = [checkText("method", request.method), checkText("uri", request.path)]
   const headers = request.headers.map(([name, value]) => [name.toLowerCase(), encoder.encode(value)] as const)
   if (headers.some(([name, value]) => headerName(name) === undefined || !isHeaderValue(value))) return undefined
-  if ("error" in method || "error" in uri) return undefined
+  if (Result.isFailure(method) || Result.isFailure(uri)) return undefined
   return {
-    method: method.ok,
-    uri: uri.ok,
+    method: method.success,
+    uri: uri.success,
     headers,
     version: "HTTP/1.1",
     source: { ip: "10.0.0.9", port: 40_000 + (request.id % 20_000) },

@@ -1,7 +1,11 @@
+/**
+ * Connections to agents over TCP: dialling, and the frames that go back and forth. Which agents there are is
+ * `pod-agents.ts`'s business.
+ */
 import net, { type Socket } from "node:net"
 import { Effect } from "effect"
 import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { StreamDecoder } from "../../domain/protocol/stream-decoder.ts"
+import { FrameCutter } from "../../domain/protocol/frame-cutter.ts"
 import { AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
@@ -12,7 +16,7 @@ const dialTimeout = 10_000
 
 /** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire.md §1.3). */
 const streamChannel = (socket: Socket): FrameChannel => {
-  const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
+  const cutter = new FrameCutter(daemonMessage, DaemonMessage)
   let handlers: FrameHandlers | undefined
   /** Why it ended before it was opened. */
   let endedEarly: string | undefined
@@ -28,15 +32,15 @@ const streamChannel = (socket: Socket): FrameChannel => {
   }
   socket.on("data", (chunk: Buffer) => {
     if (over) return
-    const { error, messages } = decoder.feed(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length))
-    for (const { bytes } of messages) {
-      handlers?.message(bytes)
+    const { error, frames } = cutter.feed(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length))
+    for (const frame of frames) {
+      handlers?.message(frame)
       if (over) return
     }
     if (error !== undefined) end(`${error.path}: ${error.message}`)
   })
   socket.on("end", () =>
-    end(decoder.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection")
+    end(cutter.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection")
   )
   socket.on("error", (error) => end(error.message))
   socket.on("close", () => end("the connection to the agent is gone"))

@@ -41,9 +41,9 @@ export const arrive = (
   const self = { identity }
   const hasYounger = (): boolean => {
     let isAfter = false
-    for (const one of arrivals) {
-      if (isAfter && one.identity === identity) return true
-      isAfter ||= one === self
+    for (const arrival of arrivals) {
+      if (isAfter && arrival.identity === identity) return true
+      isAfter ||= arrival === self
     }
     return false
   }

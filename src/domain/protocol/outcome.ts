@@ -10,12 +10,15 @@ export interface ProtocolError {
   readonly message: string
 }
 
-export type Decoded<T> =
-  /** `used`: bytes of the message; the buffer may hold more. */
-  | { readonly _tag: "Decoded"; readonly value: T; readonly used: number }
+export type Unreadable =
   /** Everything so far is fine, but the message goes on beyond the buffer. */
-  | { readonly _tag: "Incomplete" }
-  | { readonly _tag: "Invalid"; readonly error: ProtocolError }
+  { readonly _tag: "Incomplete" } | { readonly _tag: "Invalid"; readonly error: ProtocolError }
+
+/** `used`: bytes of the message; the buffer may hold more. */
+export type Decoded<T> = { readonly _tag: "Decoded"; readonly value: T; readonly used: number } | Unreadable
+
+/** As {@link Decoded}, of a message whose value nobody needs. */
+export type Checked = { readonly _tag: "Sound"; readonly used: number } | Unreadable
 
 export const incomplete: { readonly _tag: "Incomplete" } = { _tag: "Incomplete" }
 

@@ -1,3 +1,7 @@
+/**
+ * The primitives of bincode, read from the front of a buffer (wire.md §2). What a message consists of is said by shapes
+ * (`shape.ts`).
+ */
 import { endOfBuffer, Failure } from "./outcome.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -97,8 +101,30 @@ export class Reader {
     return this.bytes.subarray(start, this.offset)
   }
 
+  skipVarint(widest: Marker): void {
+    this.take(varintTail(this.#first(widest)))
+  }
+
+  skipBytes(): void {
+    this.take(this.length())
+  }
+
   text(): string {
-    const raw = this.byteString()
+    return this.#utf8(this.byteString())
+  }
+
+  /** As {@link text}, without making the text where it is ASCII. */
+  checkText(): void {
+    const length = this.length()
+    const start = this.take(length)
+    for (let at = start; at < this.offset; at++) {
+      if ((this.bytes[at] ?? 0) < 0x80) continue
+      this.#utf8(this.bytes.subarray(start, this.offset))
+      return
+    }
+  }
+
+  #utf8(raw: Uint8Array): string {
     try {
       return utf8.decode(raw)
     } catch {

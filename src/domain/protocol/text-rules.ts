@@ -1,10 +1,12 @@
-import type { TextRule } from "./shape.ts"
-
 /**
  * Texts that upstream parses while decoding. A parsed value is written back in its canonical form, so decoding yields
  * that form (wire.md §2.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
  */
-export type TextCheck = { readonly ok: string } | { readonly error: string }
+import * as Result from "effect/Result"
+import type { TextRule } from "./shape.ts"
+
+/** The canonical form, or what is wrong with the text. */
+export type TextCheck = Result.Result<string, string>
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const semverForm =
@@ -17,19 +19,25 @@ const longestScheme = 64
 const checkSemver = (text: string): TextCheck => {
   const parts = semverForm.exec(text)
   return parts !== null && parts.slice(1, 4).every((part) => BigInt(part) <= u64Max)
-    ? { ok: text }
-    : { error: `${JSON.stringify(text)} is not a semantic version such as 1.29.0` }
+    ? Result.succeed(text)
+    : Result.fail(`${JSON.stringify(text)} is not a semantic version such as 1.29.0`)
 }
 
 /** Length of the authority at the start of `text`, or what is wrong with it. */
-const authorityEnd = (text: string): number | string => {
-  if (text === "") return "empty authority"
+const authorityEnd = (text: string): Result.Result<number, string> => {
+  if (text === "") return Result.fail("empty authority")
   const found = text.search(/[/?#]/)
   const end = found < 0 ? text.length : found
   const authority = text.slice(0, end)
-  if (!/^[A-Za-z0-9!$&'()*+,\-.:;=@[\]_~%]*$/.test(authority)) return "illegal character in the authority"
+  if (!/^[A-Za-z0-9!$&'()*+,\-.:;=@[\]_~%]*$/.test(authority)) return Result.fail("illegal character in the authority")
   const at = authority.lastIndexOf("@")
-  if (at >= 0 && at === end - 1) return "nothing after @"
+  if (at >= 0 && at === end - 1) return Result.fail("nothing after @")
+  const problem = hostProblem(authority, at)
+  return problem === undefined ? Result.succeed(end) : Result.fail(problem)
+}
+
+/** What is wrong with an authority whose characters are fine; `at`: where its last `@` is, or -1. */
+const hostProblem = (authority: string, at: number): string | undefined => {
   const open = authority.indexOf("[")
   const close = authority.indexOf("]")
   const bracketsFit =
@@ -46,7 +54,7 @@ const authorityEnd = (text: string): number | string => {
   if (last.split(":").length > 2) return "more than one port"
   // The reference counts colons from the start, from the last @ and from ]; more than eight in one go are refused.
   if (authority.split(/[@\]]/).some((part) => part.split(":").length > 9)) return "too many colons"
-  return end
+  return undefined
 }
 
 /** Path and query without the fragment, or `undefined` if a character may not stand there. */
@@ -60,45 +68,55 @@ const pathAndQuery = (text: string): string | undefined => {
   return /^[!$-;=?-~\u0080-\u{10ffff}]*$/u.test(query) ? kept : undefined
 }
 
+const notUri = (text: string, why: string): TextCheck => Result.fail(`${JSON.stringify(text)} is not a URI: ${why}`)
+
 const checkUri = (text: string): TextCheck => {
-  const wrong = (why: string): TextCheck => ({ error: `${JSON.stringify(text)} is not a URI: ${why}` })
+  const wrong = (why: string): TextCheck => notUri(text, why)
   if (text === "") return wrong("empty")
   if (new TextEncoder().encode(text).length > longestUri) return wrong("too long")
-  if (text === "*") return { ok: text }
+  if (text === "*") return Result.succeed(text)
   if (text.startsWith("/")) {
     const kept = pathAndQuery(text)
-    return kept === undefined ? wrong("illegal character") : { ok: kept }
+    return kept === undefined ? wrong("illegal character") : Result.succeed(kept)
   }
   const scheme = /^([A-Za-z0-9+\-.~]*):\/\//.exec(text)
   if (scheme === null || text.length <= 3) {
     const end = authorityEnd(text)
-    if (typeof end === "string") return wrong(end)
-    return end === text.length ? { ok: text } : wrong("a path without scheme must start with /")
+    if (Result.isFailure(end)) return wrong(end.failure)
+    return end.success === text.length ? Result.succeed(text) : wrong("a path without scheme must start with /")
   }
-  const name = scheme[1] ?? ""
+  return checkAbsoluteUri(text, scheme[1] ?? "")
+}
+
+/** `name`: the scheme with which `text` begins. */
+const checkAbsoluteUri = (text: string, name: string): TextCheck => {
+  const wrong = (why: string): TextCheck => notUri(text, why)
   if (name.length > longestScheme) return wrong("scheme too long")
   const rest = text.slice(name.length + 3)
-  const end = authorityEnd(rest)
-  if (typeof end === "string") return wrong(end)
+  const authority = authorityEnd(rest)
+  if (Result.isFailure(authority)) return wrong(authority.failure)
+  const end = authority.success
   if (end === 0) return wrong("empty authority")
   const tail = pathAndQuery(rest.slice(end))
   if (tail === undefined) return wrong("illegal character")
   const canonicalName = /^https?$/i.test(name) ? name.toLowerCase() : name
-  return { ok: `${canonicalName}://${rest.slice(0, end)}${tail === "" || tail.startsWith("?") ? "/" : ""}${tail}` }
+  return Result.succeed(
+    `${canonicalName}://${rest.slice(0, end)}${tail === "" || tail.startsWith("?") ? "/" : ""}${tail}`
+  )
 }
 
 export const checkText = (rule: TextRule, text: string): TextCheck => {
   switch (rule) {
     case "any":
-      return { ok: text }
+      return Result.succeed(text)
     case "method":
-      return token.test(text) ? { ok: text } : { error: `${JSON.stringify(text)} is not an HTTP method` }
+      return token.test(text) ? Result.succeed(text) : Result.fail(`${JSON.stringify(text)} is not an HTTP method`)
     case "uri":
       return checkUri(text)
     case "httpVersion":
       return httpVersions.has(text)
-        ? { ok: text }
-        : { error: `${JSON.stringify(text)} is not an HTTP version (${[...httpVersions].join(", ")})` }
+        ? Result.succeed(text)
+        : Result.fail(`${JSON.stringify(text)} is not an HTTP version (${[...httpVersions].join(", ")})`)
     case "semver":
       return checkSemver(text)
   }

@@ -1,8 +1,3 @@
-import { maximumDepth } from "./codec.ts"
-import { type ProtocolError, Failure } from "./outcome.ts"
-import { marker, varintTail } from "./reader.ts"
-import type { Shape } from "./shape.ts"
-
 /**
  * Finds where a message ends without decoding it (wire.md §1.4). Resumable: when bytes are missing it remembers where
  * it stands and goes on from there, so that a message that trickles in is walked once.
@@ -10,6 +5,19 @@ import type { Shape } from "./shape.ts"
  * It checks what decides about lengths (markers, variants, option flags) and leaves the rest, such as UTF-8, to the
  * decoder.
  */
+import { maximumDepth } from "./codec.ts"
+import { type ProtocolError, Failure } from "./outcome.ts"
+import { marker, varintTail } from "./reader.ts"
+import type { Field, Primitive, Shape } from "./shape.ts"
+
+/** A tag of one byte or a varint that chooses the program; `name` for the error. */
+interface Choose {
+  readonly do: "choose"
+  readonly name: string
+  readonly byte: boolean
+  readonly programs: ReadonlyArray<Program>
+  readonly labels: ReadonlyArray<string>
+}
 
 type Op =
   | { readonly do: "skip"; readonly length: number }
@@ -19,14 +27,7 @@ type Op =
   /** A count, then as many times the program. */
   | { readonly do: "repeat"; readonly program: Program }
   | { readonly do: "call"; readonly program: () => Program }
-  /** A tag of one byte or a varint that chooses the program; `name` for the error. */
-  | {
-      readonly do: "choose"
-      readonly name: string
-      readonly byte: boolean
-      readonly programs: ReadonlyArray<Program>
-      readonly labels: ReadonlyArray<string>
-    }
+  | Choose
   | { readonly do: "flag" }
 type Program = ReadonlyArray<Op>
 
@@ -56,35 +57,31 @@ const choose = (
   }
 ]
 
+const scalarPrograms: { readonly [K in Primitive["kind"]]: Program } = {
+  u8: [{ do: "skip", length: 1 }],
+  bool: [{ do: "flag" }],
+  u16: varint(marker.u16),
+  status: varint(marker.u16),
+  u32: varint(marker.u32),
+  i32: varint(marker.u32),
+  u64: varint(marker.u64),
+  i64: varint(marker.u64),
+  u128: varint(marker.u128),
+  bytes: [bytesOp],
+  unit: [],
+  ip: choose("IpAddr", false, [
+    ["", [{ do: "skip", length: 4 }]],
+    ["", [{ do: "skip", length: 16 }]]
+  ]),
+  headers: [{ do: "repeat", program: [bytesOp, { do: "repeat", program: [bytesOp] }] }]
+}
+
+const fieldsProgram = (fields: ReadonlyArray<Field>): Program => fields.flatMap((field) => programOf(field.shape))
+
 const build = (shape: Shape): Program => {
   switch (shape.kind) {
-    case "u8":
-      return [{ do: "skip", length: 1 }]
-    case "bool":
-      return [{ do: "flag" }]
-    case "u16":
-    case "status":
-      return varint(marker.u16)
-    case "u32":
-    case "i32":
-      return varint(marker.u32)
-    case "u64":
-    case "i64":
-      return varint(marker.u64)
-    case "u128":
-      return varint(marker.u128)
-    case "bytes":
     case "text":
       return [bytesOp]
-    case "unit":
-      return []
-    case "ip":
-      return choose("IpAddr", false, [
-        ["", [{ do: "skip", length: 4 }]],
-        ["", [{ do: "skip", length: 16 }]]
-      ])
-    case "headers":
-      return [{ do: "repeat", program: [bytesOp, { do: "repeat", program: [bytesOp] }] }]
     case "option":
       return choose("Option", true, [
         ["", []],
@@ -104,17 +101,17 @@ const build = (shape: Shape): Program => {
     case "textMap":
       return [{ do: "repeat", program: [bytesOp, bytesOp] }]
     case "struct":
-      return shape.fields.flatMap((field) => programOf(field.shape))
+      return fieldsProgram(shape.fields)
     case "enum":
       return choose(
         shape.name,
         false,
-        shape.variants.map(
-          (variant) => [variant.name, variant.fields.flatMap((field) => programOf(field.shape))] as const
-        )
+        shape.variants.map(({ fields, name }) => [name, fieldsProgram(fields)] as const)
       )
     case "lazy":
       return [{ do: "call", program: () => programOf(shape.force()) }]
+    default:
+      return scalarPrograms[shape.kind]
   }
 }
 
@@ -201,32 +198,10 @@ export class Walker {
         frame.next++
         this.#push(op.program(), 0, "")
         return true
-      case "flag": {
-        const value = bytes[this.#offset]
-        if (value === undefined) return false
-        if (value > 1) throw new Failure("InvalidValue", this.#offset, `a boolean must be 0 or 1, found ${value}`)
-        this.#offset++
-        frame.next++
-        return true
-      }
-      case "choose": {
-        const at = this.#offset
-        const index = op.byte ? this.#byte(bytes) : this.#varint(bytes, marker.u32)
-        if (index === undefined) return false
-        const chosen = op.programs[index]
-        if (chosen === undefined) {
-          throw op.byte
-            ? new Failure("InvalidValue", at, `the flag of an ${op.name} must be 0 or 1, found ${index}`)
-            : new Failure("UnknownVariant", at, `${op.name} has no variant ${index}`).inside(String(index))
-        }
-        frame.next++
-        const label = op.labels[index] ?? ""
-        if (label !== "" && ++this.#depth > maximumDepth) {
-          throw new Failure("TooDeep", at, `nested deeper than ${maximumDepth}`)
-        }
-        this.#push(chosen, 0, label)
-        return true
-      }
+      case "flag":
+        return this.#flag(frame, bytes)
+      case "choose":
+        return this.#choose(op, frame, bytes)
       case "varint":
         if (this.#varint(bytes, op.widest) === undefined) return false
         frame.next++
@@ -246,6 +221,34 @@ export class Walker {
         return true
       }
     }
+  }
+
+  #flag(frame: Frame, bytes: Uint8Array): boolean {
+    const value = bytes[this.#offset]
+    if (value === undefined) return false
+    if (value > 1) throw new Failure("InvalidValue", this.#offset, `a boolean must be 0 or 1, found ${value}`)
+    this.#offset++
+    frame.next++
+    return true
+  }
+
+  #choose(op: Choose, frame: Frame, bytes: Uint8Array): boolean {
+    const at = this.#offset
+    const index = op.byte ? this.#byte(bytes) : this.#varint(bytes, marker.u32)
+    if (index === undefined) return false
+    const chosen = op.programs[index]
+    if (chosen === undefined) {
+      throw op.byte
+        ? new Failure("InvalidValue", at, `the flag of an ${op.name} must be 0 or 1, found ${index}`)
+        : new Failure("UnknownVariant", at, `${op.name} has no variant ${index}`).inside(String(index))
+    }
+    frame.next++
+    const label = op.labels[index] ?? ""
+    if (label !== "" && ++this.#depth > maximumDepth) {
+      throw new Failure("TooDeep", at, `nested deeper than ${maximumDepth}`)
+    }
+    this.#push(chosen, 0, label)
+    return true
   }
 
   #push(program: Program, again: number, label: string): void {

@@ -64,15 +64,16 @@ export const claimOnAgent = (
 ): readonly [AgentLocks, AgentClaimed] => {
   const { holders, losers } = locks.get(port) ?? nothing
   const inTheWay = [...holders].filter(
-    ([holder, held]) => holder !== connection && (claim === "whole" || held.claim === "whole")
+    ([holder, holding]) => holder !== connection && (claim === "whole" || holding.claim === "whole")
   )
-  const others = inTheWay.filter(([, held]) => held.session !== session)
-  if (inTheWay.some(([, held]) => held.session === session && held.link > link)) return [locks, { _tag: "Superseded" }]
+  const others = inTheWay.filter(([, holding]) => holding.session !== session)
+  if (inTheWay.some(([, holding]) => holding.session === session && holding.link > link))
+    return [locks, { _tag: "Superseded" }]
   const isRefused = policy === "abort" || (policy === "override" && losers.has(session))
   if (others.length > 0 && isRefused) return [locks, { _tag: "Refused" }]
   const left = new Map(holders)
   for (const [holder] of inTheWay) left.delete(holder)
-  const lost = policy === "override" ? [...losers, ...others.map(([, held]) => held.session)] : losers
+  const lost = policy === "override" ? [...losers, ...others.map(([, holding]) => holding.session)] : losers
   const next: PortState = { holders: left.set(connection, { session, link, claim }), losers: new Set(lost) }
   return [new Map(locks).set(port, next), { _tag: "Granted", evicted: others.map(([holder]) => holder) }]
 }

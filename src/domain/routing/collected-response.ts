@@ -11,7 +11,9 @@ import { limits } from "./limits.ts"
  * agent.
  */
 
-type Pieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> } | undefined
+type OpenPieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> }
+type Pieces = OpenPieces | undefined
+type BodyChunk = Extract<ChunkedResponse, { readonly _tag: "Body" }>["value"]
 type Collected =
   | { readonly _tag: "Open"; readonly head: HttpResponseFramed; readonly pieces: Pieces; readonly cost: number }
   /** Answered with 502 already; the rest is thrown away. */
@@ -111,7 +113,7 @@ const put = (
   const requests = new Map(Option.getOrUndefined(HashMap.get(all.byId, id)))
   if (next === undefined) requests.delete(requestId)
   else requests.set(requestId, next)
-  const cost = (one: Collected | undefined): number => (one?._tag === "Open" ? one.cost : 0)
+  const cost = (collected: Collected | undefined): number => (collected?._tag === "Open" ? collected.cost : 0)
   return {
     bytes: all.bytes - cost(before) + cost(next),
     byId: requests.size === 0 ? HashMap.remove(all.byId, id) : HashMap.set(all.byId, id, requests)
@@ -127,42 +129,46 @@ export const forgetCollected = (all: CollectedResponses, id: bigint): CollectedR
 }
 
 /** What an older member gets in place of a response message. Ids stay those of the client. */
-export const adaptResponse = (
-  all: CollectedResponses,
-  message: ResponseMessage,
-  memberVersion: string
-): readonly [CollectedResponses, Adapted] => {
+export const adaptResponse = (all: CollectedResponses, message: ResponseMessage, memberVersion: string): Step => {
   if (message._tag === "HttpResponse") return [all, { _tag: "Send", message }]
   if (message._tag === "HttpResponseFramed")
     return [all, { _tag: "Send", message: whole(message.value, memberVersion) }]
   const chunk = message.value
-  const { connectionId, requestId } = chunk.value
-  if (chunk._tag === "Error") {
-    const answered = entry(all, connectionId, requestId)?._tag === "GivenUp"
-    const error = badGateway(connectionId, requestId, "the local process did not complete its response")
-    return [
-      put(all, connectionId, requestId, undefined),
-      answered ? { _tag: "Wait" } : { _tag: "Send", message: error }
-    ]
+  switch (chunk._tag) {
+    case "Start":
+      return collect(all, chunk.value, { before: undefined, frames: chunk.value.internalResponse.body }, 0)
+    case "Body":
+      return collectBody(all, chunk.value, memberVersion)
+    case "Error":
+      return fail(all, chunk.value)
   }
+}
+
+type Step = readonly [CollectedResponses, Adapted]
+type ResponseId = { readonly connectionId: bigint; readonly requestId: number }
+const wait: Adapted = { _tag: "Wait" }
+
+const collectBody = (
+  all: CollectedResponses,
+  { connectionId, frames, isLast, requestId }: BodyChunk,
+  memberVersion: string
+): Step => {
   const known = entry(all, connectionId, requestId)
-  if (chunk._tag === "Body" && known === undefined) return [all, { _tag: "Wait" }]
-  if (known?._tag === "GivenUp" && chunk._tag === "Body") {
-    return [chunk.value.isLast ? put(all, connectionId, requestId, undefined) : all, { _tag: "Wait" }]
-  }
-  const open = known?._tag === "Open" && chunk._tag === "Body" ? known : undefined
-  const head = chunk._tag === "Start" ? chunk.value : open?.head
-  if (head === undefined) return [all, { _tag: "Wait" }]
-  const frames = chunk._tag === "Start" ? chunk.value.internalResponse.body : chunk.value.frames
-  const pieces: Pieces = { before: open?.pieces, frames }
-  if (chunk._tag === "Body" && chunk.value.isLast) {
-    const body = inOrder(pieces)
-    const response = { ...head, internalResponse: { ...head.internalResponse, body } }
-    return [put(all, connectionId, requestId, undefined), { _tag: "Send", message: whole(response, memberVersion) }]
-  }
-  const cost = (open?.cost ?? 0) + costOf(frames)
+  if (known === undefined) return [all, wait]
+  if (known._tag === "GivenUp") return [isLast ? put(all, connectionId, requestId, undefined) : all, wait]
+  const { cost, head } = known
+  const pieces: Pieces = { before: known.pieces, frames }
+  if (!isLast) return collect(all, head, pieces, cost)
+  const response = { ...head, internalResponse: { ...head.internalResponse, body: inOrder(pieces) } }
+  return [put(all, connectionId, requestId, undefined), { _tag: "Send", message: whole(response, memberVersion) }]
+}
+
+/** Keeps another piece of a response whose earlier pieces cost `before`, if there is room. */
+const collect = (all: CollectedResponses, head: HttpResponseFramed, pieces: OpenPieces, before: number): Step => {
+  const { connectionId, requestId } = head
+  const cost = before + costOf(pieces.frames)
   const next = put(all, connectionId, requestId, { _tag: "Open", head, pieces, cost })
-  if (next.bytes <= limits.collectedBytes) return [next, { _tag: "Wait" }]
+  if (next.bytes <= limits.collectedBytes) return [next, wait]
   return [
     put(all, connectionId, requestId, { _tag: "GivenUp" }),
     {
@@ -170,4 +176,11 @@ export const adaptResponse = (
       message: badGateway(connectionId, requestId, "the response is too large for an agent of this version")
     }
   ]
+}
+
+/** The local process broke off: the requester hears so, unless it has had an answer already. */
+const fail = (all: CollectedResponses, { connectionId, requestId }: ResponseId): Step => {
+  const answered = entry(all, connectionId, requestId)?._tag === "GivenUp"
+  const message = badGateway(connectionId, requestId, "the local process did not complete its response")
+  return [put(all, connectionId, requestId, undefined), answered ? wait : { _tag: "Send", message }]
 }

@@ -7,7 +7,7 @@ import { logLevelSince } from "./table.ts"
 /**
  * What may reach the client unasked, and when (wire.md §6.5, §8.16). In the phases A to D and on a connection that
  * never says `ReadyForLogs`, a log line where an answer is expected ends the client; so log lines wait for
- * `ReadyForLogs` and for the answer of a version switch that is under way. Answers are never held back.
+ * `ReadyForLogs` and for the answer of a version switch that is under way. Answers are never postponed.
  */
 
 /** The version by which messages to the client are gated. */
@@ -17,17 +17,18 @@ const mayLog = (state: RouterState): boolean => state.client.readyForLogs && sta
 
 const deliverLog = (turn: Turn, bytes: Uint8Array): void => {
   if (mayLog(turn.state)) return toClient(turn, bytes)
-  const { heldLogs } = turn.state.client
-  if (heldLogs.length >= limits.heldLogs || bytes.length > limits.heldLogBytes) return drop(turn, "heldLog")
-  updateClient(turn, { heldLogs: [...heldLogs, bytes] })
+  const { postponedLogs } = turn.state.client
+  if (postponedLogs.length >= limits.postponedLogs || bytes.length > limits.postponedLogBytes)
+    return drop(turn, "heldLog")
+  updateClient(turn, { postponedLogs: [...postponedLogs, bytes] })
 }
 
-/** Passes on what was held back, if the time has come. */
+/** Passes on the log lines that were postponed, if the time has come. */
 export const releaseLogs = (turn: Turn): void => {
-  const { heldLogs } = turn.state.client
-  if (heldLogs.length === 0 || !mayLog(turn.state)) return
-  updateClient(turn, { heldLogs: [] })
-  for (const bytes of heldLogs) toClient(turn, bytes)
+  const { postponedLogs } = turn.state.client
+  if (postponedLogs.length === 0 || !mayLog(turn.state)) return
+  updateClient(turn, { postponedLogs: [] })
+  for (const bytes of postponedLogs) toClient(turn, bytes)
 }
 
 /** A member's log line. Agents keep silent until `ReadyForLogs`, so an earlier one is no loss. */
@@ -45,10 +46,10 @@ export const warnUser = (turn: Turn, message: string): void => {
   deliverLog(turn, daemonMessage.encode({ _tag: "LogMessage", value: { message, level: { _tag: "Warn" } } }))
 }
 
-/** Keeps what the client says until the default is connected; `false`: there is no room for it. */
-export const hold = (turn: Turn, bytes: Uint8Array): boolean => {
-  const heldCost = turn.state.heldCost + bytes.length + limits.heldMessageCost
-  if (heldCost > limits.heldBytes) return false
-  update(turn, { held: [...turn.state.held, bytes], heldCost })
+/** Postpones what the client says until the default is connected; `false`: there is no room for it. */
+export const postpone = (turn: Turn, bytes: Uint8Array): boolean => {
+  const postponedCost = turn.state.postponedCost + bytes.length + limits.postponedMessageCost
+  if (postponedCost > limits.postponedBytes) return false
+  update(turn, { postponed: [...turn.state.postponed, bytes], postponedCost })
   return true
 }

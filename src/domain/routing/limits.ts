@@ -3,9 +3,9 @@
  * silent.
  */
 export const limits = {
-  /** What the client said before the default was connected, bytes; each message counts {@link heldMessageCost} more. */
-  heldBytes: 1024 * 1024,
-  heldMessageCost: 64,
+  /** What the client said before the default was connected, bytes; each message counts `postponedMessageCost` more. */
+  postponedBytes: 1024 * 1024,
+  postponedMessageCost: 64,
   /** Pings, version switches or subscriptions that one member has not answered. A client pings every 30 s. */
   unanswered: 1024,
   /** Open incoming connections and requests of all members. */
@@ -16,8 +16,8 @@ export const limits = {
   /** Milliseconds after which a member is asked again for a port that somebody else had there. */
   askAgainAfter: 30_000,
   /** Log lines that wait for the client to be ready for them; longer ones do not wait. */
-  heldLogs: 64,
-  heldLogBytes: 16 * 1024,
+  postponedLogs: 64,
+  postponedLogBytes: 16 * 1024,
   /** Bodies of responses collected for members that cannot take them in pieces, bytes over all responses. */
   collectedBytes: 16 * 1024 * 1024,
   /** What one collected piece counts for besides its bytes. */

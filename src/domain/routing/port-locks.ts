@@ -1,5 +1,8 @@
-import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
+import { clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
+import type { StealType } from "../protocol/http-filter-messages.ts"
+import { peekClient, peekDaemon } from "../protocol/peek.ts"
+import type { ResponseError } from "../protocol/response-error.ts"
 
 /**
  * Which connection of one session holds which port (wire.md §7.7, §8.22). Two connections of a session are two clients
@@ -33,6 +36,12 @@ export type Claimed =
   /** `holder`: one of the connections in the way. */
   | { readonly _tag: "Refused"; readonly holder: ConnectionName }
 
+/** A port, and how somebody wants to have it. */
+export interface PortClaim {
+  readonly port: number
+  readonly claim: Claim
+}
+
 /** Whether a connection that holds a port is silent for so long that another one may replace it (`client-pulse.ts`). */
 export type MayBeReplaced = (holder: ConnectionName) => boolean
 
@@ -41,14 +50,13 @@ const nobody: MayBeReplaced = () => false
 export const claimPort = (
   locks: PortLocks,
   connection: ConnectionName,
-  port: number,
-  claim: Claim,
+  { claim, port }: PortClaim,
   mayBeReplaced = nobody
 ): readonly [PortLocks, Claimed] => {
-  const inTheWay = [...(locks.get(port) ?? [])].flatMap(([holder, held]) =>
-    holder !== connection && (claim === "whole" || held === "whole") ? [holder] : []
+  const inTheWay = [...(locks.get(port) ?? [])].flatMap(([holder, holding]) =>
+    holder !== connection && (claim === "whole" || holding === "whole") ? [holder] : []
   )
-  const holder = inTheWay.find((one) => !mayBeReplaced(one))
+  const holder = inTheWay.find((rival) => !mayBeReplaced(rival))
   if (holder !== undefined) return [locks, { _tag: "Refused", holder }]
   const left = inTheWay.reduce(releaseConnection, locks)
   return [
@@ -72,30 +80,24 @@ export const releasePort = (locks: PortLocks, connection: ConnectionName, port: 
 export const releaseConnection = (locks: PortLocks, connection: ConnectionName): PortLocks =>
   [...locks.keys()].reduce((left, port) => releasePort(left, connection, port), locks)
 
-/**
- * `TcpSteal` PortSubscribe and PortUnsubscribe by their first two bytes (wire.md §1.5): no other message is decoded.
- */
-const concernsLocks = (bytes: Uint8Array): boolean => bytes[0] === 2 && (bytes[1] === 0 || bytes[1] === 2)
-
 /** What a client's message asks for; without `claim` it gives the port back. */
 export interface Steal {
   readonly port: number
   readonly claim: Claim | undefined
 }
 
-const stealing = (message: ClientMessage): Steal | undefined => {
-  if (message._tag !== "TcpSteal") return undefined
-  if (message.value._tag === "PortUnsubscribe") return { port: message.value.value, claim: undefined }
-  if (message.value._tag !== "PortSubscribe") return undefined
-  const type = message.value.value
-  return type._tag === "All" ? { port: type.value, claim: "whole" } : { port: type.port, claim: "filtered" }
-}
+const portOf = (type: StealType): number => (type._tag === "All" ? type.value : type.port)
 
 /** The steal or its end in a client's message; `undefined` also for bytes that do not decode. */
 export const readSteal = (bytes: Uint8Array): Steal | undefined => {
-  if (!concernsLocks(bytes)) return undefined
+  const key = peekClient(bytes)
+  if (key !== "TcpSteal.PortSubscribe" && key !== "TcpSteal.PortUnsubscribe") return undefined
   const decoded = clientMessage.decode(bytes)
-  return decoded._tag === "Decoded" ? stealing(decoded.value) : undefined
+  if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return undefined
+  const { value: steal } = decoded.value
+  if (steal._tag === "PortUnsubscribe") return { port: steal.value, claim: undefined }
+  if (steal._tag !== "PortSubscribe") return undefined
+  return { port: portOf(steal.value), claim: steal.value._tag === "All" ? "whole" : "filtered" }
 }
 
 /** What a client gets in place of a port that somebody else has. */
@@ -123,7 +125,7 @@ export const lockFromClient = (
   if (steal === undefined) return { locks }
   const { port, claim } = steal
   if (claim === undefined) return { locks: releasePort(locks, connection, port) }
-  const [next, claimed] = claimPort(locks, connection, port, claim, mayBeReplaced)
+  const [next, claimed] = claimPort(locks, connection, { port, claim }, mayBeReplaced)
   if (claimed._tag === "Refused")
     return { locks, answer: daemonMessage.encode(alreadyStolen(port)), holder: claimed.holder }
   return { locks: next, replaced: claimed.replaced }
@@ -131,16 +133,21 @@ export const lockFromClient = (
 
 /** A message of the router to the client: a subscription that failed holds nothing. */
 export const lockToClient = (locks: PortLocks, connection: ConnectionName, bytes: Uint8Array): PortLocks => {
-  // TcpSteal, SubscribeResult, Err (wire.md §1.5).
-  if (bytes[0] !== 2 || bytes[1] !== 3 || bytes[2] !== 1) return locks
+  const port = refusedPort(bytes)
+  return port === undefined ? locks : releasePort(locks, connection, port)
+}
+
+/** The port of a subscription to steal that the message says has failed. */
+const refusedPort = (bytes: Uint8Array): number | undefined => {
+  if (peekDaemon(bytes) !== "TcpSteal.SubscribeResult") return undefined
   const decoded = daemonMessage.decode(bytes)
-  if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return locks
-  const result = decoded.value.value
-  if (result._tag !== "SubscribeResult" || result.value._tag !== "Err") return locks
-  const { error } = result.value
-  if (error._tag === "PortAlreadyStolen") return releasePort(locks, connection, error.value)
-  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return locks
-  if (error.blockedAction._tag !== "Steal") return locks
-  const type = error.blockedAction.value
-  return releasePort(locks, connection, type._tag === "All" ? type.value : type.port)
+  if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return undefined
+  const { value: steal } = decoded.value
+  return steal._tag === "SubscribeResult" && steal.value._tag === "Err" ? portOfRefusal(steal.value.error) : undefined
+}
+
+const portOfRefusal = (error: ResponseError): number | undefined => {
+  if (error._tag === "PortAlreadyStolen") return error.value
+  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
+  return error.blockedAction._tag === "Steal" ? portOf(error.blockedAction.value) : undefined
 }

@@ -1,3 +1,7 @@
+/**
+ * What the router knows and says: its inputs, outputs and state, and the few ways to change the state and to say
+ * something during a step. What it decides stands in the other files of this folder.
+ */
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -135,7 +139,7 @@ export interface ClientPhase {
   readonly version: string | undefined
   readonly unansweredSwitches: number
   readonly readyForLogs: boolean
-  readonly heldLogs: ReadonlyArray<Uint8Array>
+  readonly postponedLogs: ReadonlyArray<Uint8Array>
   /** Channels in which the client has ever subscribed: it cannot handle traffic of others. */
   readonly subscribed: Readonly<Record<Channel, boolean>>
 }
@@ -147,8 +151,8 @@ export interface RouterState {
   readonly links: ReadonlyMap<MemberName, Link>
   readonly client: ClientPhase
   /** What the client said before the default was connected. */
-  readonly held: ReadonlyArray<Uint8Array>
-  readonly heldCost: number
+  readonly postponed: ReadonlyArray<Uint8Array>
+  readonly postponedCost: number
   readonly ids: Ids
   readonly pings: ReadonlyArray<Ping>
   readonly nextPing: number
@@ -173,11 +177,11 @@ export const initialState = (options: RouterOptions): RouterState => ({
     version: undefined,
     unansweredSwitches: 0,
     readyForLogs: false,
-    heldLogs: [],
+    postponedLogs: [],
     subscribed: { Tcp: false, TcpSteal: false }
   },
-  held: [],
-  heldCost: 0,
+  postponed: [],
+  postponedCost: 0,
   ids: noIds,
   pings: [],
   nextPing: 1,

@@ -1,7 +1,8 @@
-import type { ClientMessage } from "../protocol/client-message.ts"
-import type { HttpFilter } from "../protocol/http-filter-messages.ts"
+import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
+import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
 import { atLeast, compareVersions } from "../protocol/version.ts"
+import type { ClientFrame, MemberFrame } from "./frame.ts"
 import { clientVersion, warnUser } from "./handshake.ts"
 import type { Channel } from "./ids.ts"
 import { limits } from "./limits.ts"
@@ -25,7 +26,7 @@ import {
   update,
   updateClient
 } from "./state.ts"
-import { clientPath, clientTable, filterSince } from "./table.ts"
+import { type ClientActions, type DaemonActions, filterSince } from "./table.ts"
 import { readableError } from "./versions.ts"
 
 /**
@@ -54,14 +55,15 @@ interface Wanted {
   readonly filter: HttpFilter | undefined
 }
 
-const wanted = (message: ClientMessage): Wanted | undefined => {
-  if (message._tag === "Tcp") {
-    if (message.value._tag === "PortSubscribe") return { channel: "Tcp", port: message.value.value, filter: undefined }
-    if (message.value._tag === "PortSubscribeFilteredHttp") return { channel: "Tcp", ...message.value }
-    return undefined
-  }
-  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return undefined
-  const type = message.value.value
+const wanted = (message: ClientMessageAt<ClientActions["subscribe"]>): Wanted => {
+  if (message._tag === "TcpSteal") return wantedSteal(message.value.value)
+  const { value } = message
+  return value._tag === "PortSubscribe"
+    ? { channel: "Tcp", port: value.value, filter: undefined }
+    : { channel: "Tcp", port: value.port, filter: value.filter }
+}
+
+const wantedSteal = (type: StealType): Wanted => {
   switch (type._tag) {
     case "All":
       return { channel: "TcpSteal", port: type.value, filter: undefined }
@@ -105,10 +107,13 @@ const replayBytes = (state: RouterState): number =>
   state.subscriptions.values().reduce((total, subscription) => total + subscription.bytes.length, 0)
 
 /** The client's PortSubscribe, either channel. */
-export const subscribeFromClient = (turn: Turn, message: ClientMessage, bytes: Uint8Array, owe: Owe): void => {
-  const want = wanted(message)
-  if (want === undefined) return
-  const { channel, port, filter } = want
+export const subscribeFromClient = (
+  turn: Turn,
+  message: ClientMessageAt<ClientActions["subscribe"]>,
+  { bytes, row }: ClientFrame,
+  owe: Owe
+): void => {
+  const { channel, port, filter } = wanted(message)
   const number = turn.state.nextRequest
   const key = keyOf(channel, port)
   const request: SubscriptionRequest = {
@@ -136,7 +141,7 @@ export const subscribeFromClient = (turn: Turn, message: ClientMessage, bytes: U
     return reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
   }
   supersede(turn, subscriptions.get(key))
-  const needs = later(clientTable[clientPath(message)].since, filter && filterNeeds(filter))
+  const needs = later(row.since, filter && filterNeeds(filter))
   setSubscription(turn, {
     channel,
     port,
@@ -159,7 +164,7 @@ const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
   if (subscription.sent.has(member) || subscription.leftOut.has(member)) return
   if (needs !== undefined) {
     if (link.version === undefined) return
-    if (!atLeast(link.version, needs)) return tooOld(turn, member, subscription, link.version, needs)
+    if (!atLeast(link.version, needs)) return tooOld(turn, member, subscription, link.version)
   }
   const expected: ExpectedResult = { port, request, filtered }
   if (!owe(member, (old) => ({ ...old, results: { ...old.results, [channel]: [...old.results[channel], expected] } })))
@@ -168,13 +173,7 @@ const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
   toMember(turn, member, bytes)
 }
 
-const tooOld = (
-  turn: Turn,
-  member: MemberName,
-  { port, request }: Subscription,
-  version: string,
-  needs: string
-): void => {
+const tooOld = (turn: Turn, member: MemberName, { needs, port, request }: Subscription, version: string): void => {
   if (firstTime(turn, `old ${member} ${needs} ${port}`)) {
     warnUser(
       turn,
@@ -222,7 +221,11 @@ export const offerAll = (turn: Turn, member: MemberName, owe: Owe): void => {
 }
 
 /** The client's PortUnsubscribe. A request under way still gets its result. */
-export const unsubscribeFromClient = (turn: Turn, channel: Channel, port: number, bytes: Uint8Array): void => {
+export const unsubscribeFromClient = (
+  turn: Turn,
+  { _tag: channel, value: { value: port } }: ClientMessageAt<ClientActions["unsubscribe"]>,
+  bytes: Uint8Array
+): void => {
   const key = keyOf(channel, port)
   const subscription = turn.state.subscriptions.get(key)
   supersede(turn, subscription)
@@ -264,10 +267,8 @@ const survivable = (state: RouterState, error: ResponseError, port: number): Res
 /** A SubscribeResult. The answers of one channel come in the order of the requests, per port. */
 export const resultFromMember = (
   turn: Turn,
-  member: MemberName,
-  link: Link,
-  channel: Channel,
-  result: { readonly _tag: "Ok"; readonly value: number } | { readonly _tag: "Err"; readonly error: ResponseError }
+  { _tag: channel, value: { value: result } }: DaemonMessageAt<DaemonActions["result"]>,
+  { link, member }: MemberFrame
 ): void => {
   const port = result._tag === "Ok" ? result.value : portOfError(result.error)
   const queue = link.results[channel]
@@ -277,34 +278,26 @@ export const resultFromMember = (
   const expected = queue[at]
   if (expected === undefined) return drop(turn, "strayResult")
   setLink(turn, member, { ...link, results: { ...link.results, [channel]: queue.toSpliced(at, 1) } })
-  if (result._tag === "Err") return refused(turn, member, expected, result.error, undefined)
+  if (result._tag === "Err") return refused(turn, member, expected, { error: result.error, text: undefined })
   const request = turn.state.requests.find((open) => open.number === expected.request)
   if (request === undefined || !request.waiting.has(member)) return
   stopWaiting(turn, member, (open) => open.number === request.number)
   patchRequest(turn, request.number, { accepted: new Set(request.accepted).add(member) })
 }
 
-/** A member does not take a subscription; `text` is its own explanation, where it gave one. */
-const refused = (
-  turn: Turn,
-  member: MemberName,
-  { request: number, port }: ExpectedResult,
-  error: ResponseError,
-  text: string | undefined
-): void => {
+/** Why a member does not take a subscription; `text` is its own explanation, where it gave one. */
+interface Refusal {
+  readonly error: ResponseError
+  readonly text: string | undefined
+}
+
+const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refusal: Refusal): void => {
+  const { request: number, port } = expected
   const request = turn.state.requests.find((open) => open.number === number)
-  if (request?.waiting.has(member)) {
-    // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and
-    // then ({@link askAgain}).
-    if (
-      turn.state.options.memberKind === "cluster" ||
-      firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`)
-    )
-      warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
-    return reject(turn, number, survivable(turn.state, error, port), member)
-  }
+  if (request?.waiting.has(member)) return refusedRequest(turn, member, expected, refusal)
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
+  const { error, text } = refusal
   // Mirroring excludes nothing: there the error stands for something else, such as a filter that an agent does not
   // take.
   const leftOut: LeftOut =
@@ -323,6 +316,20 @@ const refused = (
   }
 }
 
+/** The client still waits for the result: it gets the refusal. */
+const refusedRequest = (
+  turn: Turn,
+  member: MemberName,
+  { request, port }: ExpectedResult,
+  { error, text }: Refusal
+): void => {
+  // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and
+  // then ({@link askAgain}).
+  if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`))
+    warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+  reject(turn, request, survivable(turn.state, error, port), member)
+}
+
 /**
  * Offers subscriptions again to the members that refused them for somebody else's sake. Nobody tells when a port
  * becomes free, and its holder may be a connection that is dead already.
@@ -330,10 +337,12 @@ const refused = (
 export const askAgain = (turn: Turn, owe: Owe): void => {
   if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return
   const subscriptions = new Map(
-    turn.state.subscriptions.entries().map(([key, one]) => {
-      const forGood = new Map([...one.leftOut].filter(([, leftOut]) => leftOut === "forGood"))
-      const sent = [...one.leftOut.keys()].filter((member) => !forGood.has(member)).reduce(without, one.sent)
-      return [key, { ...one, sent, leftOut: forGood }]
+    turn.state.subscriptions.entries().map(([key, subscription]) => {
+      const forGood = new Map([...subscription.leftOut].filter(([, leftOut]) => leftOut === "forGood"))
+      const sent = [...subscription.leftOut.keys()]
+        .filter((member) => !forGood.has(member))
+        .reduce(without, subscription.sent)
+      return [key, { ...subscription, sent, leftOut: forGood }]
     })
   )
   update(turn, { askAgainAt: undefined, subscriptions })
@@ -354,7 +363,7 @@ export const closeAsResult = (turn: Turn, member: MemberName, link: Link, reason
   if (oldest === undefined) return false
   const { channel, at, expected } = oldest
   setLink(turn, member, { ...link, results: { ...link.results, [channel]: link.results[channel].toSpliced(at, 1) } })
-  refused(turn, member, expected, { _tag: "PortAlreadyStolen", value: expected.port }, reason)
+  refused(turn, member, expected, { error: { _tag: "PortAlreadyStolen", value: expected.port }, text: reason })
   return true
 }
 
@@ -363,9 +372,9 @@ export const loseSubscriber = (turn: Turn, member: MemberName): void => {
   stopWaiting(turn, member, () => true)
   update(turn, {
     subscriptions: new Map(
-      turn.state.subscriptions.entries().map(([key, one]) => {
-        const leftOut = new Map([...one.leftOut].filter(([name, how]) => name !== member || how === "forGood"))
-        return [key, { ...one, sent: without(one.sent, member), leftOut }]
+      turn.state.subscriptions.entries().map(([key, subscription]) => {
+        const leftOut = new Map([...subscription.leftOut].filter(([name, how]) => name !== member || how === "forGood"))
+        return [key, { ...subscription, sent: without(subscription.sent, member), leftOut }]
       })
     )
   })

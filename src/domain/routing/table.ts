@@ -5,90 +5,10 @@
  *
  * Source: wire.md §8 and §9, from which the reasons are taken.
  */
-import type { ClientMessage } from "../protocol/client-message.ts"
-import type { DaemonMessage } from "../protocol/daemon-message.ts"
-import type { FileRequest, FileResponse } from "../protocol/file-messages.ts"
 import type { HttpFilter } from "../protocol/http-filter-messages.ts"
-import type { ChunkedRequest, ChunkedResponse } from "../protocol/http-messages.ts"
-import type { DaemonTcp, LayerTcp, LayerTcpSteal } from "../protocol/incoming-messages.ts"
-import type {
-  DaemonSeqpacket,
-  DaemonTcpOutgoing,
-  DaemonUdpOutgoing,
-  LayerSeqpacket,
-  LayerTcpOutgoing,
-  LayerUdpOutgoing
-} from "../protocol/outgoing-messages.ts"
+import type { ProtocolError } from "../protocol/outcome.ts"
+import type { ClientRowKey, DaemonRowKey } from "../protocol/peek.ts"
 import { gate } from "../protocol/version.ts"
-
-/** Names of one variant, from the outermost enum inwards: `TcpSteal.HttpResponseChunked.Body`. */
-export type ClientPath =
-  | Exclude<
-      ClientMessage["_tag"],
-      "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "FileRequest"
-    >
-  | `Tcp.${LayerTcp["_tag"]}`
-  | `TcpSteal.${Exclude<LayerTcpSteal["_tag"], "HttpResponseChunked">}`
-  | `TcpSteal.HttpResponseChunked.${ChunkedResponse["_tag"]}`
-  | `TcpOutgoing.${LayerTcpOutgoing["_tag"]}`
-  | `UdpOutgoing.${LayerUdpOutgoing["_tag"]}`
-  | `SeqpacketOutgoing.${LayerSeqpacket["_tag"]}`
-  | `FileRequest.${FileRequest["_tag"]}`
-
-type IncomingPath = Exclude<DaemonTcp["_tag"], "HttpRequestChunked"> | `HttpRequestChunked.${ChunkedRequest["_tag"]}`
-export type DaemonPath =
-  | Exclude<DaemonMessage["_tag"], "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "File">
-  | `Tcp.${IncomingPath}`
-  | `TcpSteal.${IncomingPath}`
-  | `TcpOutgoing.${DaemonTcpOutgoing["_tag"]}`
-  | `UdpOutgoing.${DaemonUdpOutgoing["_tag"]}`
-  | `SeqpacketOutgoing.${DaemonSeqpacket["_tag"]}`
-  | `File.${FileResponse["_tag"]}`
-
-/** The row of a client message. */
-export const clientPath = (message: ClientMessage): ClientPath => {
-  switch (message._tag) {
-    case "Tcp":
-      return `Tcp.${message.value._tag}`
-    case "TcpSteal":
-      return message.value._tag === "HttpResponseChunked"
-        ? `TcpSteal.HttpResponseChunked.${message.value.value._tag}`
-        : `TcpSteal.${message.value._tag}`
-    case "TcpOutgoing":
-      return `TcpOutgoing.${message.value._tag}`
-    case "UdpOutgoing":
-      return `UdpOutgoing.${message.value._tag}`
-    case "SeqpacketOutgoing":
-      return `SeqpacketOutgoing.${message.value._tag}`
-    case "FileRequest":
-      return `FileRequest.${message.value._tag}`
-    default:
-      return message._tag
-  }
-}
-
-const incomingPath = (message: DaemonTcp): IncomingPath =>
-  message._tag === "HttpRequestChunked" ? `HttpRequestChunked.${message.value._tag}` : message._tag
-
-/** The row of a daemon message. */
-export const daemonPath = (message: DaemonMessage): DaemonPath => {
-  switch (message._tag) {
-    case "Tcp":
-      return `Tcp.${incomingPath(message.value)}`
-    case "TcpSteal":
-      return `TcpSteal.${incomingPath(message.value)}`
-    case "TcpOutgoing":
-      return `TcpOutgoing.${message.value._tag}`
-    case "UdpOutgoing":
-      return `UdpOutgoing.${message.value._tag}`
-    case "SeqpacketOutgoing":
-      return `SeqpacketOutgoing.${message.value._tag}`
-    case "File":
-      return `File.${message.value._tag}`
-    default:
-      return message._tag
-  }
-}
 
 interface Row {
   /**
@@ -102,48 +22,69 @@ interface Row {
   readonly source: string
 }
 
-export type ClientRow = Row & {
+/** What the router does with a client's message apart from passing it on, and of which messages it knows how to. */
+export interface ClientActions {
+  readonly forward: ClientRowKey
+  readonly goodbye: "Close"
+  readonly ping: "Ping"
+  readonly switchVersion: "SwitchProtocolVersion"
+  readonly readyForLogs: "ReadyForLogs"
+  readonly subscribe: "Tcp.PortSubscribe" | "Tcp.PortSubscribeFilteredHttp" | "TcpSteal.PortSubscribe"
+  readonly unsubscribe: "Tcp.PortUnsubscribe" | "TcpSteal.PortUnsubscribe"
+  readonly toOwner: "TcpSteal.Data"
+  readonly endOwner: "Tcp.ConnectionUnsubscribe" | "TcpSteal.ConnectionUnsubscribe"
+  readonly response:
+    | "TcpSteal.HttpResponse"
+    | "TcpSteal.HttpResponseFramed"
+    | "TcpSteal.HttpResponseChunked.Start"
+    | "TcpSteal.HttpResponseChunked.Body"
+  readonly endResponse: "TcpSteal.HttpResponseChunked.Error"
+  readonly refuseForGood: ClientRowKey
+  readonly drop: ClientRowKey
+}
+export type ClientAction = keyof ClientActions
+
+export type ClientRow<A extends ClientAction = ClientAction> = Row & {
   /** `owner`: the member that allocated the message's connection id. */
   readonly to: "default" | "all" | "owner" | "answered" | "rejected"
-  /** What the router does apart from passing it on. */
-  readonly action:
-    | "forward"
-    | "goodbye"
-    | "ping"
-    | "switchVersion"
-    | "readyForLogs"
-    | "subscribe"
-    | "unsubscribe"
-    | "toOwner"
-    | "endOwner"
-    | "response"
-    | "endResponse"
-    | "refuseForGood"
-    | "drop"
+  readonly action: A
   /** Who keeps the message away from a receiver that is too old. */
   readonly gatedBy: "client" | "router" | undefined
 }
 
-export type DaemonRow = Row & {
-  readonly treatment: "forward" | "fromDefault" | "merge" | "rewriteId" | "consume" | "drop"
-  /**
-   * `open` makes a new client-facing id, `request` uses the known or makes one, `use` needs a known one, `end` frees
-   * it.
-   */
-  readonly action:
-    | "forward"
-    | "close"
-    | "log"
-    | "pong"
-    | "version"
-    | "result"
-    | "open"
-    | "request"
-    | "use"
-    | "end"
-    | "operatorPing"
-    | "drop"
+type Incoming<K extends string> = `Tcp.${K}` | `TcpSteal.${K}`
+
+/**
+ * As {@link ClientActions}, for a member's message. `open` makes a new client-facing id, `request` uses the known or
+ * makes one, `use` needs a known one, `end` frees it.
+ */
+export interface DaemonActions {
+  readonly forward: DaemonRowKey
+  readonly close: "Close"
+  readonly log: "LogMessage"
+  readonly pong: "Pong"
+  readonly version: "SwitchProtocolVersionResponse"
+  readonly result: Incoming<"SubscribeResult">
+  readonly open: Incoming<"NewConnectionV1" | "NewConnectionV2">
+  readonly request: Incoming<
+    "HttpRequest" | "HttpRequestFramed" | "HttpRequestChunked.StartV1" | "HttpRequestChunked.StartV2"
+  >
+  readonly use: Incoming<
+    "Data" | "HttpRequestChunked.Body" | "HttpRequestChunked.ErrorV1" | "HttpRequestChunked.ErrorV2"
+  >
+  readonly end: Incoming<"Close">
+  readonly operatorPing: "OperatorPing"
+  readonly drop: DaemonRowKey
 }
+export type DaemonAction = keyof DaemonActions
+
+export type DaemonRow<A extends DaemonAction = DaemonAction> = Row & {
+  readonly treatment: "forward" | "fromDefault" | "merge" | "rewriteId" | "consume" | "drop"
+  readonly action: A
+}
+
+/** The actions that know how to handle messages of the row `K`. */
+type ActionFor<Actions, K> = { [A in keyof Actions]: K extends Actions[A] ? A : never }[keyof Actions]
 
 const lostDefault = "Default: the client's socket is closed and it starts again. Others: nothing, they never saw it."
 const lostOwner = "The id is freed and closed towards the client; what still comes for it is dropped."
@@ -153,16 +94,16 @@ const lostAnswer =
 type Versions<K extends string> = { readonly [P in K]: string | undefined }
 
 /** One row for each named variant of `prefix`, differing in their version only. */
-const each = <P extends string, K extends string, R extends Row>(
+const each = <P extends string, K extends string, R extends Omit<Row, "since">>(
   prefix: P,
   versions: Versions<K>,
-  row: Omit<R, "since">
-): { readonly [Q in `${P}.${K}`]: R } =>
+  row: R
+): { readonly [Q in `${P}.${K}`]: R & Pick<Row, "since"> } =>
   Object.fromEntries(Object.entries(versions).map(([name, since]) => [`${prefix}.${name}`, { ...row, since }])) as {
-    readonly [Q in `${P}.${K}`]: R
+    readonly [Q in `${P}.${K}`]: R & Pick<Row, "since">
   }
 
-const stateful = (reason: string): Omit<ClientRow, "since"> => ({
+const stateful = (reason: string): Omit<ClientRow<"forward">, "since"> => ({
   to: "default",
   action: "forward",
   gatedBy: "client",
@@ -175,7 +116,7 @@ const outgoing = stateful(
 )
 const files = stateful("file descriptors belong to one agent, answers are matched by position")
 
-const subscribe: Omit<ClientRow, "since"> = {
+const subscribe: Omit<ClientRow<"subscribe">, "since"> = {
   to: "all",
   action: "subscribe",
   gatedBy: "router",
@@ -185,7 +126,7 @@ const subscribe: Omit<ClientRow, "since"> = {
     "(wire.md §8.4, §8.11, §8.19)",
   source: "wire.md §9.1"
 }
-const unsubscribe: ClientRow = {
+const unsubscribe: ClientRow<"unsubscribe"> = {
   to: "all",
   action: "unsubscribe",
   gatedBy: undefined,
@@ -194,7 +135,7 @@ const unsubscribe: ClientRow = {
   reason: "forgets the subscription; has no answer",
   source: "wire.md §9.1"
 }
-const endOwner: ClientRow = {
+const endOwner: ClientRow<"endOwner"> = {
   to: "owner",
   action: "endOwner",
   gatedBy: undefined,
@@ -205,7 +146,7 @@ const endOwner: ClientRow = {
     "(wire.md §8.6, §8.8, §8.9)",
   source: "wire.md §9.1"
 }
-const response = (since: string | undefined, reason: string): ClientRow => ({
+const response = (since: string | undefined, reason: string): ClientRow<"response"> => ({
   to: "owner",
   action: "response",
   gatedBy: since === undefined ? undefined : "router",
@@ -214,7 +155,7 @@ const response = (since: string | undefined, reason: string): ClientRow => ({
   reason,
   source: "wire.md §9.1"
 })
-const rejected = (since: string | undefined, reason: string, source = "wire.md §9.1"): ClientRow => ({
+const rejected = (since: string | undefined, reason: string, source = "wire.md §9.1"): ClientRow<"drop"> => ({
   to: "rejected",
   action: "drop",
   gatedBy: undefined,
@@ -228,7 +169,7 @@ const beginning = undefined
 const connectionRequests = { Connect: beginning, Write: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
 
 /** Where each client message goes. */
-export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
+export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<ClientActions, K>> } = {
   Close: {
     to: "all",
     action: "goodbye",
@@ -361,7 +302,7 @@ export const clientTable: { readonly [P in ClientPath]: ClientRow } = {
 }
 
 const lostIncoming = "One Close for each of its open ids goes to the client, in the right channel (wire.md §8.10)."
-const incoming = (reason: string, action: DaemonRow["action"]): Omit<DaemonRow, "since"> => ({
+const incoming = <A extends DaemonAction>(reason: string, action: A): Omit<DaemonRow<A>, "since"> => ({
   treatment: "rewriteId",
   action,
   lost: lostIncoming,
@@ -378,7 +319,7 @@ const uses = incoming(
   "use"
 )
 const ends = incoming("frees the id; may come twice (wire.md §8.8, §8.9)", "end")
-const subscribeResult: Omit<DaemonRow, "since"> = {
+const subscribeResult: Omit<DaemonRow<"result">, "since"> = {
   treatment: "merge",
   action: "result",
   lost: "A lost member counts as answered.",
@@ -412,7 +353,7 @@ const incomingRows = <P extends "Tcp" | "TcpSteal">(channel: P) => ({
   ...each(channel, { SubscribeResult: beginning }, subscribeResult)
 })
 
-const fromDefault = (reason: string): Omit<DaemonRow, "since"> => ({
+const fromDefault = (reason: string): Omit<DaemonRow<"forward">, "since"> => ({
   treatment: "fromDefault",
   action: "forward",
   lost: lostAnswer,
@@ -422,7 +363,7 @@ const fromDefault = (reason: string): Omit<DaemonRow, "since"> => ({
 const connectionAnswers = { Connect: beginning, Read: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
 const outgoingAnswer = fromDefault("the request went to the default only")
 const positional = fromDefault("matched by position: order of the default kept, a surplus one is fatal (wire.md §8.20)")
-const dropped = (since: string | undefined, reason: string): DaemonRow => ({
+const dropped = (since: string | undefined, reason: string): DaemonRow<"drop"> => ({
   treatment: "drop",
   action: "drop",
   since,
@@ -432,7 +373,7 @@ const dropped = (since: string | undefined, reason: string): DaemonRow => ({
 })
 
 /** What happens to each daemon message. */
-export const daemonTable: { readonly [P in DaemonPath]: DaemonRow } = {
+export const daemonTable: { readonly [K in DaemonRowKey]: DaemonRow<ActionFor<DaemonActions, K>> } = {
   Close: {
     treatment: "fromDefault",
     action: "close",
@@ -547,3 +488,8 @@ export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string 
  * these tags may be passed on unread: inside them are ids to rewrite and results to merge.
  */
 export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])
+
+/**
+ * The outermost variant of a message in which an unknown one was found; the index itself if that is the unknown one.
+ */
+export const outermost = (error: ProtocolError): string => error.path.split(".")[1] ?? ""

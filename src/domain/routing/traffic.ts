@@ -1,15 +1,16 @@
 import type { ClientMessage } from "../protocol/client-message.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
-import type { DaemonTcp } from "../protocol/incoming-messages.ts"
+import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
 import { atLeast } from "../protocol/version.ts"
 import { adaptResponse, forgetCollected, responseOf } from "./collected-response.ts"
 import { addressedByClient, addressedByMember } from "./connection-id.ts"
+import type { ClientFrame, MemberFrame } from "./frame.ts"
 import { warnUser } from "./handshake.ts"
-import { type Channel, clientIdOf, freeId, freeMember, openId, openIds, routeOf } from "./ids.ts"
+import { type Channel, clientIdOf, freeId, freeMember, openId, openIds, type Route, routeOf } from "./ids.ts"
 import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
 import { drop, firstTime, nameOf, sayToClient, sayToMember, toClient, toMember, type Turn, update } from "./state.ts"
-import type { ClientRow, DaemonRow } from "./table.ts"
+import type { ClientActions, DaemonActions } from "./table.ts"
 
 /**
  * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side
@@ -28,14 +29,13 @@ const closeAtClient = (turn: Turn, channel: Channel, clientId: bigint): void => 
 const refuse = (turn: Turn, member: MemberName, channel: Channel, memberId: bigint): void =>
   sayToMember(turn, member, { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: memberId } })
 
-/** A daemon message of the treatment `rewriteId`. */
+type TrafficAction = "open" | "request" | "use" | "end"
+
+/** A member's message about one connection: of the treatment `rewriteId`. */
 export const trafficFromMember = (
   turn: Turn,
-  member: MemberName,
-  channel: Channel,
-  message: DaemonTcp,
-  action: DaemonRow["action"],
-  bytes: Uint8Array
+  { _tag: channel, value: message }: DaemonMessageAt<DaemonActions[TrafficAction]>,
+  { bytes, member, row: { action } }: MemberFrame
 ): void => {
   const addressed = addressedByMember(message)
   if (addressed === undefined) return
@@ -67,7 +67,11 @@ export const trafficFromMember = (
 }
 
 /** A client message to the owner of its id. */
-export const trafficFromClient = (turn: Turn, message: ClientMessage, row: ClientRow, bytes: Uint8Array): void => {
+export const trafficFromClient = (
+  turn: Turn,
+  message: ClientMessageAt<ClientActions["toOwner" | "endOwner" | "response" | "endResponse"]>,
+  { bytes, row }: ClientFrame
+): void => {
   const addressed = addressedByClient(message)
   if (addressed === undefined) return
   const { channel, id: clientId } = addressed
@@ -77,7 +81,7 @@ export const trafficFromClient = (turn: Turn, message: ClientMessage, row: Clien
   const version = turn.state.links.get(member)?.version
   if (row.action === "response" || row.action === "endResponse") {
     if (row.since !== undefined && version !== undefined && !atLeast(version, row.since)) {
-      respondInOldForm(turn, message, member, memberId, version)
+      respondInOldForm(turn, message, route, version)
       if (row.action === "endResponse") free(turn, clientId)
       return
     }
@@ -87,13 +91,7 @@ export const trafficFromClient = (turn: Turn, message: ClientMessage, row: Clien
   if (row.action === "endOwner" || row.action === "endResponse") free(turn, clientId)
 }
 
-const respondInOldForm = (
-  turn: Turn,
-  message: ClientMessage,
-  member: MemberName,
-  memberId: bigint,
-  version: string
-): void => {
+const respondInOldForm = (turn: Turn, message: ClientMessage, { member, memberId }: Route, version: string): void => {
   const response = responseOf(message)
   if (response === undefined) return
   const [collected, adapted] = adaptResponse(turn.state.collected, response, version)

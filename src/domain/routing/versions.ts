@@ -1,5 +1,6 @@
 import type { ResponseError } from "../protocol/response-error.ts"
 import { atLeast, compareVersions, gate, minVersion, protocolVersion } from "../protocol/version.ts"
+import type { MemberFrame } from "./frame.ts"
 import { releaseLogs } from "./handshake.ts"
 import type { MemberName } from "./member.ts"
 import {
@@ -56,13 +57,7 @@ const withoutPreRelease = (version: string): string => {
   return minVersion(release, protocolVersion)
 }
 
-export const versionFromMember = (
-  turn: Turn,
-  member: MemberName,
-  link: Link,
-  version: string,
-  bytes: Uint8Array
-): void => {
+export const versionFromMember = (turn: Turn, version: string, { bytes, link, member }: MemberFrame): void => {
   const [answered, ...versionSwitches] = link.versionSwitches
   if (answered === undefined) return drop(turn, "strayVersion")
   // A member answers no more than it was told, so the highest answer says most about it.
@@ -101,3 +96,10 @@ export const readableError = (error: ResponseError, client: string): ResponseErr
       return error
   }
 }
+
+/**
+ * Whether a member can read what is there `since` a version. A member whose version is not known yet is told later,
+ * when its version answer comes (`from-member.ts`).
+ */
+export const mayRead = (version: string | undefined, since: string | undefined): boolean =>
+  since === undefined || (version !== undefined && atLeast(version, since))

@@ -6,6 +6,7 @@
  *
  * All times are ms of one clock that never jumps; which one does not matter.
  */
+import { peekClient } from "../protocol/peek.ts"
 
 export interface Pulse {
   /** When anything came last. */
@@ -25,12 +26,9 @@ const leastSilence = 15_000
 
 export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, gaps: [] })
 
-/** `Ping` by its first byte (wire.md §1.5). */
-const isPing = (bytes: Uint8Array): boolean => bytes[0] === 7
-
 /** Something came from the client, whatever it is. */
 export const heard = (pulse: Pulse, bytes: Uint8Array, now: number): Pulse => {
-  if (!isPing(bytes)) return { ...pulse, heardAt: now }
+  if (peekClient(bytes) !== "Ping") return { ...pulse, heardAt: now }
   const gaps = pulse.pingedAt === undefined ? pulse.gaps : [...pulse.gaps, now - pulse.pingedAt].slice(-remembered)
   return { heardAt: now, pingedAt: now, gaps }
 }

@@ -1,15 +1,13 @@
 import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
-import {
-  type ClientConnectionOptions,
-  type ConnectionEnd,
-  droppedMessages,
-  serveClient
-} from "../../../src/app/relay/serve-client.ts"
+import type { ClientConnectionOptions, ConnectionEnd } from "../../../src/app/relay/client-connection.ts"
+import { droppedMessages } from "../../../src/app/relay/message-path.ts"
+import { serveClient } from "../../../src/app/relay/serve-client.ts"
 import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
 import { it } from "../../support/effect-it.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
@@ -480,7 +478,7 @@ describe("the shell around the router", () => {
       Object.assign(first, {
         send: (bytes: Uint8Array) => {
           send(bytes)
-          if (bytes[0] === 2 && bytes[1] === 0) first.receive(refusal)
+          if (peekClient(bytes) === "TcpSteal.PortSubscribe") first.receive(refusal)
         }
       })
       client.receive(steal)

@@ -90,6 +90,20 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
       })
   )
 
+  it("the checker accepts what the decoder accepts, of whole messages, cut ones and garbage", () => {
+    fc.assert(
+      fc.property(fc.oneof(encoded, garbage), fc.nat(), (bytes, length) => {
+        for (const part of [bytes, bytes.subarray(0, length % (bytes.length + 1))]) {
+          const decoded = codec.decode(part)
+          expect(codec.check(part)).toEqual(
+            decoded._tag === "Decoded" ? { _tag: "Sound", used: decoded.used } : decoded
+          )
+        }
+      }),
+      { numRuns: 4000 }
+    )
+  })
+
   it("garbage is decoded, incomplete or invalid, never an exception, and the skipper does not contradict", () => {
     fc.assert(
       fc.property(garbage, (bytes) => {

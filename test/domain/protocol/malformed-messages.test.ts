@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { codec, maximumDepth } from "../../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { FrameCutter } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import {
   bool,
@@ -19,7 +20,6 @@ import {
   u32,
   u64
 } from "../../../src/domain/protocol/shape.ts"
-import { StreamDecoder } from "../../../src/domain/protocol/stream-decoder.ts"
 import { skip } from "../../../src/domain/protocol/walker.ts"
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"))
@@ -152,8 +152,8 @@ describe("unknown variants", () => {
   })
 
   it("a stream's error has the full path", () => {
-    const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
-    expect(decoder.feed(bytes("05 00"))).toEqual({ messages: [] })
+    const decoder = new FrameCutter(daemonMessage, DaemonMessage)
+    expect(decoder.feed(bytes("05 00"))).toEqual({ frames: [] })
     expect(decoder.feed(bytes("03")).error).toMatchObject({ path: "DaemonMessage.LogMessage.level.3", offset: 2 })
   })
 })
@@ -184,8 +184,8 @@ describe("claimed lengths", () => {
     // 60 MiB each, below the limit of a message: together they would be 30 GB.
     const claim = bytes("02 01 00 fc 00 00 c0 03")
     const before = process.memoryUsage()
-    const decoders = Array.from({ length: 500 }, () => new StreamDecoder(daemonMessage, DaemonMessage))
-    for (const decoder of decoders) expect(decoder.feed(claim)).toEqual({ messages: [] })
+    const decoders = Array.from({ length: 500 }, () => new FrameCutter(daemonMessage, DaemonMessage))
+    for (const decoder of decoders) expect(decoder.feed(claim)).toEqual({ frames: [] })
     const after = process.memoryUsage()
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(64 * 1024 * 1024)
     expect(after.heapUsed - before.heapUsed).toBeLessThan(256 * 1024 * 1024)

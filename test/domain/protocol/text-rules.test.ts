@@ -1,3 +1,4 @@
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { codec } from "../../../src/domain/protocol/codec.ts"
 import { headers, type Headers } from "../../../src/domain/protocol/shape.ts"
@@ -25,8 +26,8 @@ describe("URIs", () => {
     ["localhost", "localhost"]
   ]
   it.each(accepted)("%s is written as %s", (uri, canonical) => {
-    expect(checkText("uri", uri)).toEqual({ ok: canonical })
-    expect(checkText("uri", canonical)).toEqual({ ok: canonical })
+    expect(checkText("uri", uri)).toEqual(Result.succeed(canonical))
+    expect(checkText("uri", canonical)).toEqual(Result.succeed(canonical))
   })
 
   it.each([
@@ -42,26 +43,26 @@ describe("URIs", () => {
     "http://u@/",
     `/${"x".repeat(65_534)}`
   ])("%j is none", (uri) => {
-    expect(checkText("uri", uri)).toHaveProperty("error")
+    expect(Result.isFailure(checkText("uri", uri))).toBe(true)
   })
 })
 
 describe("methods, versions", () => {
   it.each(["GET", "get", "PROPFIND", "X-A_b.~"])("method %s", (text) =>
-    expect(checkText("method", text)).toEqual({ ok: text })
+    expect(checkText("method", text)).toEqual(Result.succeed(text))
   )
   it.each(["", "GE T", "GET\n", "É", "A/B"])("%j is no method", (text) =>
-    expect(checkText("method", text)).toHaveProperty("error")
+    expect(Result.isFailure(checkText("method", text))).toBe(true)
   )
   it.each(["HTTP/0.9", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"])("%s", (text) =>
-    expect(checkText("httpVersion", text)).toEqual({ ok: text })
+    expect(checkText("httpVersion", text)).toEqual(Result.succeed(text))
   )
   it.each(["HTTP/2", "http/1.1", "HTTP/1.2", ""])("%j is no HTTP version", (text) =>
-    expect(checkText("httpVersion", text)).toHaveProperty("error")
+    expect(Result.isFailure(checkText("httpVersion", text))).toBe(true)
   )
   it.each(["1.29.0", "0.0.0", "1.2.3-rc.1", "1.2.3-0a", "3.250.0+braid.0.1.0", "1.2.3--", "18446744073709551615.0.0"])(
     "version %s",
-    (text) => expect(checkText("semver", text)).toEqual({ ok: text })
+    (text) => expect(checkText("semver", text)).toEqual(Result.succeed(text))
   )
   it.each([
     "",
@@ -76,7 +77,7 @@ describe("methods, versions", () => {
     " 1.2.3",
     "1.2.x",
     "18446744073709551616.0.0"
-  ])("%j is no version", (text) => expect(checkText("semver", text)).toHaveProperty("error"))
+  ])("%j is no version", (text) => expect(Result.isFailure(checkText("semver", text))).toBe(true))
 })
 
 describe("header maps (wire.md §2.5)", () => {

@@ -19,7 +19,7 @@ const one = connectionName("one")
 const two = connectionName("two")
 
 const after = (...claims: ReadonlyArray<readonly [typeof one, Claim]>): PortLocks =>
-  claims.reduce((locks, [connection, claim]) => claimPort(locks, connection, 80, claim)[0], noLocks)
+  claims.reduce((locks, [connection, claim]) => claimPort(locks, connection, { port: 80, claim })[0], noLocks)
 
 describe("wire.md §8.22: ports of two connections of one session", () => {
   it.each([
@@ -28,13 +28,13 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
     ["filtered", "whole", "Refused"],
     ["filtered", "filtered", "Granted"]
   ] as const)("held %s, wanted %s by another: %s", (held, wanted, outcome) => {
-    expect(claimPort(after([one, held]), two, 80, wanted)[1]._tag).toBe(outcome)
-    expect(claimPort(after([one, held]), two, 81, wanted)[1]._tag).toBe("Granted")
+    expect(claimPort(after([one, held]), two, { port: 80, claim: wanted })[1]._tag).toBe(outcome)
+    expect(claimPort(after([one, held]), two, { port: 81, claim: wanted })[1]._tag).toBe("Granted")
   })
 
   it("a connection replaces its own subscription, if no other is in the way", () => {
-    expect(claimPort(after([one, "filtered"]), one, 80, "whole")[1]._tag).toBe("Granted")
-    expect(claimPort(after([one, "filtered"], [two, "filtered"]), one, 80, "whole")[1]).toEqual({
+    expect(claimPort(after([one, "filtered"]), one, { port: 80, claim: "whole" })[1]._tag).toBe("Granted")
+    expect(claimPort(after([one, "filtered"], [two, "filtered"]), one, { port: 80, claim: "whole" })[1]).toEqual({
       _tag: "Refused",
       holder: two
     })
@@ -42,7 +42,7 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
 
   it("a refused claim changes nothing, and a port is free again when its connection ends or unsubscribes", () => {
     const locks = after([one, "whole"])
-    expect(claimPort(locks, two, 80, "whole")[0]).toBe(locks)
+    expect(claimPort(locks, two, { port: 80, claim: "whole" })[0]).toBe(locks)
     expect(releaseConnection(locks, one)).toEqual(noLocks)
     expect(releasePort(locks, one, 80)).toEqual(noLocks)
     expect(releasePort(locks, two, 80)).toBe(locks)
@@ -50,14 +50,20 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
 
   it("a silent holder loses every port to a newcomer, but only if no lively one is in the way too", () => {
     const silent = (name: typeof one): boolean => name === one
-    const [locks] = claimPort(after([one, "whole"]), one, 90, "whole")
-    const [taken, claimed] = claimPort(locks, two, 80, "whole", silent)
+    const [locks] = claimPort(after([one, "whole"]), one, { port: 90, claim: "whole" })
+    const [taken, claimed] = claimPort(locks, two, { port: 80, claim: "whole" }, silent)
     expect(claimed).toEqual({ _tag: "Granted", replaced: [one] })
     expect(taken).toEqual(new Map([[80, new Map([[two, "whole"]])]]))
     const shared = after([one, "filtered"], [two, "filtered"])
     const three = connectionName("three")
-    expect(claimPort(shared, three, 80, "whole", silent)).toEqual([shared, { _tag: "Refused", holder: two }])
-    expect(claimPort(shared, three, 80, "filtered", silent)[1]).toEqual({ _tag: "Granted", replaced: [] })
+    expect(claimPort(shared, three, { port: 80, claim: "whole" }, silent)).toEqual([
+      shared,
+      { _tag: "Refused", holder: two }
+    ])
+    expect(claimPort(shared, three, { port: 80, claim: "filtered" }, silent)[1]).toEqual({
+      _tag: "Granted",
+      replaced: []
+    })
   })
 
   it("never has two holders of which one takes the whole port", () => {
@@ -72,7 +78,7 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
         for (const { connection, port, what } of acts) {
           if (what === "end") locks = releaseConnection(locks, connection)
           else if (what === "release") locks = releasePort(locks, connection, port)
-          else [locks] = claimPort(locks, connection, port, what)
+          else [locks] = claimPort(locks, connection, { port, claim: what })
           for (const holders of locks.values()) {
             expect(holders.size).toBeGreaterThan(0)
             if ([...holders.values()].includes("whole")) expect(holders.size).toBe(1)
@@ -125,5 +131,13 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
         lockToClient(noLocks, one, Uint8Array.of(2, 3, 1, ...bytes))
       })
     )
+  })
+
+  it("counts a steal whose indices are written longer than they need be, as an agent does", () => {
+    const steal = clientMessage.encode(stealPort(80))
+    const [variant = 0, ...rest] = steal
+    const overlong = Uint8Array.of(0xfb, variant, 0, ...rest)
+    const { locks } = lockFromClient(noLocks, one, overlong)
+    expect(lockFromClient(locks, two, steal).holder).toBe(one)
   })
 })

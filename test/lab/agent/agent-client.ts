@@ -1,9 +1,9 @@
 /** A client of an agent for tests, over the agent's raw TCP side. */
 
 import * as net from "node:net"
+import { StreamDecoder } from "../../../lab/agent/stream-decoder.ts"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { StreamDecoder } from "../../../src/domain/protocol/stream-decoder.ts"
 
 /** A message with bytes as latin-1 text and maps as objects, so that expectations are easy to write. */
 const plain = (value: unknown): unknown => {

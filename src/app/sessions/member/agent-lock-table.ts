@@ -1,7 +1,11 @@
+/**
+ * The ports of this cluster's agents, shared by its sessions: stands between a connection and its agent, and answers in
+ * the agent's place what another session excludes. Which claims exclude each other is decided in `agent-locks.ts`.
+ */
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../domain/protocol/daemon-message.ts"
+import { peekDaemon } from "../../../domain/protocol/peek.ts"
 import {
-  type AgentClaimed,
   type AgentClient,
   type AgentLocks,
   claimOnAgent,
@@ -10,13 +14,7 @@ import {
   noAgentLocks,
   releaseOnAgent
 } from "../../../domain/routing/agent-locks.ts"
-import {
-  alreadyStolen,
-  type Claim,
-  type ConnectionName,
-  connectionName,
-  readSteal
-} from "../../../domain/routing/port-locks.ts"
+import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/routing/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 
 /** Who wants to steal through a connection to an agent. */
@@ -28,7 +26,6 @@ export interface AgentUser {
   readonly policy: ConcurrentSteal
 }
 
-/** The ports of this cluster's agents, which several sessions may want (`domain/routing/agent-locks.ts`). */
 export interface AgentLockTable {
   /**
    * The connection to an agent, for one user. A steal that another session excludes does not reach the agent: the
@@ -57,125 +54,196 @@ const hasPort = (port: number): DaemonMessage => ({
   value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } }
 })
 
-export const makeAgentLockTable = (): AgentLockTable => {
-  const agents = new Map<string, AgentLocks>()
-  const listeners = new Map<ConnectionName, (message: DaemonMessage) => void>()
-  let connections = 0
-
+/** What all guarded connections share. */
+interface TableState {
+  /** Who has which port, by agent; agents without locks are not in it. */
+  readonly agents: Map<string, AgentLocks>
+  /** How the connections that are open are told something, by name. */
+  readonly listeners: Map<ConnectionName, (message: DaemonMessage) => void>
+  /** How many connections there have been. */
+  connections: number
   /**
    * By agent and port: requests that wait until the agent has answered the one before. It answers its clients in no
    * order, and what it does last is what holds.
    */
-  const asked = new Map<string, Array<() => void>>()
-  const inTurn = (key: string, ask: () => void): void => {
-    const waiting = asked.get(key)
-    if (waiting !== undefined) return void waiting.push(ask)
-    asked.set(key, [])
-    ask()
-  }
-  const answered = (key: string): void => {
-    const next = asked.get(key)?.shift()
-    if (next === undefined) asked.delete(key)
-    else next()
-  }
+  readonly asked: Map<string, Array<() => void>>
+}
 
-  const set = (agent: string, locks: AgentLocks): void => {
-    if (locks.size === 0) agents.delete(agent)
-    else agents.set(agent, locks)
-  }
-  const locksOf = (agent: string): AgentLocks => agents.get(agent) ?? noAgentLocks
+/** One connection to an agent. */
+interface GuardedConnection {
+  readonly table: TableState
+  readonly agent: string
+  /** The connection itself, behind the guard. */
+  readonly channel: FrameChannel
+  readonly client: AgentClient
+  /** The side of the router, once it listens. */
+  handlers: FrameHandlers | undefined
+  /** Said before anybody listened. */
+  readonly early: Array<DaemonMessage>
+  /** Requests that the agent has not answered, by agent and port, in order. */
+  readonly owed: Array<string>
+  /** The latest request for each port: one that waited may be out of date when its turn comes. */
+  readonly wanted: Map<number, object>
+}
 
-  const claimPort = (agent: string, client: AgentClient, port: number, claim: Claim): AgentClaimed => {
-    const [locks, claimed] = claimOnAgent(locksOf(agent), client, port, claim)
-    set(agent, locks)
-    return claimed
-  }
-
+export const makeAgentLockTable = (): AgentLockTable => {
+  const table: TableState = { agents: new Map(), listeners: new Map(), connections: 0, asked: new Map() }
   return {
-    size: () => listeners.size + agents.size + asked.size,
+    size: () => table.listeners.size + table.agents.size + table.asked.size,
     guard: (agent, channel, user) => {
-      const self = connectionName(`connection ${++connections}`)
-      const client: AgentClient = { ...user, connection: self }
-      let handlers: FrameHandlers | undefined
-      /** Said before anybody listened. */
-      const early: Array<DaemonMessage> = []
-      const say = (message: DaemonMessage): void => {
-        if (handlers === undefined) early.push(message)
-        else handlers.message(daemonMessage.encode(message))
+      const connection = connectionName(`connection ${++table.connections}`)
+      const guarded: GuardedConnection = {
+        table,
+        agent,
+        channel,
+        client: { ...user, connection },
+        handlers: undefined,
+        early: [],
+        owed: [],
+        wanted: new Map()
       }
-      /** Requests of this connection that the agent has not answered, in order. */
-      const owed: Array<string> = []
-      /** What it wants of each port; a request that waited may be out of date when its turn comes. */
-      const wanted = new Map<number, object>()
-      const ask = (port: number, bytes: Uint8Array): void => {
-        const key = `${agent} ${port}`
-        const wish = {}
-        wanted.set(port, wish)
-        inTurn(key, () => {
-          if (listeners.has(self) && wanted.get(port) === wish) {
-            owed.push(key)
-            return channel.send(bytes)
-          }
-          say(hasPort(port))
-          answered(key)
-        })
-      }
-      const leave = (): void => {
-        listeners.delete(self)
-        for (const key of owed.splice(0)) answered(key)
-        set(agent, leaveAgent(locksOf(agent), self))
-      }
-      listeners.set(self, say)
-      return {
-        queuedBytes: () => channel.queuedBytes(),
-        pause: () => channel.pause(),
-        resume: () => channel.resume(),
-        send: (bytes) => {
-          const steal = readSteal(bytes)
-          if (steal === undefined || !listeners.has(self)) return channel.send(bytes)
-          const { claim, port } = steal
-          if (claim === undefined) {
-            wanted.delete(port)
-            set(agent, releaseOnAgent(locksOf(agent), self, port))
-            return channel.send(bytes)
-          }
-          const claimed = claimPort(agent, client, port, claim)
-          if (claimed._tag === "Refused") {
-            // What it had there until now is over for the router too.
-            const rest = releaseOnAgent(locksOf(agent), self, port)
-            if (rest !== locksOf(agent))
-              channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } }))
-            set(agent, rest)
-            return say(alreadyStolen(port))
-          }
-          if (claimed._tag === "Superseded") return say(hasPort(port))
-          ask(port, bytes)
-          for (const evicted of claimed.evicted) listeners.get(evicted)?.(takenAway(port, user.policy))
-        },
-        close: () => {
-          leave()
-          channel.close()
-        },
-        open: (given) => {
-          channel.open({
-            ...given,
-            message: (bytes) => {
-              // TcpSteal, SubscribeResult, or Close (wire.md §1.5): an agent answers the requests of one client
-              // in their order, and refuses what it cannot do at all by Close.
-              const isResult = bytes[0] === 2 && bytes[1] === 3
-              const over = isResult ? owed.splice(0, 1) : bytes[0] === 0 ? owed.splice(0) : []
-              given.message(bytes)
-              for (const key of over) answered(key)
-            },
-            ended: (reason) => {
-              leave()
-              given.ended(reason)
-            }
-          })
-          handlers = given
-          for (const message of early.splice(0)) say(message)
-        }
-      }
+      table.listeners.set(connection, (message) => say(guarded, message))
+      return guardedChannel(guarded)
     }
   }
+}
+
+const guardedChannel = (guarded: GuardedConnection): FrameChannel => {
+  const { channel } = guarded
+  return {
+    queuedBytes: () => channel.queuedBytes(),
+    pause: () => channel.pause(),
+    resume: () => channel.resume(),
+    send: (bytes) => send(guarded, bytes),
+    close: () => {
+      leave(guarded)
+      channel.close()
+    },
+    open: (handlers) => open(guarded, handlers)
+  }
+}
+
+const locksOf = ({ agent, table }: GuardedConnection): AgentLocks => table.agents.get(agent) ?? noAgentLocks
+
+const setLocks = ({ agent, table }: GuardedConnection, locks: AgentLocks): void => {
+  if (locks.size === 0) table.agents.delete(agent)
+  else table.agents.set(agent, locks)
+}
+
+/** A message to the router in the name of the agent. */
+const say = (guarded: GuardedConnection, message: DaemonMessage): void => {
+  if (guarded.handlers === undefined) guarded.early.push(message)
+  else guarded.handlers.message(daemonMessage.encode(message))
+}
+
+/**
+ * The only place where a request is answered that the agent does not get. `Superseded`: the client may think that it
+ * has the port.
+ */
+const answerForAgent = (guarded: GuardedConnection, port: number, why: "Refused" | "Superseded"): void =>
+  say(guarded, why === "Refused" ? alreadyStolen(port) : hasPort(port))
+
+// Towards the agent
+
+const send = (guarded: GuardedConnection, bytes: Uint8Array): void => {
+  const { channel, client, table, wanted } = guarded
+  const steal = readSteal(bytes)
+  if (steal === undefined || !table.listeners.has(client.connection)) return channel.send(bytes)
+  const { claim, port } = steal
+  if (claim === undefined) {
+    wanted.delete(port)
+    setLocks(guarded, releaseOnAgent(locksOf(guarded), client.connection, port))
+    return channel.send(bytes)
+  }
+  const [locks, claimed] = claimOnAgent(locksOf(guarded), client, port, claim)
+  setLocks(guarded, locks)
+  switch (claimed._tag) {
+    case "Refused":
+      giveBack(guarded, port)
+      return answerForAgent(guarded, port, "Refused")
+    case "Superseded":
+      return answerForAgent(guarded, port, "Superseded")
+    case "Granted":
+      ask(guarded, port, bytes)
+      for (const evicted of claimed.evicted) table.listeners.get(evicted)?.(takenAway(port, client.policy))
+  }
+}
+
+/** What a refused connection had of the port until now is over for the router too. */
+const giveBack = (guarded: GuardedConnection, port: number): void => {
+  const left = releaseOnAgent(locksOf(guarded), guarded.client.connection, port)
+  if (left !== locksOf(guarded)) {
+    guarded.channel.send(clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "PortUnsubscribe", value: port } }))
+  }
+  setLocks(guarded, left)
+}
+
+/** Asks the agent for a port as soon as it has answered everybody who asked before. */
+const ask = (guarded: GuardedConnection, port: number, bytes: Uint8Array): void => {
+  const { agent, channel, client, owed, table, wanted } = guarded
+  const key = `${agent} ${port}`
+  const wish = {}
+  wanted.set(port, wish)
+  inTurn(table, key, () => {
+    if (table.listeners.has(client.connection) && wanted.get(port) === wish) {
+      owed.push(key)
+      return channel.send(bytes)
+    }
+    answerForAgent(guarded, port, "Superseded")
+    answered(table, key)
+  })
+}
+
+const inTurn = ({ asked }: TableState, key: string, act: () => void): void => {
+  const waiting = asked.get(key)
+  if (waiting !== undefined) return void waiting.push(act)
+  asked.set(key, [])
+  act()
+}
+
+const answered = ({ asked }: TableState, key: string): void => {
+  const next = asked.get(key)?.shift()
+  if (next === undefined) asked.delete(key)
+  else next()
+}
+
+// From the agent
+
+const open = (guarded: GuardedConnection, handlers: FrameHandlers): void => {
+  guarded.channel.open({
+    ...handlers,
+    message: (bytes) => {
+      const over = answeredBy(guarded, bytes)
+      handlers.message(bytes)
+      for (const key of over) answered(guarded.table, key)
+    },
+    ended: (reason) => {
+      leave(guarded)
+      handlers.ended(reason)
+    }
+  })
+  guarded.handlers = handlers
+  for (const message of guarded.early.splice(0)) say(guarded, message)
+}
+
+/**
+ * Takes the requests that a frame of the agent answers: it answers those of one client in their order, and refuses what
+ * it cannot do at all by `Close`.
+ */
+const answeredBy = ({ owed }: GuardedConnection, bytes: Uint8Array): ReadonlyArray<string> => {
+  switch (peekDaemon(bytes)) {
+    case "TcpSteal.SubscribeResult":
+      return owed.splice(0, 1)
+    case "Close":
+      return owed.splice(0)
+    default:
+      return []
+  }
+}
+
+const leave = (guarded: GuardedConnection): void => {
+  const { client, owed, table } = guarded
+  table.listeners.delete(client.connection)
+  for (const key of owed.splice(0)) answered(table, key)
+  setLocks(guarded, leaveAgent(locksOf(guarded), client.connection))
 }

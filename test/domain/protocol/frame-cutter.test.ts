@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { Codec } from "../../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { type Cut, FrameCutter } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { TypedShape } from "../../../src/domain/protocol/shape.ts"
-import { type Fed, StreamDecoder, type StreamMessage } from "../../../src/domain/protocol/stream-decoder.ts"
 import { Walker } from "../../../src/domain/protocol/walker.ts"
 import { arbitraryOf } from "./arbitrary.ts"
 
@@ -17,10 +17,12 @@ const cutAt = (bytes: Uint8Array, places: ReadonlyArray<number>): ReadonlyArray<
   return [0, ...cuts].map((from, i) => bytes.slice(from, ends[i]))
 }
 
-const collect = <T>(decoder: StreamDecoder<T>, chunks: ReadonlyArray<Uint8Array>) => {
-  const fed: ReadonlyArray<Fed<T>> = chunks.map((chunk) => decoder.feed(chunk))
-  const messages: ReadonlyArray<StreamMessage<T>> = fed.flatMap((one) => one.messages)
-  return { messages, error: fed.find((one) => one.error !== undefined)?.error }
+const collect = <T>(cutter: FrameCutter<T>, chunks: ReadonlyArray<Uint8Array>) => {
+  const cuts: ReadonlyArray<Cut> = chunks.map((chunk) => cutter.feed(chunk))
+  return {
+    frames: cuts.flatMap(({ frames }) => frames),
+    error: cuts.find((cut) => cut.error !== undefined)?.error
+  }
 }
 
 const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
@@ -31,11 +33,31 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
     fc.assert(
       fc.property(messages, places, (values, cuts) => {
         const encoded = values.map((value) => codec.encode(value))
-        const decoder = new StreamDecoder(codec, shape)
-        const { messages: got, error } = collect(decoder, cutAt(concatenate(encoded), cuts))
+        const cutter = new FrameCutter(codec, shape)
+        const { frames, error } = collect(cutter, cutAt(concatenate(encoded), cuts))
         expect(error).toBeUndefined()
-        expect(got).toEqual(values.map((value, i) => ({ value, bytes: encoded[i] })))
-        expect(decoder.pending).toBe(0)
+        expect(frames).toEqual(encoded)
+        expect(cutter.pending).toBe(0)
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it("cuts where the decoder ends, and fails where it fails", () => {
+    fc.assert(
+      fc.property(messages, fc.uint8Array({ maxLength: 30 }), places, (values, garbage, cuts) => {
+        const stream = concatenate([...values.map((value) => codec.encode(value)), garbage])
+        const { frames, error } = collect(new FrameCutter(codec, shape), cutAt(stream, cuts))
+        let rest = stream
+        for (const frame of frames) {
+          const decoded = codec.decode(rest)
+          if (decoded._tag !== "Decoded") throw new Error(decoded._tag)
+          expect(frame).toEqual(rest.slice(0, decoded.used))
+          rest = rest.subarray(decoded.used)
+        }
+        const decoded = codec.decode(rest)
+        if (error === undefined) expect(decoded._tag).not.toBe("Decoded")
+        else expect(decoded).toMatchObject({ error: { _tag: error._tag, path: error.path } })
       }),
       { numRuns: 500 }
     )
@@ -45,17 +67,17 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
     fc.assert(
       fc.property(messages, (values) => {
         const encoded = values.map((value) => codec.encode(value))
-        const decoder = new StreamDecoder(codec, shape)
-        const got: Array<T> = []
+        const cutter = new FrameCutter(codec, shape)
+        const got: Array<Uint8Array> = []
         for (const message of encoded) {
           for (const [i, byte] of message.entries()) {
-            const fed = decoder.feed(Uint8Array.of(byte))
-            expect(fed.messages).toHaveLength(i === message.length - 1 ? 1 : 0)
-            expect(decoder.pending).toBe(i === message.length - 1 ? 0 : i + 1)
-            got.push(...fed.messages.map(({ value }) => value))
+            const fed = cutter.feed(Uint8Array.of(byte))
+            expect(fed.frames).toHaveLength(i === message.length - 1 ? 1 : 0)
+            expect(cutter.pending).toBe(i === message.length - 1 ? 0 : i + 1)
+            got.push(...fed.frames)
           }
         }
-        expect(got).toEqual(values)
+        expect(got).toEqual(encoded)
       }),
       { numRuns: 100 }
     )
@@ -65,14 +87,14 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
     fc.assert(
       fc.property(messages, fc.uint8Array({ maxLength: 30 }), places, (values, garbage, cuts) => {
         const stream = concatenate([...values.map((value) => codec.encode(value)), garbage])
-        const whole = collect(new StreamDecoder(codec, shape), [stream])
-        const decoder = new StreamDecoder(codec, shape)
-        const cut = collect(decoder, cutAt(stream, cuts))
-        expect(cut.messages).toEqual(whole.messages)
+        const whole = collect(new FrameCutter(codec, shape), [stream])
+        const cutter = new FrameCutter(codec, shape)
+        const cut = collect(cutter, cutAt(stream, cuts))
+        expect(cut.frames).toEqual(whole.frames)
         expect(cut.error?._tag).toBe(whole.error?._tag)
         if (cut.error !== undefined) {
-          expect(decoder.feed(codec.encode(values[0] ?? codecFirst(codec)))).toEqual({ messages: [], error: cut.error })
-          expect(decoder.pending).toBe(0)
+          expect(cutter.feed(codec.encode(values[0] ?? codecFirst(codec)))).toEqual({ frames: [], error: cut.error })
+          expect(cutter.pending).toBe(0)
         }
       }),
       { numRuns: 500 }
@@ -96,27 +118,27 @@ describe("daemon stream", () => {
 
 describe("messages", () => {
   it("are not written to again by later feeds", () => {
-    const decoder = new StreamDecoder(daemonMessage, DaemonMessage)
+    const cutter = new FrameCutter(daemonMessage, DaemonMessage)
     const encoded = ["first", "second", "third"].map((text) => daemonMessage.encode({ _tag: "Close", value: text }))
-    const { messages } = collect(decoder, cutAt(concatenate(encoded), [3, 8, 12]))
-    expect(messages.map(({ bytes }) => bytes)).toEqual(encoded)
+    const { frames } = collect(cutter, cutAt(concatenate(encoded), [3, 8, 12]))
+    expect(frames).toEqual(encoded)
   })
 
   it("end at the limit, as soon as it is known that they would pass it", () => {
     const message = daemonMessage.encode({ _tag: "Close", value: "x".repeat(99) })
-    const exact = new StreamDecoder(daemonMessage, DaemonMessage, message.length)
-    expect(collect(exact, cutAt(message, [5])).messages).toHaveLength(1)
-    const short = new StreamDecoder(daemonMessage, DaemonMessage, message.length - 1)
+    const exact = new FrameCutter(daemonMessage, DaemonMessage, message.length)
+    expect(collect(exact, cutAt(message, [5])).frames).toHaveLength(1)
+    const short = new FrameCutter(daemonMessage, DaemonMessage, message.length - 1)
     expect(short.feed(message.slice(0, 2))).toMatchObject({
-      messages: [],
+      frames: [],
       error: { _tag: "TooLarge", path: "DaemonMessage" }
     })
   })
 
   it("beyond the limit are refused in a single chunk too", () => {
     const message = daemonMessage.encode({ _tag: "Close", value: "x".repeat(99) })
-    const short = new StreamDecoder(daemonMessage, DaemonMessage, message.length - 1)
-    expect(short.feed(message)).toMatchObject({ messages: [], error: { _tag: "TooLarge" } })
+    const short = new FrameCutter(daemonMessage, DaemonMessage, message.length - 1)
+    expect(short.feed(message)).toMatchObject({ frames: [], error: { _tag: "TooLarge" } })
   })
 })
 
@@ -137,7 +159,7 @@ describe("work", () => {
       total += source.length
       set.call(this, source, offset)
     })
-    const { error } = collect(new StreamDecoder(daemonMessage, DaemonMessage), chunks)
+    const { error } = collect(new FrameCutter(daemonMessage, DaemonMessage), chunks)
     vi.restoreAllMocks()
     expect(error).toBeUndefined()
     return total

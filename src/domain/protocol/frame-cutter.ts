@@ -1,3 +1,7 @@
+/**
+ * Cuts the byte stream of a raw agent socket, which has no length prefixes, into frames: whole, sound messages as
+ * bytes. It makes no values; a frame is decoded where its content is needed.
+ */
 import type { Codec } from "./codec.ts"
 import type { ProtocolError } from "./outcome.ts"
 import type { TypedShape } from "./shape.ts"
@@ -9,14 +13,9 @@ import { Walker } from "./walker.ts"
  */
 export const largestMessage = 64 * 1024 * 1024
 
-/** One message cut out of a stream. `bytes` is exactly the message; it is never written to again. */
-export interface StreamMessage<T> {
-  readonly value: T
-  readonly bytes: Uint8Array
-}
-
-export type Fed<T> = {
-  readonly messages: ReadonlyArray<StreamMessage<T>>
+export interface Cut {
+  /** Each is exactly one sound message, and never written to again. */
+  readonly frames: ReadonlyArray<Uint8Array>
   /**
    * The stream cannot be read any further: without lengths there is no way to find the next message (wire.md §1.3).
    */
@@ -24,10 +23,10 @@ export type Fed<T> = {
 }
 
 /**
- * Cuts the byte stream of a raw agent socket, which has no length prefixes, into messages. How the stream is chunked
- * makes no difference, and each byte is walked once and copied at most once (amortised).
+ * How the stream is chunked makes no difference. A message that is there as a whole is checked once; one that trickles
+ * in is walked once and then checked, and each of its bytes is copied at most once (amortised).
  */
-export class StreamDecoder<T> {
+export class FrameCutter<T> {
   readonly #codec: Codec<T>
   readonly #shape: TypedShape<T>
   readonly #limit: number
@@ -59,10 +58,10 @@ export class StreamDecoder<T> {
     return (this.#error = error)
   }
 
-  /** Ends with the decoder's error for what the walker refused: its path names the fields too. */
+  /** Ends with the checker's error for what the walker refused: its path names the fields too. */
   #refuse(error: ProtocolError, bytes: Uint8Array): ProtocolError {
-    const decoded = this.#codec.decode(bytes)
-    return this.#fail(decoded._tag === "Invalid" ? decoded.error : error)
+    const checked = this.#codec.check(bytes)
+    return this.#fail(checked._tag === "Invalid" ? checked.error : error)
   }
 
   #append(chunk: Uint8Array): void {
@@ -77,43 +76,49 @@ export class StreamDecoder<T> {
   }
 
   /** Takes the next chunk; the decoder may keep a view of it, so it must not be written to afterwards. */
-  feed(chunk: Uint8Array): Fed<T> {
-    if (this.#error !== undefined) return { messages: [], error: this.#error }
-    const messages: Array<StreamMessage<T>> = []
+  feed(chunk: Uint8Array): Cut {
+    if (this.#error !== undefined) return { frames: [], error: this.#error }
+    const frames: Array<Uint8Array> = []
     let rest = chunk
     if (this.#length > 0) {
       const before = this.#length
       this.#append(chunk)
-      if (this.#walker.needed > this.#length) return this.#room(messages)
+      if (this.#walker.needed > this.#length) return this.#room(frames)
       const step = this.#walker.advance(this.#pending.subarray(0, this.#length))
       if (step._tag === "Invalid")
-        return { messages, error: this.#refuse(step.error, this.#pending.subarray(0, this.#length)) }
-      if (step._tag === "More") return this.#room(messages)
-      const error = this.#take(this.#pending.subarray(0, step.offset), messages)
-      if (error !== undefined) return { messages, error }
+        return { frames, error: this.#refuse(step.error, this.#pending.subarray(0, this.#length)) }
+      if (step._tag === "More") return this.#room(frames)
+      const error = this.#take(this.#pending.subarray(0, step.offset), frames)
+      if (error !== undefined) return { frames, error }
       rest = chunk.subarray(step.offset - before)
       this.#pending = new Uint8Array(0)
       this.#length = 0
     }
     while (rest.length > 0) {
+      const checked = this.#codec.check(rest)
+      if (checked._tag === "Sound" && checked.used <= this.#limit) {
+        frames.push(rest.subarray(0, checked.used))
+        rest = rest.subarray(checked.used)
+        continue
+      }
       const step = this.#walker.advance(rest)
-      if (step._tag === "Invalid") return { messages, error: this.#refuse(step.error, rest) }
+      if (step._tag === "Invalid") return { frames, error: this.#refuse(step.error, rest) }
       if (step._tag === "More") {
         this.#append(rest)
-        return this.#room(messages)
+        return this.#room(frames)
       }
-      const error = this.#take(rest.subarray(0, step.offset), messages)
-      if (error !== undefined) return { messages, error }
+      const error = this.#take(rest.subarray(0, step.offset), frames)
+      if (error !== undefined) return { frames, error }
       rest = rest.subarray(step.offset)
     }
-    return { messages }
+    return { frames }
   }
 
   /** Whether the unfinished message may still become one of legal size. */
-  #room(messages: ReadonlyArray<StreamMessage<T>>): Fed<T> {
+  #room(frames: ReadonlyArray<Uint8Array>): Cut {
     const size = Math.max(this.#length, this.#walker.needed)
-    if (size <= this.#limit) return { messages }
-    return { messages, error: this.#tooLarge(size) }
+    if (size <= this.#limit) return { frames }
+    return { frames, error: this.#tooLarge(size) }
   }
 
   #tooLarge(size: number): ProtocolError {
@@ -121,19 +126,19 @@ export class StreamDecoder<T> {
     return this.#fail({ _tag: "TooLarge", path: this.#codec.name, offset: this.#limit, message })
   }
 
-  #take(bytes: Uint8Array, into: Array<StreamMessage<T>>): ProtocolError | undefined {
+  #take(bytes: Uint8Array, into: Array<Uint8Array>): ProtocolError | undefined {
     this.#walker = this.#newWalker()
     if (bytes.length > this.#limit) return this.#tooLarge(bytes.length)
-    const decoded = this.#codec.decode(bytes)
-    switch (decoded._tag) {
-      case "Decoded":
-        into.push({ value: decoded.value, bytes })
+    const checked = this.#codec.check(bytes)
+    switch (checked._tag) {
+      case "Sound":
+        into.push(bytes)
         return undefined
       case "Invalid":
-        return this.#fail(decoded.error)
+        return this.#fail(checked.error)
       case "Incomplete":
-        // Walker and decoder come from the same shape; that they disagree would be a bug of one of them.
-        throw new Error(`${this.#codec.name}: the walked message does not decode`)
+        // Walker and checker come from the same shape; that they disagree would be a bug of one of them.
+        throw new Error(`${this.#codec.name}: the walked message is not whole`)
     }
   }
 }

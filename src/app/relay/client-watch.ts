@@ -1,0 +1,49 @@
+/**
+ * Looks after the silence of a user's client, and makes it known to the other connections of its session. What a
+ * silence means is decided in `client-pulse.ts`.
+ */
+import { Effect } from "effect"
+import { excuse, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
+import { type ClientConnection, elapsed, finish, isSilent } from "./client-connection.ts"
+
+/** How often a client's silence is looked at, in ms. */
+const pulseCheck = 15_000
+
+export const watchClient = (connection: ClientConnection): void => {
+  const { clock, options, run, self } = connection
+  const { holders } = options.locks
+  let checkedAt = elapsed(clock)
+  const check = (): void => {
+    const now = elapsed(clock)
+    const stoodStill = now - checkedAt > 2 * pulseCheck
+    checkedAt = now
+    checkPulse(connection, now, stoodStill)
+  }
+  for (const { check: checkOther } of [...holders.values()]) checkOther()
+  holders.set(self, {
+    mayBeReplaced: () => isSilent(connection),
+    replaced: () =>
+      finish(connection, {
+        _tag: "ClientGone",
+        reason: "it fell silent, and a newer connection of its session took its ports"
+      }),
+    check
+  })
+  run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
+}
+
+/** `stoodStill`: this process did not run for a while. */
+const checkPulse = (connection: ClientConnection, now: number, stoodStill: boolean): void => {
+  const { fullMembers, options } = connection
+  // A client that was not read, or spoke while this process stood still, was not silent.
+  if (fullMembers.size > 0 || stoodStill) connection.pulse = excuse(connection.pulse, now)
+  const { pulse } = connection
+  // Agents would go on giving it requests, which nobody answers.
+  if (options.hasYounger?.() === true && isOverdue(pulse, now))
+    finish(connection, { _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
+  if (isGone(pulse, now))
+    finish(connection, {
+      _tag: "ClientGone",
+      reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings`
+    })
+}

@@ -1,0 +1,78 @@
+/**
+ * What happens to the members of a connection besides their frames: they join and leave the session, and they fall
+ * silent. Channels are opened and closed by `message-path.ts`.
+ */
+import { Effect, type Scope } from "effect"
+import type { MemberName } from "../../domain/routing/member.ts"
+import type { ClientConnection, MemberNews } from "./client-connection.ts"
+import { attach, detach, feed, lose, redial } from "./message-path.ts"
+
+/** Rounds of the router's own pings without a word from a member after which it counts as lost. */
+const missedPings = 3
+
+/** Attaches what is connected, the default first, so that what the client says at once has somewhere to go. */
+export const connectMembers = (connection: ClientConnection): void => {
+  const { connected, router } = connection.options
+  const { defaultMember } = router
+  const first = connected.get(defaultMember)
+  if (first !== undefined) attach(connection, defaultMember, first)
+  for (const [member, channel] of connected) if (member !== defaultMember) attach(connection, member, channel)
+  for (const member of router.members) {
+    if (!connected.has(member) && member !== defaultMember) redial(connection, member, 0)
+  }
+}
+
+/** What is remembered of the members' news from one to the next. */
+interface KnownMembers {
+  /** Members as of the last news. */
+  members: ReadonlySet<MemberName>
+  /** Members that were not ready when they were looked at last. */
+  readonly awaited: Set<MemberName>
+}
+
+/** Follows members that come and go until the scope closes. */
+export const followMembers = (
+  connection: ClientConnection,
+  news: MemberNews
+): Effect.Effect<void, never, Scope.Scope> => {
+  const known: KnownMembers = { members: new Set(connection.options.router.members), awaited: new Set() }
+  const follow = (): void => takeNews(connection, news, known)
+  return Effect.acquireRelease(
+    Effect.sync(() => news.listen(follow)),
+    (stop) => Effect.sync(stop)
+  ).pipe(Effect.andThen(Effect.sync(follow)))
+}
+
+const takeNews = (connection: ClientConnection, { isReady, now }: MemberNews, known: KnownMembers): void => {
+  const { channels, isOver, options, run } = connection
+  const { defaultMember } = options.router
+  const current = new Set(now())
+  // Without the default there is nothing to go on with: it ends by itself, or the session is being prepared anew.
+  if (isOver || !current.has(defaultMember)) return
+  const left = [...known.members].filter((member) => !current.has(member))
+  const ready = [...current].filter((member) => {
+    if (isReady(member)) return known.awaited.delete(member) || !known.members.has(member)
+    known.awaited.add(member)
+    return false
+  })
+  known.members = current
+  for (const member of left) {
+    detach(connection, member)
+    run(`dial ${member}`, Effect.void)
+    feed(connection, { _tag: "MemberLeft", member, reason: "its pod is gone" })
+  }
+  for (const member of ready) {
+    if (!channels.has(member) && member !== defaultMember) redial(connection, member, 0)
+  }
+}
+
+/** Gives up members that leave the router's own pings unanswered. */
+export const watchMembers = (connection: ClientConnection, pingMembersEvery: number): void => {
+  const check = (): void => {
+    const oldest = connection.clock.currentTimeMillisUnsafe() - missedPings * pingMembersEvery
+    for (const [member, channel] of connection.channels)
+      if ((connection.heardAt.get(member) ?? 0) < oldest)
+        lose(connection, member, channel, "it does not answer any more")
+  }
+  connection.run("silence", Effect.forever(Effect.andThen(Effect.sleep(pingMembersEvery), () => Effect.sync(check))))
+}

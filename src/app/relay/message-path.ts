@@ -1,0 +1,222 @@
+/**
+ * The way of a frame through a connection: from the client to its members (`fromClient`, `sendToMember`) and back
+ * (`fromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). Everything that is
+ * decided about a message is decided by the router; here bytes are moved, sockets opened and closed, and time is read.
+ */
+import { Effect, Metric, Schedule } from "effect"
+import type { MemberName } from "../../domain/routing/member.ts"
+import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
+import { type RouterInput, type RouterOutput, step } from "../../domain/routing/router.ts"
+import { excuse, heard } from "../../domain/session/client-pulse.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { logWarning } from "../kernel/log.ts"
+import { type ClientConnection, elapsed, finish, isReplaced, type RouterInputBody } from "./client-connection.ts"
+import type { SessionLocks } from "./session-locks.ts"
+
+/** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
+const brakeAt = 4 * 1024 * 1024
+const releaseAt = 1024 * 1024
+/** How long a member other than the default may hold up everybody else before it is disconnected, in ms. */
+const longestBrake = 10_000
+/** Pause before a lost member is dialled again, in ms; doubles up to the second. */
+const firstRedial = 1_000
+const longestRedial = 15_000
+/** How long one dialling may take, in ms. */
+const dialTimeout = 30_000
+
+export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
+  description: "Protocol messages that were dropped instead of being forwarded, by reason.",
+  incremental: true
+})
+
+// From the client to its members
+
+/** A frame of the client. One that the session's port locks answer does not reach the router. */
+const fromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
+  const { clock, options, self } = connection
+  const { locks } = options
+  connection.pulse = heard(connection.pulse, bytes, elapsed(clock))
+  const locked = lockFromClient(locks.current, self, bytes, (holder) => isHolderSilent(locks, holder))
+  locks.current = locked.locks
+  for (const holder of locked.replaced ?? []) locks.holders.get(holder)?.replaced()
+  if (locked.answer === undefined) feed(connection, { _tag: "FromClient", bytes })
+  else sendToClient(connection, locked.answer)
+}
+
+const isHolderSilent = ({ holders }: SessionLocks, holder: ConnectionName): boolean =>
+  holders.get(holder)?.mayBeReplaced() ?? true
+
+/** Gives the router an input and does what it says. */
+export const feed = (connection: ClientConnection, input: RouterInputBody): void => {
+  if (connection.isFeeding) return void connection.waitingInputs.push(input)
+  connection.isFeeding = true
+  try {
+    for (
+      let current: RouterInputBody | undefined = input;
+      current !== undefined && !connection.isOver;
+      current = connection.waitingInputs.shift()
+    ) {
+      const now = connection.clock.currentTimeMillisUnsafe()
+      const [state, outputs] = step(connection.state, { ...current, now } as RouterInput)
+      connection.state = state
+      for (const output of outputs) perform(connection, output)
+    }
+  } finally {
+    connection.isFeeding = false
+  }
+}
+
+const perform = (connection: ClientConnection, output: RouterOutput): void => {
+  switch (output._tag) {
+    case "ToClient":
+      return sendToClient(connection, output.bytes)
+    case "ToMember":
+      return sendToMember(connection, output.member, output.bytes)
+    case "DisconnectMember":
+      return detach(connection, output.member)
+    case "DropClient":
+      return finish(connection, { _tag: "Dropped", reason: output.reason })
+    case "EndSession":
+      return finish(connection, { _tag: "SessionEnded", reason: output.reason })
+    case "WakeAt":
+      return wakeAt(connection, output.at)
+    case "Warn":
+      return warn(connection, output.message)
+    case "Dropped":
+      return Effect.runSync(Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))
+  }
+}
+
+const wakeAt = (connection: ClientConnection, at: number): void => {
+  const pause = Math.max(0, at - connection.clock.currentTimeMillisUnsafe())
+  connection.run(
+    "tick",
+    later(pause, () => feed(connection, { _tag: "Tick" }))
+  )
+}
+
+const later = (pause: number, act: () => void): Effect.Effect<void> =>
+  Effect.sleep(pause).pipe(Effect.andThen(Effect.sync(act)))
+
+/** A line in the operator's log. */
+const warn = ({ options, run }: ClientConnection, message: string): void =>
+  run(`warn ${message}`, logWarning(message, { connection: options.label }))
+
+/** Sends a frame; a member whose queue is full brakes the client, but only the default may do so for long. */
+const sendToMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
+  const { channels, fullMembers, options, run } = connection
+  const channel = channels.get(member)
+  if (channel === undefined) return
+  channel.send(bytes)
+  if (channel.queuedBytes() < brakeAt || fullMembers.has(member)) return
+  fullMembers.add(member)
+  options.client.pause()
+  if (member === options.router.defaultMember) return
+  const giveUp = (): void => {
+    if (fullMembers.has(member)) lose(connection, member, channel, "it did not take what was sent to it")
+  }
+  run(`brake ${member}`, later(longestBrake, giveUp))
+}
+
+/** A member takes messages again. */
+const relieve = (connection: ClientConnection, member: MemberName): void => {
+  const { clock, fullMembers, options } = connection
+  if (!fullMembers.delete(member) || fullMembers.size > 0) return
+  connection.pulse = excuse(connection.pulse, elapsed(clock))
+  options.client.resume()
+}
+
+// From the members to the client
+
+const fromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
+  connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
+  feed(connection, { _tag: "FromMember", member, bytes })
+}
+
+/** Sends a frame; a client whose queue is full brakes all members. */
+const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
+  const { channels, options, self } = connection
+  const { client, locks } = options
+  locks.current = lockToClient(locks.current, self, bytes)
+  client.send(bytes)
+  if (connection.isClientFull || client.queuedBytes() < brakeAt) return
+  connection.isClientFull = true
+  for (const channel of channels.values()) channel.pause()
+}
+
+/** Starts to read the client. */
+export const openClient = (connection: ClientConnection): void => {
+  const { channels, options } = connection
+  const { client } = options
+  client.open({
+    message: (bytes) => fromClient(connection, bytes),
+    ended: (reason) => finish(connection, { _tag: "ClientGone", reason }),
+    drained: () => {
+      if (!connection.isClientFull || client.queuedBytes() >= releaseAt) return
+      connection.isClientFull = false
+      for (const channel of channels.values()) channel.resume()
+    },
+    ignored: (what) => warn(connection, `the client sent a ${what}, which was ignored: only binary messages count`)
+  })
+}
+
+// The members' channels
+
+/** A member is connected. */
+export const attach = (connection: ClientConnection, member: MemberName, channel: FrameChannel): void => {
+  if (connection.isOver) return channel.close()
+  connection.channels.set(member, channel)
+  connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
+  feed(connection, { _tag: "MemberConnected", member })
+  channel.open({
+    message: (bytes) => fromMember(connection, member, bytes),
+    ended: (reason) => lose(connection, member, channel, reason),
+    drained: () => {
+      if (channel.queuedBytes() < releaseAt) relieve(connection, member)
+    },
+    ignored: () => lose(connection, member, channel, "it sent something that is no binary message")
+  })
+  if (connection.isClientFull) channel.pause()
+}
+
+/** The channel of a member is gone or of no use; one that was replaced or closed before is no news. */
+export const lose = (connection: ClientConnection, member: MemberName, channel: FrameChannel, reason: string): void => {
+  if (connection.channels.get(member) !== channel) return
+  detach(connection, member)
+  feed(connection, { _tag: "MemberLost", member, reason })
+}
+
+/** Closes a member's channel, which the router knows already or is told next, and dials the member again. */
+export const detach = (connection: ClientConnection, member: MemberName): void => {
+  const { channels, options } = connection
+  channels.get(member)?.close()
+  channels.delete(member)
+  relieve(connection, member)
+  if (member !== options.router.defaultMember) redial(connection, member)
+}
+
+/** Pauses between diallings, of which the first came after a pause of `after` ms. */
+const redialPauses = (after: number): Schedule.Schedule<unknown> =>
+  Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(longestRedial)])
+
+/** Dials a member until it is connected, in place of any dialling of it that is under way. */
+export const redial = (connection: ClientConnection, member: MemberName, after = firstRedial): void => {
+  if (connection.isOver) return
+  const untilConnected = Effect.retry(dial(connection, member), redialPauses(after))
+  connection.run(`dial ${member}`, Effect.ignore(Effect.andThen(Effect.sleep(after), untilConnected)))
+}
+
+/** One dialling. A client that lives on in a younger connection gets no link. */
+const dial = (connection: ClientConnection, member: MemberName): Effect.Effect<void, { readonly message: string }> =>
+  Effect.gen(function* () {
+    if (isReplaced(connection)) return yield* Effect.fail(replaced)
+    const channel = yield* Effect.timeoutOrElse(connection.options.connect(member), {
+      duration: dialTimeout,
+      orElse: () => Effect.fail({ message: `no connection within ${dialTimeout} ms` })
+    })
+    if (!isReplaced(connection)) return attach(connection, member, channel)
+    channel.close()
+    return yield* Effect.fail(replaced)
+  })
+
+const replaced = { message: "the client has come again" }

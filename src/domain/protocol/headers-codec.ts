@@ -1,0 +1,47 @@
+/**
+ * HTTP header maps on the wire (`http-serde`): names once each, with all their values. Other maps are plain
+ * (`codec.ts`).
+ */
+import type { Reader } from "./reader.ts"
+import type { Headers } from "./shape.ts"
+import { headerName, isHeaderValue } from "./text-rules.ts"
+import type { Writer } from "./writer.ts"
+
+export const readHeaders = (reader: Reader): Headers => {
+  const byName = new Map<string, Array<Uint8Array>>()
+  for (let names = reader.length(); names > 0; names--) {
+    const at = reader.offset
+    const raw = reader.text()
+    const name = headerName(raw) ?? reader.fail(`${JSON.stringify(raw)} is not a header name`, at)
+    const count = reader.length()
+    const values: Array<Uint8Array> = []
+    for (let i = 0; i < count; i++) {
+      const start = reader.offset
+      const value = reader.byteString()
+      if (!isHeaderValue(value)) reader.fail(`the value of header ${name} has a control character`, start)
+      values.push(value)
+    }
+    // A repeated name with one value replaces what was there, with several it adds: upstream inserts and appends
+    // (http-serde).
+    if (count > 0) byName.set(name, count === 1 ? values : [...(byName.get(name) ?? []), ...values])
+  }
+  return [...byName].flatMap(([name, values]) => values.map((value) => [name, value] as const))
+}
+
+export const writeHeaders = (writer: Writer, value: Headers): void => {
+  const byName = new Map<string, Array<Uint8Array>>()
+  for (const [raw, bytes] of value) {
+    const name = headerName(raw)
+    if (name === undefined) throw new RangeError(`${JSON.stringify(raw)} is not a header name`)
+    if (!isHeaderValue(bytes)) throw new RangeError(`the value of header ${name} has a control character`)
+    const values = byName.get(name)
+    if (values === undefined) byName.set(name, [bytes])
+    else values.push(bytes)
+  }
+  writer.varint(byName.size)
+  for (const [name, values] of byName) {
+    writer.text(name)
+    writer.varint(values.length)
+    for (const bytes of values) writer.byteString(bytes)
+  }
+}

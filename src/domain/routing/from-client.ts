@@ -1,0 +1,150 @@
+/**
+ * What the router does with a message of its client: finds the row, reads as much of the message as the row needs, and
+ * carries the row's action out. Where messages go is said in `table.ts`.
+ */
+import { clientMessage } from "../protocol/client-message.ts"
+import { largestMessage } from "../protocol/frame-cutter.ts"
+import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
+import { type ClientMessageAt, type ClientRowKey, peekClient } from "../protocol/peek.ts"
+import { compareVersions, protocolVersion } from "../protocol/version.ts"
+import { type ClientFrame, messageOnly } from "./frame.ts"
+import { postpone, releaseLogs, warnUser } from "./handshake.ts"
+import { limits } from "./limits.ts"
+import { owe } from "./membership.ts"
+import { pingFromClient } from "./pings.ts"
+import {
+  drop,
+  end,
+  firstTime,
+  liveMembers,
+  sayToClient,
+  toMember,
+  type Turn,
+  updateClient,
+  warnOperator
+} from "./state.ts"
+import { subscribeFromClient, unsubscribeFromClient } from "./subscriptions.ts"
+import { type ClientAction, type ClientActions, clientTable, neverUnread, outermost } from "./table.ts"
+import { trafficFromClient } from "./traffic.ts"
+import { mayRead, switchFromClient } from "./versions.ts"
+
+export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
+  if (bytes.length > largestMessage) {
+    drop(turn, "oversizeClientMessage")
+    if (firstTime(turn, "oversize"))
+      warnUser(turn, `a message of the client has ${bytes.length} bytes; at most ${largestMessage} are taken`)
+    return
+  }
+  if (!turn.state.links.has(turn.state.options.defaultMember)) {
+    if (postpone(turn, bytes)) return
+    const what = `the default ${turn.state.options.memberKind}`
+    return end(
+      turn,
+      "DropClient",
+      `the client sent more than ${limits.postponedBytes} bytes before ${what} was connected`
+    )
+  }
+  const key = peekClient(bytes)
+  if (key !== undefined) return handlers[clientTable[key].action](turn, key, bytes)
+  const checked = clientMessage.check(bytes)
+  if (checked._tag !== "Sound") cannotRead(turn, checked, bytes)
+}
+
+/** Takes a message whose row says `A`; the message may turn out not to be readable. */
+interface Handler<A extends ClientAction> {
+  (turn: Turn, key: ClientRowKey, bytes: Uint8Array): void
+  /** For the compiler only: ties what a handler reads to the rows that may have its action. */
+  readonly "~action"?: A
+}
+
+/** For rows that need nothing of the content: the message is checked, but not decoded. */
+const unread =
+  <A extends ClientAction>(handle: (turn: Turn, frame: ClientFrame) => void): Handler<A> =>
+  (turn, key, bytes) => {
+    const checked = clientMessage.check(bytes)
+    if (checked._tag !== "Sound") return cannotRead(turn, checked, bytes)
+    handle(turn, { key, row: clientTable[key], bytes: messageOnly(bytes, checked.used) })
+  }
+
+type MessageOf<A extends ClientAction> = ClientMessageAt<ClientActions[A]>
+
+/** For rows that need the content. */
+const reading =
+  <A extends ClientAction>(handle: (turn: Turn, message: MessageOf<A>, frame: ClientFrame) => void): Handler<A> =>
+  (turn, key, bytes) => {
+    const decoded = clientMessage.decode(bytes)
+    if (decoded._tag !== "Decoded") return cannotRead(turn, decoded, bytes)
+    // The row was found by the tags that the decoder reads; the types let a row have its action for such a row only.
+    handle(turn, decoded.value as MessageOf<A>, {
+      key,
+      row: clientTable[key],
+      bytes: messageOnly(bytes, decoded.used)
+    })
+  }
+
+const forward = (turn: Turn, { bytes }: ClientFrame): void => toMember(turn, turn.state.options.defaultMember, bytes)
+
+const dropRejected = (turn: Turn, { key, row }: ClientFrame): void => {
+  drop(turn, "rejected")
+  if (firstTime(turn, `rejected ${key}`)) warnOperator(turn, `${key} of the client is dropped: ${row.reason}`)
+}
+
+const refuseForGood = (turn: Turn): void => {
+  sayToClient(turn, { _tag: "Close", value: vpnRefusal })
+  end(turn, "EndSession", vpnRefusal)
+}
+
+const goodbye = (turn: Turn, { bytes }: ClientFrame): void => {
+  for (const member of liveMembers(turn.state)) toMember(turn, member, bytes)
+  end(turn, "DropClient", "the client said Close")
+}
+
+const readyForLogs = (turn: Turn, { bytes, row }: ClientFrame): void => {
+  updateClient(turn, { readyForLogs: true })
+  for (const member of liveMembers(turn.state)) {
+    if (mayRead(turn.state.links.get(member)?.version, row.since)) toMember(turn, member, bytes)
+  }
+  releaseLogs(turn)
+}
+
+const handlers: { readonly [A in ClientAction]: Handler<A> } = {
+  forward: unread(forward),
+  drop: unread(dropRejected),
+  refuseForGood: unread(refuseForGood),
+  goodbye: unread(goodbye),
+  ping: unread((turn, { bytes }) => pingFromClient(turn, bytes, owe(turn))),
+  switchVersion: reading((turn, message, { bytes }) => switchFromClient(turn, message.value, bytes, owe(turn))),
+  readyForLogs: unread(readyForLogs),
+  subscribe: reading((turn, message, frame) => subscribeFromClient(turn, message, frame, owe(turn))),
+  unsubscribe: reading((turn, message, { bytes }) => unsubscribeFromClient(turn, message, bytes)),
+  toOwner: reading(trafficFromClient),
+  endOwner: reading(trafficFromClient),
+  response: reading(trafficFromClient),
+  endResponse: reading(trafficFromClient)
+}
+
+const cannotRead = (turn: Turn, unreadable: Unreadable, bytes: Uint8Array): void => {
+  if (unreadable._tag === "Incomplete") return malformed(turn, "it ends too early")
+  const { error } = unreadable
+  if (error._tag === "UnknownVariant") return unknownFromClient(turn, error, bytes)
+  malformed(turn, `${error.path}: ${error.message}`)
+}
+
+const malformed = (turn: Turn, why: string): void => {
+  drop(turn, "malformedClientMessage")
+  if (firstTime(turn, "malformed")) warnUser(turn, `a message of the client cannot be read and is dropped: ${why}`)
+}
+
+/** Never broadcast: an older agent ends its connection on it (wire.md §9.1). */
+const unknownFromClient = (turn: Turn, error: ProtocolError, bytes: Uint8Array): void => {
+  const { defaultMember } = turn.state.options
+  const version = turn.state.links.get(defaultMember)?.version
+  const newer = version !== undefined && compareVersions(version, protocolVersion) > 0
+  if (newer && !neverUnread.has(outermost(error))) return toMember(turn, defaultMember, bytes)
+  drop(turn, "unknownClientTag")
+  if (firstTime(turn, `unknown ${error.path}`)) {
+    warnUser(turn, `a message of the client is newer than protocol ${protocolVersion} and is dropped: ${error.path}`)
+  }
+}
+
+const vpnRefusal = "VPN is not supported: mirrord's agents have no VPN, use `mirrord exec` or `mirrord port-forward`"
