@@ -11,6 +11,8 @@ import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { World } from "../world/world.ts"
 
+export { parentNameOf } from "../../../src/domain/session/child-owner.ts"
+
 /** Parents and children as invariants read them: straight from the objects, not through the product's eyes. */
 
 export interface ParentStatus {
@@ -33,11 +35,6 @@ export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMult
 export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
-
-/** Name of the parent that a child belongs to; nothing for a session of its own. */
-export const parentNameOf = (child: KubeObject): string | undefined =>
-  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ??
-  undefined
 
 export const parentUidOf = (child: KubeObject): string | undefined =>
   child.metadata.annotations?.[childAnnotations.parentUid]
