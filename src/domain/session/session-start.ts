@@ -94,10 +94,10 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
   const demanded = demandedOf(situation, defaultCluster)
   const failed = demanded.filter((part) => isOldNewsUntil(part, situation) === undefined).flatMap(failureOf)[0]
   if (failed !== undefined) return failed
-  const late = demanded.find(({ verdict }) => verdict._tag !== "Ready")
-  if (late === undefined || now < startDeadline(situation)) return undefined
+  const notReady = demanded.find(({ verdict }) => verdict._tag !== "Ready")
+  if (notReady === undefined || now < startDeadline(situation)) return undefined
   const message = `it was not ready within ${observed.settings.remoteSessionTimeoutSecs} s`
-  return { cluster: late.cluster, failure: { reason: "TimedOut", message } }
+  return { cluster: notReady.cluster, failure: { reason: "TimedOut", message } }
 }
 
 /** Why a Ready session is over although its client is there: the default cluster stayed away past the bound. */
