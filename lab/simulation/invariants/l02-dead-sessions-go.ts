@@ -6,12 +6,13 @@
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { conditionsOf, isLeaving, parentNameOf, parentStatus, recordedChildren } from "./session-objects.ts"
+import { conditionsOf, isLeaving, parentStatus, recordedChildren } from "./session-objects.ts"
 
 /**
  * How long a session may outlive its client in a world that is well, ms: a silent watch, a leader's grace, the TTL and

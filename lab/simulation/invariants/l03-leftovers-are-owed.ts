@@ -6,10 +6,11 @@
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { parentFinalizer } from "../../../src/domain/session/names.ts"
 import { debtsOf, isAway, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
-import { isLeaving, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
+import { isLeaving, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
 
 /** How long a debt in a reachable cluster may stay unpaid, ms. */
 const payment = 120_000

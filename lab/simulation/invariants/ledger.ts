@@ -7,12 +7,12 @@
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
-import { parentNameOf } from "./session-objects.ts"
 
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 

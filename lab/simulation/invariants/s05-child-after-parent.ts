@@ -5,9 +5,10 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { childName } from "../../../src/domain/session/names.ts"
 import type { Invariant } from "./invariant.ts"
-import { isChild, isParent, parentNameOf, parentUidOf, recordedChildren } from "./session-objects.ts"
+import { isChild, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
 
 export const childAfterParent: Invariant = {
   id: "S5",

@@ -6,10 +6,11 @@
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { isLeaving, parentNameOf, parentStatus, parentUidOf } from "./session-objects.ts"
+import { isLeaving, parentStatus, parentUidOf } from "./session-objects.ts"
 
 /** The living parent that has recorded the child, so that the child may not be deleted. */
 const wanted = (world: World, { body, name, to }: PortCall): string | undefined => {

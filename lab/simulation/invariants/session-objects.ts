@@ -37,11 +37,6 @@ export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClust
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 
-/** Name of the parent that a child belongs to; undefined for a session without a parent. */
-export const parentNameOf = (child: KubeObject): string | undefined =>
-  (child["spec"] as { readonly multiClusterParentName?: string | null } | undefined)?.multiClusterParentName ??
-  undefined
-
 export const parentUidOf = (child: KubeObject): string | undefined =>
   child.metadata.annotations?.[childAnnotations.parentUid]
 

@@ -1,4 +1,8 @@
-import { findCondition } from "../resources/condition.ts"
+/**
+ * What a primary knows of a parent's child in one cluster, and how it is read from the child's object. Whether the
+ * object may be believed to be there at all, the caller knows.
+ */
+import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import type { ChildMarks } from "./child-owner.ts"
@@ -29,23 +33,29 @@ export type ChildObservation =
 /** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
 export const startingReason = "Starting"
 
-/** Reads what a member says about a child. A condition for an older generation counts as nothing (failures.md §4.8). */
-export const observeChild = (child: MirrordClusterSession): ChildObservation => {
-  const { metadata, spec, status } = child
+/** What the member says about its part. A condition for an older generation counts as nothing (failures.md §4.8). */
+const currentCondition = ({ metadata: { generation = 0 }, status }: MirrordClusterSession): Condition | undefined => {
   const condition = findCondition(status?.conditions ?? undefined, readyCondition)
-  const current =
-    condition !== undefined && (condition.observedGeneration ?? metadata.generation ?? 0) >= (metadata.generation ?? 0)
+  return (condition?.observedGeneration ?? generation) >= generation ? condition : undefined
+}
+
+const failureOf = (condition: Condition | undefined): SessionFailure | undefined =>
+  condition === undefined || condition.status !== "False" || condition.reason === startingReason
+    ? undefined
+    : { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
+
+/** Reads what a member says about a child. */
+export const observeChild = (child: MirrordClusterSession): ChildObservation => {
+  const { metadata, spec } = child
+  const condition = currentCondition(child)
   const deleting = isBeingDeleted(metadata)
-  const failed = current && condition.status === "False" && condition.reason !== startingReason
   return {
     _tag: "Present",
     uid: metadata.uid ?? "",
     parentName: spec.multiClusterParentName ?? undefined,
     parentUid: metadata.annotations?.[childAnnotations.parentUid],
     deleting,
-    ready: current && condition.status === "True" && !deleting,
-    failure: failed
-      ? { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
-      : undefined
+    ready: condition?.status === "True" && !deleting,
+    failure: failureOf(condition)
   }
 }

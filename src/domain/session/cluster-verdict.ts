@@ -1,3 +1,7 @@
+/**
+ * How one cluster's part of a session stands, and what its child needs. What follows for the whole session, such as
+ * whether it goes on without the cluster, `session-start.ts` decides.
+ */
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
 import type { ChildObservation } from "./child-observation.ts"
@@ -57,9 +61,29 @@ const lost = (message: string, askedAt?: number): ClusterVerdict => ({
   ...(askedAt === undefined ? {} : { askedAt })
 })
 
+const starting: ClusterVerdict = { _tag: "Starting" }
+
+/** Assesses a child that is there. */
+const assessPresent = (
+  { parent, recorded }: ClusterInput,
+  child: Extract<ChildObservation, { readonly _tag: "Present" }>
+): { readonly verdict: ClusterVerdict; readonly need?: ChildNeed } => {
+  const owner = childOwner(child, parent)
+  if (owner === "Other") {
+    const message = `another object there already has the name ${recorded.sessionName}`
+    return { verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
+  }
+  // An earlier parent's, or ours with somebody's edits: members know their sessions by the parent's name.
+  const isToBeMadeAnew = owner === "Earlier" || child.parentName !== parent.name
+  if (isToBeMadeAnew) return { verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
+  if (child.deleting) return { verdict: starting }
+  if (child.ready) return { verdict: { _tag: "Ready" } }
+  return { verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
+}
+
 /** Assesses one cluster's part of a session. */
 export const assessCluster = (input: ClusterInput, now: number): ClusterAssessment => {
-  const { cluster, reach, recorded, child, parent } = input
+  const { cluster, reach, recorded, child } = input
   const base = {
     cluster,
     childName: recorded.sessionName,
@@ -67,7 +91,6 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
     uid: undefined,
     changesAt: undefined
   } as const
-  const starting: ClusterVerdict = { _tag: "Starting" }
 
   if (reach === undefined) return { ...base, verdict: lost("it is no longer configured") }
   if (!reach.reachable) return { ...base, verdict: lost(reach.error ?? "it cannot be reached", reach.askedAt) }
@@ -84,19 +107,7 @@ export const assessCluster = (input: ClusterInput, now: number): ClusterAssessme
       const retryAt = child.at + refusedRetry
       return now >= retryAt ? { ...base, verdict, need: "Create" } : { ...base, verdict, changesAt: retryAt }
     }
-    case "Present": {
-      const found = { ...base, uid: child.uid }
-      const owner = childOwner(child, parent)
-      if (owner === "Other") {
-        const message = `another object there already has the name ${recorded.sessionName}`
-        return { ...found, verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
-      }
-      // An earlier parent's, or ours with somebody's edits: members know their sessions by the parent's name.
-      const isToBeMadeAnew = owner === "Earlier" || child.parentName !== parent.name
-      if (isToBeMadeAnew) return { ...found, verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
-      if (child.deleting) return { ...found, verdict: starting }
-      if (child.ready) return { ...found, verdict: { _tag: "Ready" } }
-      return { ...found, verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
-    }
+    case "Present":
+      return { ...base, uid: child.uid, ...assessPresent(input, child) }
   }
 }

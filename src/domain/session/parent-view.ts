@@ -1,3 +1,7 @@
+/**
+ * What the plan reads from a parent, and what a client and other replicas read from its status. No decision is made
+ * here.
+ */
 import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import type {
@@ -44,13 +48,11 @@ export interface ParentView {
   readonly precondition: Precondition
 }
 
-/** Reads a parent. How old it is, this process's own clock says. */
-export const parentView = (
-  parent: MirrordMultiClusterSession,
-  { createdSeenAt, deletedSeenAt, fleet }: Pick<ObservedSession, "createdSeenAt" | "deletedSeenAt" | "fleet">
-): ParentView => {
-  const { metadata, spec, status } = parent
-  const clusters = [...new Set(spec.clusters)].map(clusterName)
+/** What a parent's status says of each cluster, in the order of {@link ParentView.recorded}. */
+const recordedOf = (
+  { status }: MirrordMultiClusterSession,
+  clusters: ReadonlyArray<ClusterName>
+): ParentView["recorded"] => {
   const sessions = new Map(
     Object.entries(status?.clusterSessions ?? {}).map(([name, entry]) => [clusterName(name), entry])
   )
@@ -58,23 +60,33 @@ export const parentView = (
     ...clusters.filter((name) => sessions.has(name)),
     ...[...sessions.keys()].filter((name) => !clusters.includes(name))
   ]
-  const recorded = ordered.flatMap((name): ReadonlyArray<readonly [ClusterName, ClusterSessionStatus]> => {
-    const entry = sessions.get(name)
-    return entry === undefined ? [] : [[name, entry]]
-  })
-  const isDeleting = isBeingDeleted(metadata)
+  return new Map(
+    ordered.flatMap((name): ReadonlyArray<readonly [ClusterName, ClusterSessionStatus]> => {
+      const entry = sessions.get(name)
+      return entry === undefined ? [] : [[name, entry]]
+    })
+  )
+}
+
+/** Reads a parent. Its age is counted by this process's own clock. */
+export const parentView = (
+  parent: MirrordMultiClusterSession,
+  { createdSeenAt, deletedSeenAt, fleet }: Pick<ObservedSession, "createdSeenAt" | "deletedSeenAt" | "fleet">
+): ParentView => {
+  const { metadata, spec, status } = parent
+  const clusters = [...new Set(spec.clusters)].map(clusterName)
   return {
     name: metadata.name,
     uid: metadata.uid ?? "",
     generation: metadata.generation,
     observedGeneration: status?.observedGeneration,
     createdAt: createdSeenAt,
-    deletedAt: isDeleting ? (deletedSeenAt ?? createdSeenAt) : undefined,
+    deletedAt: isBeingDeleted(metadata) ? (deletedSeenAt ?? createdSeenAt) : undefined,
     finalizers: metadata.finalizers ?? [],
     clusters,
     defaultCluster: spec.defaultCluster === undefined ? fleet.defaultCluster : clusterName(spec.defaultCluster),
     phase: status?.phase,
-    recorded: new Map(recorded),
+    recorded: recordedOf(parent, clusters),
     conditions: status?.conditions ?? [],
     connectedAt: timeOf(status?.connectedTimestamp),
     closed: status?.closed,

@@ -1,3 +1,6 @@
+/**
+ * The acts about sessions that the audit log keeps, and the fields of their lines. Writing the lines is the shell's.
+ */
 import { oneLine } from "../one-line.ts"
 
 /** Longest text of a field, and most items of a list; a client chooses some of them. UTF-16 code units. */
@@ -60,33 +63,66 @@ const clean = (value: AuditValue): AuditValue => {
   return value.length > mostItems ? [...items, `… ${value.length - mostItems} more`] : items
 }
 
+/** By whom an act was asked for; nothing for one that nobody asked this operator for. */
+const askedOf = (act: SessionAct): Partial<Asked> => {
+  if (act.act !== "ended") return act
+  return act.cause === "Stopped" || act.cause === "AllStopped" ? act : {}
+}
+
+const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): string | undefined => {
+  switch (act.cause) {
+    case "Stopped":
+    case "AllStopped":
+      return undefined
+    case "Expired":
+    case "ToldOver":
+    case "Deleted":
+      return act.message
+  }
+}
+
+const messageOf = (act: SessionAct): string | undefined => {
+  switch (act.act) {
+    case "created":
+    case "connected":
+    case "reconnected":
+      return undefined
+    case "disconnected":
+    case "refused":
+      return act.message
+    case "ended":
+      return endMessageOf(act)
+  }
+}
+
 /**
  * The fields of an act's line in the log, which has `audit=true` so that it can be told from others. What is not known
  * is left out, what the client claims says so in its name, and whatever somebody sent stays within its own field and
  * line.
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
-  const asked = "by" in act ? act : undefined
-  const cause = "cause" in act ? act.cause : undefined
+  const { by, claims, userId } = askedOf(act)
+  const cause = act.act === "ended" ? act.cause : undefined
+  const refusal = act.act === "refused" ? act : undefined
   const fields = {
     audit: true,
     act: act.act,
     decision: act.act === "refused" ? "denied" : "allowed",
     session: act.session,
-    user: asked?.by.user ?? (cause === "Deleted" ? undefined : "the operator"),
-    groups: asked?.by.groups,
-    userId: asked?.userId,
-    claimedUsername: asked?.claims?.username,
-    claimedHostname: asked?.claims?.hostname,
-    from: asked?.by.from,
+    user: by?.user ?? (cause === "Deleted" ? undefined : "the operator"),
+    groups: by?.groups,
+    userId,
+    claimedUsername: claims?.username,
+    claimedHostname: claims?.hostname,
+    from: by?.from,
     owner: act.owner,
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
     cause,
-    code: "code" in act ? act.code : undefined,
-    reason: "reason" in act ? act.reason : undefined,
-    message: "message" in act ? act.message : undefined
+    code: refusal?.code,
+    reason: refusal?.reason,
+    message: messageOf(act)
   }
   return Object.fromEntries(
     Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, clean(value)] as const]))

@@ -79,7 +79,7 @@ const recordChildren = (observed: ObservedSession, parent: ParentView): SessionA
     .map((cluster) => ({ cluster, childName: childName(parent.name, cluster, observed.sha256Hex) }))
   if (missing.length === 0) return undefined
   const clusterSessions = Object.fromEntries(
-    missing.map((one) => [one.cluster, { sessionName: one.childName, ready: false }])
+    missing.map(({ childName: sessionName, cluster }) => [cluster, { sessionName, ready: false }])
   )
   const patch = { ...mergePatch({ phase: parent.phase }, { phase: parent.phase ?? "Initializing" }), clusterSessions }
   return { _tag: "RecordChild", children: missing, patch, precondition: parent.precondition }

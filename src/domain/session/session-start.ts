@@ -1,3 +1,7 @@
+/**
+ * The start of a session and its life while it runs: which children to create, whether the session is ready, goes on
+ * without a cluster, or fails. How one cluster stands by itself is assessed in `cluster-verdict.ts`.
+ */
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import type {
@@ -40,8 +44,7 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
   memberGrace
 
 /** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
-const leftOutReason = (one: ClusterAssessment, situation: Situation): string | undefined => {
-  const { verdict } = one
+const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {
   switch (verdict._tag) {
     case "Ready":
       return undefined
@@ -89,12 +92,12 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
     return { cluster: parent.defaultCluster, failure: { reason: "Error", message } }
   }
   const demanded = demandedOf(situation, defaultCluster)
-  const failed = demanded.filter((one) => isOldNewsUntil(one, situation) === undefined).flatMap(failureOf)[0]
+  const failed = demanded.filter((part) => isOldNewsUntil(part, situation) === undefined).flatMap(failureOf)[0]
   if (failed !== undefined) return failed
-  const late = demanded.find(({ verdict }) => verdict._tag !== "Ready")
-  if (late === undefined || now < startDeadline(situation)) return undefined
+  const notReady = demanded.find(({ verdict }) => verdict._tag !== "Ready")
+  if (notReady === undefined || now < startDeadline(situation)) return undefined
   const message = `it was not ready within ${observed.settings.remoteSessionTimeoutSecs} s`
-  return { cluster: late.cluster, failure: { reason: "TimedOut", message } }
+  return { cluster: notReady.cluster, failure: { reason: "TimedOut", message } }
 }
 
 /** Why a Ready session is over although its client is there: the default cluster stayed away past the bound. */
@@ -112,71 +115,81 @@ const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
   if (situation.parent.phase === "Ready") return "Ready"
   const all = situation.observed.settings.sessionStart === "all"
   const complete = situation.clusters.every(
-    (one) => one.verdict._tag === "Ready" || (!all && leftOutReason(one, situation) !== undefined)
+    (part) => part.verdict._tag === "Ready" || (!all && leftOutReason(part, situation) !== undefined)
   )
   return defaultReady && complete ? "Ready" : "Pending"
 }
 
 const startsAgain = "it was ready before and is being started again"
 
+/** What the status says about a cluster that is not ready, nothing while it is waited for. */
+const errorOf = (
+  part: ClusterAssessment,
+  recorded: { readonly before: string | undefined; readonly wasReady: boolean },
+  situation: Situation,
+  phase: SessionPhase
+): string | undefined => {
+  const isDefault = part.cluster === situation.parent.defaultCluster
+  const isStarting = part.verdict._tag === "Starting"
+  if (phase === "Ready" && !isDefault && recorded.wasReady && isStarting) return startsAgain
+  const failure = isDefault || phase === "Ready" ? failureOf(part)[0]?.failure.message : undefined
+  const error = failure ?? (isDefault ? undefined : leftOutReason(part, situation))
+  if (phase !== "Ready") return error
+  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
+  return isStarting ? (recorded.before ?? error) : (error ?? recorded.before)
+}
+
 /** What `status.clusterSessions.<c>` should say. Fields of others, such as `agentEndpoint`, stay. */
 const entryOf = (
-  one: ClusterAssessment,
+  part: ClusterAssessment,
   recorded: ClusterSessionStatus | undefined,
   situation: Situation,
   phase: SessionPhase
 ): ClusterSessionStatus => {
-  const { error: before, ...rest } = recorded ?? { sessionName: one.childName, ready: false }
-  const ready = one.verdict._tag === "Ready"
-  if (ready) return { ...rest, ready }
-  const isDefault = one.cluster === situation.parent.defaultCluster
-  if (!isDefault && phase === "Ready" && recorded?.ready === true && one.verdict._tag === "Starting") {
-    return { ...rest, ready, error: startsAgain }
-  }
-  const failure = isDefault || phase === "Ready" ? failureOf(one)[0]?.failure.message : undefined
-  const error = failure ?? (isDefault ? undefined : leftOutReason(one, situation))
-  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
-  const shown = phase === "Ready" ? (one.verdict._tag === "Starting" ? (before ?? error) : (error ?? before)) : error
-  return shown === undefined ? { ...rest, ready } : { ...rest, ready, error: shown }
+  const { error: before, ...rest } = recorded ?? { sessionName: part.childName, ready: false }
+  if (part.verdict._tag === "Ready") return { ...rest, ready: true }
+  const error = errorOf(part, { before, wasReady: recorded?.ready === true }, situation, phase)
+  return error === undefined ? { ...rest, ready: false } : { ...rest, ready: false, error }
 }
+
+/** One of the parent's conditions, as it is for its present generation. */
+const conditionOf = (
+  { generation }: ParentView,
+  type: string,
+  isTrue: boolean,
+  why: { readonly reason: string; readonly message: string }
+): Omit<Condition, "lastTransitionTime"> => ({
+  type,
+  status: isTrue ? "True" : "False",
+  ...why,
+  ...(generation === undefined ? {} : { observedGeneration: generation })
+})
 
 const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: boolean): ReadonlyArray<Condition> => {
   const { parent, clusters, now } = situation
   const ready = clusters.filter(({ verdict }) => verdict._tag === "Ready").length
-  const generation = parent.generation === undefined ? {} : { observedGeneration: parent.generation }
-  const set = (list: ReadonlyArray<Condition>, type: string, is: boolean, reason: string, message: string) =>
-    withCondition(list, { type, status: is ? "True" : "False", reason, message, ...generation }, now)
   const name = parent.defaultCluster ?? "none"
   const failure = clusters.filter(({ cluster }) => cluster === parent.defaultCluster).flatMap(failureOf)[0]
   const why = failure === undefined ? "" : `: ${failure.failure.message.replace(/[.\s]+$/u, "")}`
-  const withDefault = set(
-    parent.conditions,
-    parentConditions.defaultReady,
-    defaultReady,
-    defaultReady ? "AgentsUsable" : "NotReady",
-    `The default cluster ${name} is ${defaultReady ? "" : "not "}ready${why}.`
-  )
+  const ofDefault = conditionOf(parent, parentConditions.defaultReady, defaultReady, {
+    reason: defaultReady ? "AgentsUsable" : "NotReady",
+    message: `The default cluster ${name} is ${defaultReady ? "" : "not "}ready${why}.`
+  })
   const without = clusters.filter(({ verdict }) => verdict._tag !== "Ready").map(({ cluster }) => cluster)
   const exceptions = without.length === 0 ? "" : `, without ${without.join(", ")}`
   const message = `${ready} of ${clusters.length} clusters ready${exceptions}.`
   const reason = phase === "Ready" && !defaultReady ? "DefaultNotReady" : phase
-  return set(withDefault, parentConditions.ready, phase === "Ready" && defaultReady, reason, message)
+  const ofSession = conditionOf(parent, parentConditions.ready, phase === "Ready" && defaultReady, { reason, message })
+  return withCondition(withCondition(parent.conditions, ofDefault, now), ofSession, now)
 }
 
 const failParent = (situation: Situation, { cluster, failure }: Failing): ReadonlyArray<SessionAction> => {
   const { parent, now } = situation
   const message = explainFailure(cluster, failure)
   const generation = parent.generation === undefined ? {} : { observedGeneration: parent.generation }
-  const notReady = withCondition(
-    parent.conditions,
-    { type: parentConditions.ready, status: "False", reason: "Failed", message, ...generation },
-    now
-  )
-  const conditions = withCondition(
-    notReady,
-    { type: parentConditions.failed, status: "True", reason: failure.reason, message, ...generation },
-    now
-  )
+  const notReady = conditionOf(parent, parentConditions.ready, false, { reason: "Failed", message })
+  const failed = conditionOf(parent, parentConditions.failed, true, { reason: failure.reason, message })
+  const conditions = withCondition(withCondition(parent.conditions, notReady, now), failed, now)
   const entry = cluster === undefined ? undefined : parent.recorded.get(cluster)
   const patch = {
     phase: "Failed",
@@ -220,14 +233,10 @@ export const planStart = (
 
   const defaultReady = defaultCluster?.verdict._tag === "Ready"
   const phase = phaseOf(situation, defaultReady)
-  const children = clusters.flatMap((one): ReadonlyArray<SessionAction> => {
-    if (one.need === "Create")
-      return [
-        { _tag: "CreateChild", cluster: one.cluster, child: newChild(one.childName, spec, parent, observed.settings) }
-      ]
-    if (one.need === "Delete")
-      return [{ _tag: "DeleteChild", cluster: one.cluster, childName: one.childName, uid: one.uid }]
-    return []
+  const children = clusters.flatMap(({ childName, cluster, need, uid }): ReadonlyArray<SessionAction> => {
+    if (need === "Create")
+      return [{ _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, observed.settings) }]
+    return need === "Delete" ? [{ _tag: "DeleteChild", cluster, childName, uid }] : []
   })
   const before = {
     phase: parent.phase,
@@ -239,7 +248,7 @@ export const planStart = (
     phase,
     observedGeneration: parent.generation ?? parent.observedGeneration,
     clusterSessions: Object.fromEntries(
-      clusters.map((one) => [one.cluster, entryOf(one, parent.recorded.get(one.cluster), situation, phase)])
+      clusters.map((part) => [part.cluster, entryOf(part, parent.recorded.get(part.cluster), situation, phase)])
     ),
     conditions: conditionsOf(situation, phase, defaultReady)
   }
@@ -250,7 +259,7 @@ export const planStart = (
   const news =
     phase === "Ready" || defaultCluster === undefined
       ? []
-      : demandedOf(situation, defaultCluster).map((one) => isOldNewsUntil(one, situation))
+      : demandedOf(situation, defaultCluster).map((part) => isOldNewsUntil(part, situation))
   const lookAgainAt = [
     ...news.map((until) => (until === undefined ? undefined : Math.min(until, now + lookForNews))),
     ...clusters.map(({ changesAt }) => changesAt),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { childOwner } from "../../../src/domain/session/child-owner.ts"
+import { childMarks, childOwner } from "../../../src/domain/session/child-owner.ts"
 
 const parent = { name: "mc-1", uid: "now" }
 
@@ -16,5 +16,18 @@ describe("whose a child is", () => {
     [undefined, undefined, "Other"]
   ] as const)("named %s with the UID %s: %s", (parentName, parentUid, owner) => {
     expect(childOwner({ parentName, parentUid }, parent)).toBe(owner)
+  })
+})
+
+describe("what an object says about its parent", () => {
+  const annotations = { "operator.metalbear.co/multi-cluster-parent-uid": "now" }
+  it.each([
+    ["a child", { metadata: { annotations }, spec: { multiClusterParentName: "mc-1" } }, "mc-1", "now"],
+    ["a session of its own", { metadata: {}, spec: { multiClusterParentName: null } }, undefined, undefined],
+    ["no spec", { metadata: { annotations: null } }, undefined, undefined],
+    ["garbage", { metadata: { annotations }, spec: { multiClusterParentName: 5 } }, undefined, "now"],
+    ["more garbage", { metadata: {}, spec: "mc-1" }, undefined, undefined]
+  ])("%s", (_what, object, parentName, parentUid) => {
+    expect(childMarks(object)).toEqual({ parentName, parentUid })
   })
 })

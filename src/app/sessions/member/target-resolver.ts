@@ -1,5 +1,9 @@
+/**
+ * Finds the pods of a session's target in one cluster: reads what the rules of `domain/target` need, and asks them.
+ * Reads only.
+ */
 import { Effect, Result } from "effect"
-import { type Pod, pods, services, type Service, type Workload } from "../../../domain/resources/core-kinds.ts"
+import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
@@ -11,6 +15,7 @@ import {
   serviceSelector,
   servicePodsProblem,
   templateProblem,
+  type WorkloadSelector,
   workloadSelector
 } from "../../../domain/target/pod-selector.ts"
 import { type TargetError, targetFailure } from "../../../domain/target/target-errors.ts"
@@ -34,111 +39,139 @@ const referenced: Readonly<Record<string, ResourceDescriptor<Workload>>> = {
   StatefulSet: kinds.statefulSets
 }
 
-type Workloads = Extract<Target, { readonly _tag: "Workload" }>
+/** One look-up. Its failures are sentences for the user. */
+interface LookUp {
+  readonly api: KubeApi
+  readonly namespace: string
+  readonly target: Extract<Target, { readonly _tag: "Workload" }>
+  /** The target as the user wrote it. */
+  readonly path: string
+}
 
-/** Finds the pods of a session's target in one cluster, by the rules of `domain/target`. */
+const failWith = (error: TargetError): Effect.Effect<never, SessionFailure> => Effect.fail(targetFailure(error))
+
+const orFail = <A>(result: Result.Result<A, TargetError>): Effect.Effect<A, SessionFailure> =>
+  Effect.fromResult(Result.mapError(result, targetFailure))
+
+const refused = ({ namespace, path }: LookUp, error: KubeError): SessionFailure => {
+  // A kind that the cluster does not serve is a 404 without an object's name in it.
+  if (error.reason === "NotFound") return targetFailure({ _tag: "NoSuchTarget", target: path, namespace })
+  if (error.reason === "Forbidden") return targetFailure({ _tag: "Forbidden", target: path, detail: error.detail })
+  return { reason: "Error", message: `looking up ${path} failed: ${error.detail}` }
+}
+
+const get = <T>(lookUp: LookUp, resource: ResourceDescriptor<T>, name: string): Effect.Effect<T, SessionFailure> =>
+  lookUp.api.get(resource, name, lookUp.namespace).pipe(
+    Effect.mapError((error) => refused(lookUp, error)),
+    Effect.flatMap((object) =>
+      Effect.fromResult(
+        Result.mapError(readResource(resource, object), ({ message }): SessionFailure => ({ reason: "Error", message }))
+      )
+    )
+  )
+
+const listPods = (lookUp: LookUp, labels: PodLabels): Effect.Effect<ReadonlyArray<Pod>, SessionFailure> =>
+  lookUp.api.list(pods, { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) }).pipe(
+    Effect.mapError((error) => refused(lookUp, error)),
+    Effect.map(({ items }) =>
+      items.flatMap((item) => {
+        const pod = readResource(pods, item)
+        return Result.isSuccess(pod) ? [pod.success] : []
+      })
+    )
+  )
+
+const choose = (
+  { path, target }: LookUp,
+  found: ReadonlyArray<Pod>,
+  labels: PodLabels
+): Effect.Effect<Placements, SessionFailure> =>
+  orFail(
+    choosePods(found, {
+      target: path,
+      selector: labelSelectorText(labels),
+      isLabelTarget: false,
+      container: target.container
+    })
+  )
+
+const podsWithLabels = (lookUp: LookUp, labels: PodLabels): Effect.Effect<Placements, SessionFailure> =>
+  Effect.flatMap(listPods(lookUp, labels), (found) => choose(lookUp, found, labels))
+
+/** The pods of the workload that an Argo Rollout refers to. */
+const podsOfReferenced = (
+  lookUp: LookUp,
+  { kind, name }: Extract<WorkloadSelector, { readonly _tag: "Reference" }>
+): Effect.Effect<Placements, SessionFailure> =>
+  Effect.gen(function* () {
+    const { path } = lookUp
+    const descriptor = referenced[kind]
+    if (descriptor === undefined)
+      return yield* failWith({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind })
+    const selector = yield* orFail(workloadSelector(path, yield* get(lookUp, descriptor, name)))
+    return selector._tag === "Labels"
+      ? yield* podsWithLabels(lookUp, selector.labels)
+      : yield* failWith({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" })
+  })
+
+const podsOfWorkload = (
+  lookUp: LookUp,
+  descriptor: ResourceDescriptor<Workload>
+): Effect.Effect<Placements, SessionFailure> =>
+  Effect.gen(function* () {
+    const { path, target } = lookUp
+    const object = yield* get(lookUp, descriptor, target.name)
+    const problem = templateProblem(path, object, target.container)
+    if (problem !== undefined) return yield* failWith(problem)
+    const selector = yield* orFail(workloadSelector(path, object))
+    return selector._tag === "Labels"
+      ? yield* podsWithLabels(lookUp, selector.labels)
+      : yield* podsOfReferenced(lookUp, selector)
+  })
+
+const podsOfService = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> =>
+  Effect.gen(function* () {
+    const { path, target } = lookUp
+    const labels = yield* orFail(serviceSelector(path, yield* get(lookUp, services, target.name)))
+    const found = yield* listPods(lookUp, labels)
+    const problem = servicePodsProblem(path, found, target.container)
+    return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
+  })
+
+const singlePod = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> =>
+  get(lookUp, pods, lookUp.target.name).pipe(
+    Effect.flatMap((pod) => orFail(chooseSinglePod(pod, lookUp.target.container))),
+    Effect.map((placement) => [placement])
+  )
+
+const lookUpWorkload = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> => {
+  const { path, target } = lookUp
+  if (needsCopy(target)) return failWith({ _tag: "CopyTargetRequired", target: path })
+  if (target.kind === "pod") return singlePod(lookUp)
+  if (target.kind === "service") return podsOfService(lookUp)
+  const descriptor = descriptors[target.kind]
+  return descriptor === undefined
+    ? failWith({ _tag: "NoSuchKind", target: path, resource: kindAddress(target.kind).plural })
+    : podsOfWorkload(lookUp, descriptor)
+}
+
 export const resolveTarget = (
   api: KubeApi,
-  session: MirrordClusterSession
+  { spec }: MirrordClusterSession
 ): Effect.Effect<Placements, SessionFailure> => {
-  const { namespace } = session.spec
-  const target = fromKubeTarget(session.spec.target)
+  const target = fromKubeTarget(spec.target)
   if (target === undefined) {
-    const kind = session.spec.target?.kind ?? ""
-    return Effect.fail({ reason: "NoSuchTarget", message: `the kind ${JSON.stringify(kind)} cannot be a target` })
+    const kind = JSON.stringify(spec.target?.kind ?? "")
+    return Effect.fail({ reason: "NoSuchTarget", message: `the kind ${kind} cannot be a target` })
   }
-  if (target._tag === "Targetless") return Effect.succeed([])
-  if (target._tag === "Label")
-    return Effect.fail({ reason: "Error", message: "label targets cannot be kept in a session resource" })
-  const path = formatTargetPath(target)
-
-  const refused = (error: KubeError): TargetError | SessionFailure => {
-    if (error.reason === "NotFound") {
-      // A kind that the cluster does not serve is a 404 without an object's name in it.
-      return { _tag: "NoSuchTarget", target: path, namespace }
-    }
-    if (error.reason === "Forbidden") return { _tag: "Forbidden", target: path, detail: error.detail }
-    return { reason: "Error", message: `looking up ${path} failed: ${error.detail}` }
+  switch (target._tag) {
+    case "Targetless":
+      return Effect.succeed([])
+    case "Label":
+      return Effect.fail({ reason: "Error", message: "label targets cannot be kept in a session resource" })
+    case "Workload":
+      return Effect.suspend(() =>
+        lookUpWorkload({ api, namespace: spec.namespace, target, path: formatTargetPath(target) })
+      )
   }
-  const get = <T>(resource: ResourceDescriptor<T>, name: string): Effect.Effect<T, TargetError | SessionFailure> =>
-    api.get(resource, name, namespace).pipe(
-      Effect.mapError(refused),
-      Effect.flatMap((object) => {
-        const read = readResource(resource, object)
-        return Result.isSuccess(read)
-          ? Effect.succeed(read.success)
-          : Effect.fail({ reason: "Error", message: read.failure.message } as const)
-      })
-    )
-  const listPods = (labels: PodLabels): Effect.Effect<ReadonlyArray<Pod>, TargetError | SessionFailure> =>
-    api.list(pods, { namespace, labelSelector: labelSelectorText(labels) }).pipe(
-      Effect.mapError(refused),
-      Effect.map(({ items }) =>
-        items.flatMap((item) => {
-          const pod = readResource(pods, item)
-          return Result.isSuccess(pod) ? [pod.success] : []
-        })
-      )
-    )
-  const choose = (found: ReadonlyArray<Pod>, labels: PodLabels): Effect.Effect<Placements, TargetError> =>
-    Effect.fromResult(
-      choosePods(found, {
-        target: path,
-        selector: labelSelectorText(labels),
-        isLabelTarget: false,
-        container: target.container
-      })
-    )
-
-  const ofWorkload = (workload: Workloads, descriptor: ResourceDescriptor<Workload>) =>
-    Effect.gen(function* () {
-      const object = yield* get(descriptor, workload.name)
-      const problem = templateProblem(path, object, workload.container)
-      if (problem !== undefined) return yield* Effect.fail(problem)
-      const selector = yield* Effect.fromResult(workloadSelector(path, object))
-      if (selector._tag === "Labels") return yield* choose(yield* listPods(selector.labels), selector.labels)
-      const other = referenced[selector.kind]
-      if (other === undefined) {
-        return yield* Effect.fail({
-          _tag: "UnknownWorkloadRef",
-          target: path,
-          apiVersion: "v1",
-          kind: selector.kind
-        } as const)
-      }
-      const behind = yield* Effect.fromResult(workloadSelector(path, yield* get(other, selector.name)))
-      if (behind._tag === "Reference") {
-        return yield* Effect.fail({
-          _tag: "MissingSelector",
-          target: path,
-          field: "spec.selector.matchLabels"
-        } as const)
-      }
-      return yield* choose(yield* listPods(behind.labels), behind.labels)
-    })
-
-  const ofService = Effect.gen(function* () {
-    const service: Service = yield* get(services, target.name)
-    const labels = yield* Effect.fromResult(serviceSelector(path, service))
-    const found = yield* listPods(labels)
-    const problem = servicePodsProblem(path, found, target.container)
-    if (problem !== undefined) return yield* Effect.fail(problem)
-    return yield* choose(found, labels)
-  })
-
-  const resolve = Effect.suspend((): Effect.Effect<Placements, TargetError | SessionFailure> => {
-    if (needsCopy(target)) return Effect.fail({ _tag: "CopyTargetRequired", target: path })
-    if (target.kind === "pod") {
-      return get(pods, target.name).pipe(
-        Effect.flatMap((pod) => Effect.fromResult(chooseSinglePod(pod, target.container))),
-        Effect.map((placement) => [placement])
-      )
-    }
-    if (target.kind === "service") return ofService
-    const descriptor = descriptors[target.kind]
-    return descriptor === undefined
-      ? Effect.fail({ _tag: "NoSuchKind", target: path, resource: kindAddress(target.kind).plural })
-      : ofWorkload(target, descriptor)
-  })
-  return Effect.mapError(resolve, (error) => ("_tag" in error ? targetFailure(error) : error))
 }

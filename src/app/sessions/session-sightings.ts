@@ -1,3 +1,8 @@
+/**
+ * When this process saw what of sessions. Ages are counted from then, by one steady clock, never from the times that
+ * objects carry: clocks of hosts differ and jump (failures.md §4.12). No clock: the caller says what time it is.
+ */
+import { Predicate } from "effect"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
@@ -9,11 +14,12 @@ interface SeenTimes {
   readonly failed: number | undefined
 }
 
-/**
- * When this process learnt what about sessions. Their ages are counted from then, by one steady clock, never from the
- * times that objects carry: clocks of hosts differ and jump (failures.md §4.12).
- */
-export class SessionClock {
+/** The phase of a parent's object, as far as anybody wrote one. */
+export const phaseOf = ({ status }: KubeObject): unknown =>
+  Predicate.hasProperty(status, "phase") ? status.phase : undefined
+
+/** What was seen of the sessions of one kind. */
+export class SessionSightings {
   readonly #since: number
   readonly #sessions = new Map<string, SeenTimes & { readonly uid: string }>()
   readonly #heartbeats = new Map<string, { readonly value: string; readonly at: number }>()
@@ -36,7 +42,7 @@ export class SessionClock {
     const entry = this.#sessions.get(metadata.name)
     const known = entry?.uid === uid ? entry : undefined
     const isDeleting = isBeingDeleted(metadata)
-    const hasFailed = (object["status"] as { readonly phase?: unknown } | null | undefined)?.phase === "Failed"
+    const hasFailed = phaseOf(object) === "Failed"
     this.#sessions.set(metadata.name, {
       uid,
       created: known?.created ?? (wasThere ? this.#since - 1 : now),
@@ -64,6 +70,13 @@ export class SessionClock {
     return at
   }
 
+  /** As {@link heartbeatSeen}, for the heartbeat in a session's object. */
+  sawHeartbeat({ metadata, status }: KubeObject, now: number): void {
+    const value = Predicate.hasProperty(status, "connectedTimestamp") ? status.connectedTimestamp : undefined
+    this.heartbeatSeen(metadata.name, typeof value === "string" ? value : undefined, now)
+  }
+
+  /** This process wrote the session's heartbeat itself. */
   wrote(session: string, now: number): void {
     this.#written.set(session, now)
   }

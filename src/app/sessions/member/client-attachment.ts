@@ -1,0 +1,253 @@
+/**
+ * How a client, a user's or a primary's operator, attaches to a session of this cluster: waits for it to become usable,
+ * connects to its representative agent, and is served. Whether the client may is checked before, by
+ * `member-sessions.ts`.
+ */
+import { Effect, Result, type Scope } from "effect"
+import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
+import { memberName } from "../../../domain/routing/member.ts"
+import { observeChild } from "../../../domain/session/child-observation.ts"
+import { failureStatus } from "../../../domain/session/failure-status.ts"
+import { explainFailure } from "../../../domain/session/session-failure.ts"
+import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
+import type { FrameChannel } from "../../../ports/frame-channel.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { askedBy } from "../../api/asked-by.ts"
+import type { AcceptedConnection } from "../../api/operator-facade.ts"
+import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
+import { audit, auditedChild } from "../../kernel/audit.ts"
+import type { Changes } from "../../kernel/changes.ts"
+import { retrying } from "../../kernel/retrying-api.ts"
+import type { ClientConnectionOptions } from "../../relay/client-connection.ts"
+import { serveClient } from "../../relay/serve-client.ts"
+import {
+  arrive,
+  type ClientIdentity,
+  makeSessionLocks,
+  type SessionLocks,
+  type SessionLockTable
+} from "../../relay/session-locks.ts"
+import type { Admission } from "../admission.ts"
+import type { SocketRegistry } from "../socket-registry.ts"
+import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
+import type { ClusterSessionController } from "./cluster-session-controller.ts"
+import type { LinkTerms } from "./link-terms.ts"
+import type { SessionAgent } from "./session-state.ts"
+
+/** Agents need no pings to live, but a dead one is noticed by them, in ms. */
+const pingAgentsEvery = 20_000
+
+export interface MemberSessionsOptions {
+  readonly api: KubeApi
+  readonly cluster: string
+  readonly controller: ClusterSessionController
+  readonly sockets: SocketRegistry
+  readonly changes: Changes
+  readonly remoteSessionTimeoutSecs: number
+}
+
+export interface MemberSessionsState {
+  readonly options: MemberSessionsOptions
+  readonly agents: Agents["Service"]
+  /** `options.api` for what a client waits for: it retries. */
+  readonly retryingApi: KubeApi
+  /** Ports of users' own sessions, by session. */
+  readonly sessionLocks: SessionLockTable
+  /** Ports that different sessions share at one agent. */
+  readonly agentLocks: AgentLockTable
+  readonly linkTerms: LinkTerms
+  /** How many clients have attached so far; tells their uses of an agent apart. */
+  links: number
+}
+
+/** A client that attaches. */
+export interface AttachingClient {
+  /** The name under which the session's changes are told. */
+  readonly key: string
+  /** The session, as soon as there is one. */
+  readonly find: () => MirrordClusterSession | undefined
+  /** The session, at the beginning of a sentence. */
+  readonly title: string
+  /** Whether it is a user, and not the operator of a primary. */
+  readonly isUser: boolean
+  readonly identity: ClientIdentity
+  readonly policy: AgentUser["policy"]
+  readonly asked: ReturnType<typeof askedBy>
+  readonly term?: string | undefined
+}
+
+/** A client that can be served. */
+interface AttachedClient {
+  readonly client: AttachingClient
+  readonly user: AgentUser
+  /** As it was when the client began to wait for its agents. */
+  readonly session: MirrordClusterSession
+  /** Whether a client was connected to the session before. */
+  readonly wasServed: boolean
+  /** Those that the client begins with; the first is the representative. */
+  readonly agents: readonly [SessionAgent, ...ReadonlyArray<SessionAgent>]
+  /** The connection to the representative. */
+  readonly first: FrameChannel
+  readonly locks: SessionLocks
+  /** Whether the client has come again on another connection. */
+  readonly hasYounger: () => boolean
+  /** Completes when a later leader of the primary has linked the session. */
+  readonly succeeded: Effect.Effect<void>
+}
+
+interface UsableSession {
+  readonly name: string
+  readonly agents: ReadonlyArray<SessionAgent>
+}
+
+export const notInTime = ({ cluster, remoteSessionTimeoutSecs }: MemberSessionsOptions, title: string): ApiError =>
+  internalError(
+    `${title} was not ready within ${remoteSessionTimeoutSecs} s in cluster ${cluster}; look ` +
+      "at the operator's log and at the mirrord-agent pods there."
+  )
+
+/** Whether a client that waits for the session is let in. */
+const admission = (
+  { cluster, controller }: MemberSessionsOptions,
+  session: MirrordClusterSession
+): Admission<UsableSession, ApiError> => {
+  const { name } = session.metadata
+  const child = observeChild(session)
+  if (child._tag !== "Present") return undefined
+  if (child.deleting) return Result.fail(reconnectNotPossible(`Session ${name} is being ended.`))
+  const agents = controller.agents(name)
+  if (child.ready && agents.length > 0) return Result.succeed({ name, agents })
+  if (child.failure === undefined) return undefined
+  const { code, message, reason } = failureStatus({ ...child.failure, message: explainFailure(cluster, child.failure) })
+  return Result.fail(new ApiError({ code, reason, message }))
+}
+
+const connectAgent = (
+  { agentLocks, agents }: MemberSessionsState,
+  agent: SessionAgent,
+  user: AgentUser
+): Effect.Effect<FrameChannel, AgentUnreachable> =>
+  Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
+
+/** Completes with a sentence when the client is not to be served any more. */
+const terminated = (
+  { changes, controller }: MemberSessionsOptions,
+  { succeeded, user }: AttachedClient
+): ClientConnectionOptions["terminated"] =>
+  Effect.raceFirst(
+    changes.until(user.session, () => {
+      const session = controller.session(user.session)
+      const isGone = session === undefined || isBeingDeleted(session.metadata)
+      return isGone ? { reason: "The session was ended." } : undefined
+    }),
+    Effect.as(succeeded, {
+      reason: "Another replica of the primary's operator leads, and has linked the session."
+    })
+  )
+
+const relayOptions = (
+  state: MemberSessionsState,
+  attached: AttachedClient,
+  channel: FrameChannel
+): ClientConnectionOptions => {
+  const { changes, controller } = state.options
+  const { agents, client, first, hasYounger, locks, user } = attached
+  const representative = memberName(agents[0].pod)
+  return {
+    router: {
+      members: agents.map(({ pod }) => memberName(pod)),
+      defaultMember: representative,
+      memberKind: "agent",
+      pingMembersEvery: pingAgentsEvery
+    },
+    client: channel,
+    connected: new Map([[representative, first]]),
+    members: {
+      now: () => controller.agents(user.session).map(({ pod }) => memberName(pod)),
+      isReady: () => true,
+      listen: (changed) => changes.listen(user.session, changed)
+    },
+    connect: (member) => {
+      const agent = controller.agents(user.session).find(({ pod }) => memberName(pod) === member)
+      return agent === undefined
+        ? Effect.fail({ message: `${member} has no agent now` })
+        : connectAgent(state, agent, user)
+    },
+    locks,
+    hasYounger,
+    isUser: client.isUser,
+    terminated: terminated(state.options, attached),
+    label: user.session
+  }
+}
+
+const serveAttached = (
+  state: MemberSessionsState,
+  attached: AttachedClient,
+  channel: FrameChannel
+): Effect.Effect<void, never, Scope.Scope> => {
+  const { client, session, user, wasServed } = attached
+  const about = { ...client.asked, ...auditedChild(user.session, session.spec) }
+  return audit({ act: wasServed ? "reconnected" : "connected", ...about }).pipe(
+    Effect.andThen(() => serveClient(relayOptions(state, attached, channel))),
+    Effect.flatMap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` }))
+  )
+}
+
+/** Waits for the client's session to become usable, then connects to its representative agent. */
+const waitForAgent = (
+  state: MemberSessionsState,
+  client: AttachingClient
+): Effect.Effect<AttachedClient, ApiError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { changes, sockets } = state.options
+    const { find, key, title } = client
+    const succeeded = yield* state.linkTerms.arrive(key, client.term)
+    const before = find()
+    const session = yield* changes.until(key, find)
+    yield* sockets.track(session.metadata.name)
+    const admitted = yield* changes.until(key, () => {
+      const current = find()
+      return current === undefined
+        ? Result.fail(reconnectNotPossible(`${title} is gone.`))
+        : admission(state.options, current)
+    })
+    const { agents, name } = yield* Effect.fromResult(admitted)
+    const [representative, ...others] = agents
+    if (representative === undefined) return yield* notInTime(state.options, title)
+    const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
+    const first = yield* retrying(connectAgent(state, representative, user), () => true).pipe(
+      Effect.mapError((error) => internalError(`${error.message}.`)),
+      // A client that leaves before its upgrade is never served.
+      Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
+    )
+    // The connections of a primary's session were arbitrated there; of two here the later one is the one that counts.
+    const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
+    const hasYounger = yield* arrive(locks, client.identity)
+    const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+    return {
+      client,
+      user,
+      session,
+      wasServed,
+      agents: [representative, ...others],
+      first,
+      locks,
+      hasYounger,
+      succeeded
+    }
+  })
+
+/** Attaches a client; fails when its session is over, or is not usable in time. */
+export const attachClient = (
+  state: MemberSessionsState,
+  client: AttachingClient
+): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
+  waitForAgent(state, client).pipe(
+    Effect.map((attached): AcceptedConnection => ({ serve: (channel) => serveAttached(state, attached, channel) })),
+    Effect.timeoutOrElse({
+      duration: state.options.remoteSessionTimeoutSecs * 1_000,
+      orElse: () => Effect.fail(notInTime(state.options, client.title))
+    })
+  )

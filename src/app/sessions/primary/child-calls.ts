@@ -1,0 +1,142 @@
+/**
+ * Calls about children to the API servers of their clusters. No turn waits for them: a cluster that is slow or silent
+ * holds up no other. When to make or delete a child is decided in `domain/session`, not here.
+ */
+import { Clock, Effect } from "effect"
+import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
+import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
+import { childMarks, childOwner } from "../../../domain/session/child-owner.ts"
+import type { SessionAction } from "../../../domain/session/session-action.ts"
+import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
+import { logWarning } from "../../kernel/log.ts"
+import { phaseOf } from "../session-sightings.ts"
+import { childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
+
+/** How long a call to one cluster may take before it counts as failed, in ms. */
+const callTimeout = 10_000
+/** Pause after a call that failed, before the session is planned again, in ms. */
+const afterFailure = 1_000
+
+/** Whether the watch will tell of the call's effect, or the session is to be planned again without it. */
+type CallEnd = "TellsWatch" | "PlanAgain"
+
+interface ChildCall {
+  readonly session: string
+  readonly cluster: ClusterName
+  readonly child: string
+  readonly use: (api: KubeApi) => Effect.Effect<CallEnd, KubeError>
+}
+
+const timedOut = (cluster: ClusterName): KubeError =>
+  new KubeError({
+    cluster,
+    operation: "call",
+    reason: "Unreachable",
+    detail: `no answer within ${callTimeout} ms`
+  })
+
+/** Begins a call about one child; one at a time per child, and nothing for a cluster that cannot be connected. */
+const callAboutChild = (
+  { calls, controller, options, run }: SessionManagerState,
+  { child, cluster, session, use }: ChildCall
+): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const access = options.fleet.clusters.get(cluster)?.access()
+    if (access === undefined) return
+    const key = childKey(cluster, child)
+    const underWay = calls.get(key)
+    if (underWay !== undefined) {
+      underWay.planAgain = true
+      return
+    }
+    const call = { planAgain: false }
+    calls.set(key, call)
+    const timeout = timedOut(cluster)
+    run(
+      use(access.api).pipe(
+        Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(timeout) }),
+        Effect.catch((error) =>
+          logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
+            Effect.andThen(Effect.sleep(Math.max(afterFailure, error.retryAfterMs ?? 0))),
+            Effect.as("PlanAgain" as const)
+          )
+        ),
+        Effect.map((end) => {
+          calls.delete(key)
+          if (call.planAgain || end === "PlanAgain") controller.enqueue(session)
+        })
+      )
+    )
+  })
+
+/** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
+const refusal = (error: KubeError): SessionFailure | undefined => {
+  if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
+  if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized")
+    return undefined
+  return { reason: error.reason === "Forbidden" ? "Forbidden" : "Error", message: error.detail }
+}
+
+export const createChild = (
+  state: SessionManagerState,
+  turn: SessionTurn,
+  { child, cluster }: Extract<SessionAction, { readonly _tag: "CreateChild" }>
+): Effect.Effect<void> => {
+  const answers = turn.known
+  const key = childKey(cluster, child.metadata.name)
+  const { kind } = mirrordClusterSessions
+  const body = { apiVersion: apiVersionOf(mirrordClusterSessions), kind, ...child }
+  const notCreated = (error: KubeError): Effect.Effect<CallEnd, KubeError> =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      if (error.reason === "AlreadyExists") return Effect.succeed("TellsWatch")
+      const failure = refusal(error)
+      if (failure === undefined) return Effect.fail(error)
+      answers.set(key, { _tag: "Refused", at, failure })
+      return Effect.succeed("PlanAgain")
+    })
+  const use = (api: KubeApi): Effect.Effect<CallEnd, KubeError> => {
+    // Before the call: it may get through although its answer does not, and then nothing is known to be gone any more.
+    answers.delete(key)
+    return api.create(mirrordClusterSessions, body).pipe(Effect.as("TellsWatch" as const), Effect.catch(notCreated))
+  }
+  return callAboutChild(state, { session: turn.key, cluster, child: child.metadata.name, use })
+}
+
+/** Whether a parent made a child, be the rest of the child unreadable. */
+const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObject): boolean =>
+  childOwner(childMarks(child), { name, uid }) === "This"
+
+/** Whether all children of a parent are to go, whichever of them was seen. */
+const isEnding = (parent: KubeObject): boolean => isBeingDeleted(parent.metadata) || phaseOf(parent) === "Failed"
+
+/** Deletes a child by its UID: its name alone may mean a successor by now. */
+export const deleteChild = (
+  state: SessionManagerState,
+  turn: SessionTurn,
+  { childName, cluster, uid }: Extract<SessionAction, { readonly _tag: "DeleteChild" }>
+): Effect.Effect<void> => {
+  const { known: answers, object: parent } = turn
+  const isMeant = (child: KubeObject): boolean =>
+    child.metadata.uid === uid || ((uid === undefined || isEnding(parent)) && isChildOf(parent, child))
+  // The cache may show for long what is not there any more.
+  const gone = Effect.suspend((): Effect.Effect<CallEnd> => {
+    answers.set(childKey(cluster, childName), { _tag: "Gone" })
+    const reread = state.options.fleet.clusters.get(cluster)?.children()?.reread(childName) ?? Effect.void
+    return Effect.as(reread, "PlanAgain")
+  })
+  const use = (api: KubeApi): Effect.Effect<CallEnd, KubeError> => {
+    const remove = (which: string): Effect.Effect<CallEnd, KubeError> =>
+      Effect.as(api.delete(mirrordClusterSessions, childName, { uid: which }), "TellsWatch")
+    const findAndRemove = Effect.flatMap(api.get(mirrordClusterSessions, childName), (child) =>
+      isMeant(child) ? remove(child.metadata.uid ?? "") : gone
+    )
+    return (uid === undefined ? findAndRemove : remove(uid)).pipe(
+      Effect.catch((error) => (error.reason === "Conflict" ? findAndRemove : Effect.fail(error))),
+      Effect.catch((error) => (error.reason === "NotFound" ? gone : Effect.fail(error)))
+    )
+  }
+  return callAboutChild(state, { session: turn.key, cluster, child: childName, use })
+}

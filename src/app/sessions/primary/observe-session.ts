@@ -1,0 +1,77 @@
+/**
+ * What a primary observes of one session before it plans: the parent, the children in the caches of the fleet, the
+ * answers of API servers and the client's sockets. Reads only; what follows from it, `domain/session` decides.
+ */
+import { Result } from "effect"
+import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { type ChildObservation, observeChild } from "../../../domain/session/child-observation.ts"
+import type { ObservedSession } from "../../../domain/session/observed-session.ts"
+import type { FleetCluster } from "../../fleet/fleet.ts"
+import { readCached } from "../../kernel/read-cached.ts"
+import { type ChildAnswers, childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
+
+const observeCluster = (
+  { leaderSince }: SessionManagerState,
+  cluster: FleetCluster,
+  name: string,
+  answers: Readonly<Pick<ChildAnswers, "get">>
+): ChildObservation => {
+  const children = cluster.children()
+  const since = cluster.unreadableSince()
+  const known = answers.get(childKey(cluster.name, name))
+  if (children === undefined || !children.synced() || since !== undefined) {
+    // What its API server itself said holds also while the list cannot be read.
+    if (known?._tag === "Gone") return { _tag: "Absent", confirmed: true }
+    return { _tag: "Unknown", since: since ?? leaderSince }
+  }
+  const object = children.get(name)
+  if (object !== undefined) {
+    const child = readCached(mirrordClusterSessions, object)
+    if (Result.isSuccess(child)) return observeChild(child.success)
+    return { _tag: "Refused", at: leaderSince, failure: { reason: "Error", message: child.failure.message } }
+  }
+  if (known?._tag === "Refused") return known
+  return { _tag: "Absent", confirmed: known?._tag === "Gone" }
+}
+
+/** The children that the parent's status names, in the clusters that are configured. */
+const observeChildren = (
+  state: SessionManagerState,
+  { known, view }: SessionTurn
+): ReadonlyMap<ClusterName, ChildObservation> => {
+  const { clusters } = state.options.fleet
+  return new Map(
+    Object.entries(view.status?.clusterSessions ?? {}).flatMap(
+      ([name, { sessionName }]): ReadonlyArray<readonly [ClusterName, ChildObservation]> => {
+        const cluster = clusters.get(clusterName(name))
+        return cluster === undefined ? [] : [[cluster.name, observeCluster(state, cluster, sessionName, known)]]
+      }
+    )
+  )
+}
+
+/** Everything from which the next step of one session is decided. */
+export const observeSession = (state: SessionManagerState, turn: SessionTurn): ObservedSession => {
+  const { leaderSince, options, sightings } = state
+  const { debts, defaultCluster, fleet, settings, sha256Hex, sockets } = options
+  const { key: name, now, view } = turn
+  const seen = sightings.seen(name)
+  return {
+    parent: view,
+    children: observeChildren(state, turn),
+    fleet: {
+      defaultCluster,
+      clusters: new Map([...fleet.clusters].map(([cluster, { reach }]) => [cluster, reach()]))
+    },
+    settings,
+    createdSeenAt: seen.created,
+    deletedSeenAt: seen.deleted,
+    failedSeenAt: seen.failed,
+    leaderSince,
+    sockets: sockets.presence(name),
+    heartbeatSeenAt: sightings.heartbeatSeen(name, view.status?.connectedTimestamp, now),
+    debts: debts.names(view.metadata.uid),
+    sha256Hex
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Carries out what `domain/session/session-plan.ts` has decided about one session: one function per action. Nothing is
+ * decided here. Calls to other clusters are begun only, see `child-calls.ts`.
+ */
+import { Effect } from "effect"
+import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
+import { parentEvents } from "../../../domain/events/parent-events.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { SessionAction } from "../../../domain/session/session-action.ts"
+import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import { auditedParent } from "../../kernel/audit.ts"
+import { createChild, deleteChild } from "./child-calls.ts"
+import { childKey, patchParentStatus, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
+
+type Act<Tag extends SessionAction["_tag"]> = Extract<SessionAction, { readonly _tag: Tag }>
+type Performed = Effect.Effect<unknown, KubeError>
+
+const unlessGone = (performed: Performed): Performed =>
+  performed.pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
+
+const setFinalizers = (
+  { options }: SessionManagerState,
+  { key }: SessionTurn,
+  { precondition }: Act<"AddFinalizer" | "RemoveFinalizer">,
+  finalizers: ReadonlyArray<string>
+): Effect.Effect<KubeObject, KubeError> =>
+  options.local.mergePatch(mirrordMultiClusterSessions, key, { metadata: { ...precondition, finalizers } }, {})
+
+const addFinalizer = (state: SessionManagerState, turn: SessionTurn, action: Act<"AddFinalizer">): Performed =>
+  setFinalizers(state, turn, action, [...(turn.object.metadata.finalizers ?? []), action.finalizer])
+
+const removeFinalizer = (state: SessionManagerState, turn: SessionTurn, action: Act<"RemoveFinalizer">): Performed => {
+  const others = (turn.object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== action.finalizer)
+  return unlessGone(setFinalizers(state, turn, action, others))
+}
+
+/** Writes a part of the parent's status, and records Events about what changed by it. */
+const writeStatus = (
+  state: SessionManagerState,
+  { key, view }: SessionTurn,
+  { patch, precondition }: Act<"RecordChild" | "PatchStatus">
+): Performed =>
+  Effect.tap(patchParentStatus(state, key, { metadata: precondition, status: patch }), (after) =>
+    Effect.sync(() => {
+      state.controller.cache.wrote(after)
+      state.options.events.changed(mirrordMultiClusterSessions, view, after, parentEvents)
+    })
+  )
+
+const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: Act<"RecordChild">): Performed =>
+  Effect.tap(writeStatus(state, turn, action), () =>
+    Effect.sync(() => {
+      const { leaderSince, recorded, sightings } = state
+      // Nobody can have made them yet, unless somebody wiped a status in which they stood before.
+      const { uid = "" } = turn.object.metadata
+      if (recorded.has(uid) || sightings.seen(turn.key).created < leaderSince) return
+      recorded.add(uid)
+      for (const { childName, cluster } of action.children)
+        turn.known.set(childKey(cluster, childName), { _tag: "Gone" })
+    })
+  )
+
+const patchStatus = (state: SessionManagerState, turn: SessionTurn, action: Act<"PatchStatus">): Performed => {
+  const written = writeStatus(state, turn, action)
+  if (action.patch["phase"] !== "Terminating") return written
+  // Its deletion may have begun before this process led, and then the watch tells of no change.
+  const { key, object, view } = turn
+  return Effect.andThen(written, state.options.ends.seen(object.metadata, auditedParent(key, view.spec)))
+}
+
+const recordDebt = (
+  { options: { debts, events } }: SessionManagerState,
+  { object }: SessionTurn,
+  { childName, cluster, parentUid }: Act<"RecordDebt">
+): Performed =>
+  Effect.tap(debts.record(cluster, childName, parentUid), () =>
+    Effect.sync(() => events.record(mirrordMultiClusterSessions, object, childOwedEvent(cluster, childName)))
+  )
+
+const deleteParent = (
+  { options: { ends, events, local } }: SessionManagerState,
+  { key, object, view }: SessionTurn,
+  { precondition, why }: Act<"DeleteParent">
+): Performed =>
+  ends
+    .end(object.metadata, local.delete(mirrordMultiClusterSessions, key, { uid: precondition.uid }), {
+      act: "ended",
+      cause: "Expired",
+      ...auditedParent(key, view.spec),
+      message: why
+    })
+    .pipe(
+      Effect.map(() => events.record(mirrordMultiClusterSessions, object, expiredEvent(why))),
+      unlessGone
+    )
+
+export const performSessionAction = (
+  state: SessionManagerState,
+  turn: SessionTurn,
+  action: Exclude<SessionAction, { readonly _tag: "RequeueAt" }>
+): Performed => {
+  switch (action._tag) {
+    case "AddFinalizer":
+      return addFinalizer(state, turn, action)
+    case "RemoveFinalizer":
+      return removeFinalizer(state, turn, action)
+    case "RecordChild":
+      return recordChildren(state, turn, action)
+    case "PatchStatus":
+      return patchStatus(state, turn, action)
+    case "CreateChild":
+      return createChild(state, turn, action)
+    case "DeleteChild":
+      return deleteChild(state, turn, action)
+    case "RecordDebt":
+      return recordDebt(state, turn, action)
+    case "DeleteParent":
+      return deleteParent(state, turn, action)
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Serves a linked connection of a user to its end: router and locks are the relay's, here they are given what they need
+ * from a session over many clusters.
+ */
+import { Effect, Result, type Scope } from "effect"
+import { clusterName } from "../../../domain/fleet/cluster-name.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
+import { memberName } from "../../../domain/routing/member.ts"
+import { leftOutWarnings } from "../../../domain/session/parent-view.ts"
+import type { FrameChannel } from "../../../ports/frame-channel.ts"
+import { audit, auditedParent } from "../../kernel/audit.ts"
+import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"
+import { serveClient } from "../../relay/serve-client.ts"
+import { admission, isReady, linkMember } from "./member-links.ts"
+import type { LinkedConnection, PrimarySessionsOptions } from "./user-connection.ts"
+
+const relayOptions = (
+  options: PrimarySessionsOptions,
+  connection: LinkedConnection,
+  client: FrameChannel
+): ClientConnectionOptions => {
+  const { changes, manager } = options
+  const { connected, defaultCluster, hasYounger, locks, name, parent } = connection
+  const members = parent.spec.clusters.map(memberName)
+  return {
+    router: {
+      members,
+      defaultMember: memberName(defaultCluster),
+      memberKind: "cluster",
+      pingMembersEvery: undefined
+    },
+    client,
+    connected,
+    connect: (member) =>
+      Effect.suspend(() => {
+        const current = manager.parent(name)
+        return current === undefined
+          ? Effect.fail({ message: "the session is gone" })
+          : linkMember(options, connection, current, clusterName(member))
+      }),
+    members: {
+      now: () => members,
+      isReady: (member) => isReady(manager.parent(name), member),
+      listen: (changed) => changes.listen(name, changed)
+    },
+    warnings: leftOutWarnings(parent),
+    locks,
+    hasYounger,
+    isUser: true,
+    terminated: changes.until(name, () => {
+      const admitted = admission(name, manager.parent(name))
+      return admitted !== undefined && Result.isFailure(admitted) ? { reason: admitted.failure.message } : undefined
+    }),
+    label: name
+  }
+}
+
+/** The client was told that it is over: the session must not linger for a reconnect that never comes. */
+const endSession = (
+  { ends, local, manager }: PrimarySessionsOptions,
+  { name, parent: { metadata, spec } }: LinkedConnection,
+  end: ConnectionEnd
+): Effect.Effect<void> => {
+  if (end._tag !== "SessionEnded" || isBeingDeleted(manager.parent(name)?.metadata ?? metadata)) return Effect.void
+  const precondition = metadata.uid === undefined ? {} : { uid: metadata.uid }
+  const deletion = local.delete(mirrordMultiClusterSessions, name, precondition)
+  return Effect.ignore(
+    ends.end(metadata, deletion, {
+      act: "ended",
+      cause: "ToldOver",
+      ...auditedParent(name, spec),
+      message: end.reason
+    })
+  )
+}
+
+export const serveUser = (
+  options: PrimarySessionsOptions,
+  connection: LinkedConnection,
+  client: FrameChannel
+): Effect.Effect<void, never, Scope.Scope> => {
+  const about = { ...connection.asked, ...auditedParent(connection.name, connection.parent.spec) }
+  return audit({ act: connection.wasServed ? "reconnected" : "connected", ...about }).pipe(
+    Effect.andThen(() => serveClient(relayOptions(options, connection, client))),
+    Effect.tap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` })),
+    Effect.flatMap((end) => endSession(options, connection, end))
+  )
+}

@@ -1,0 +1,100 @@
+/**
+ * What the MultiClusterSessionManager knows beside its parents' objects, and the names of its parts. State and the few
+ * functions that keep it in order; what is observed and done with it stands in files of their own.
+ */
+import type { Clock, Effect, Fiber } from "effect"
+import type { ClusterName, Sha256Hex } from "../../../domain/fleet/cluster-name.ts"
+import {
+  mirrordMultiClusterSessions,
+  type MirrordMultiClusterSession
+} from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { SessionSettings } from "../../../domain/session/observed-session.ts"
+import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { Fleet } from "../../fleet/fleet.ts"
+import type { Changes } from "../../kernel/changes.ts"
+import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
+import type { SessionEnds } from "../session-ends.ts"
+import type { SessionSightings } from "../session-sightings.ts"
+import type { SocketRegistry } from "../socket-registry.ts"
+import type { DebtLedger } from "./debt-ledger.ts"
+
+export interface SessionManagerOptions {
+  readonly local: KubeApi
+  readonly fleet: Fleet
+  readonly defaultCluster: ClusterName | undefined
+  readonly settings: SessionSettings
+  readonly sockets: SocketRegistry
+  readonly debts: DebtLedger
+  readonly changes: Changes
+  readonly ends: SessionEnds
+  readonly events: EventRecorder
+  readonly sha256Hex: Sha256Hex
+}
+
+/** What an API server said itself about a child that it does not have. */
+export type ChildAnswer =
+  | { readonly _tag: "Gone" }
+  | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
+
+/** The answers of API servers about the children of one parent, by {@link childKey}. Caches lag behind them. */
+export type ChildAnswers = Map<string, ChildAnswer>
+
+export interface SessionManagerState {
+  readonly options: SessionManagerOptions
+  /** The parents as cached, and the way to another turn. */
+  readonly controller: PlannedController<MirrordMultiClusterSession>
+  /** When this process became leader, epoch ms. */
+  readonly leaderSince: number
+  readonly sightings: SessionSightings
+  /** By name of the parent. A parent that was made anew under its name starts without answers. */
+  readonly answers: Map<string, { readonly uid: string; readonly answers: ChildAnswers }>
+  /** Names of parents of which the log says that they cannot be read. */
+  readonly unreadable: Set<string>
+  /** UIDs of parents whose children were recorded by this process. */
+  readonly recorded: Set<string>
+  /** Calls under way, by {@link childKey}; `planAgain`: something more was to be done about the child meanwhile. */
+  readonly calls: Map<string, { planAgain: boolean }>
+  /** Runs what no turn waits for. */
+  readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly clock: Clock.Clock
+}
+
+/** One turn about one parent. */
+export type SessionTurn = Turn<MirrordMultiClusterSession, ChildAnswers>
+
+export const childKey = (cluster: ClusterName, child: string): string => `${cluster}/${child}`
+
+export const answersFor = ({ answers }: SessionManagerState, parent: string, uid: string): ChildAnswers => {
+  const known = answers.get(parent)
+  if (known?.uid === uid) return known.answers
+  const fresh: ChildAnswers = new Map()
+  answers.set(parent, { uid, answers: fresh })
+  return fresh
+}
+
+export const forgetParent = (state: SessionManagerState, name: string): void => {
+  state.recorded.delete(state.answers.get(name)?.uid ?? "")
+  state.sightings.forget(name)
+  state.options.sockets.forget(name)
+  state.answers.delete(name)
+  state.unreadable.delete(name)
+}
+
+/** How many parents the state holds something of. */
+export const followedParents = ({
+  answers,
+  recorded,
+  sightings,
+  unreadable
+}: Omit<SessionManagerState, "controller">): number =>
+  Math.max(sightings.size, answers.size, unreadable.size, recorded.size)
+
+/** Writes the fields of a parent's status that a patch names. */
+export const patchParentStatus = (
+  { options }: SessionManagerState,
+  name: string,
+  patch: { readonly metadata: object; readonly status: object }
+): Effect.Effect<KubeObject, KubeError> =>
+  options.local.mergePatch(mirrordMultiClusterSessions, name, patch, { subresource: "status" })

@@ -1,0 +1,59 @@
+/**
+ * One connection of a user to a session over many clusters, in its two states: asked for, and linked to members. Types
+ * only, beside what both states are read from.
+ */
+import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
+import type { MemberName } from "../../../domain/routing/member.ts"
+import type { ConnectParams } from "../../../domain/session/connect-request.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
+import type { FrameChannel } from "../../../ports/frame-channel.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { askedBy } from "../../api/asked-by.ts"
+import type { ConnectRequest } from "../../api/operator-facade.ts"
+import type { Fleet } from "../../fleet/fleet.ts"
+import type { Changes } from "../../kernel/changes.ts"
+import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
+import type { SessionEnds } from "../session-ends.ts"
+import type { SocketRegistry } from "../socket-registry.ts"
+import type { SessionManager } from "./multi-cluster-session-manager.ts"
+
+export interface PrimarySessionsOptions {
+  readonly local: KubeApi
+  readonly clusterName: ClusterName
+  readonly defaultCluster: ClusterName | undefined
+  readonly manager: SessionManager
+  readonly fleet: Fleet
+  readonly sockets: SocketRegistry
+  readonly locks: SessionLockTable
+  readonly changes: Changes
+  readonly ends: SessionEnds
+  readonly remoteSessionTimeoutSecs: number
+}
+
+/** A connection that a user has asked for. */
+export interface UserConnection {
+  readonly request: ConnectRequest
+  readonly id: SessionId
+  /** Name of the session's parent. */
+  readonly name: string
+  readonly owner: SessionOwner
+  readonly params: ConnectParams
+  /** Who asks, for the audit. */
+  readonly asked: ReturnType<typeof askedBy>
+}
+
+/** A connection that can be served. */
+export interface LinkedConnection extends UserConnection {
+  /** The parent as it was when its default cluster was linked. */
+  readonly parent: MirrordMultiClusterSession
+  readonly defaultCluster: ClusterName
+  /** Links to members that were ready, the default among them. */
+  readonly connected: ReadonlyMap<MemberName, FrameChannel>
+  /** Whether a client was connected to the session before. */
+  readonly wasServed: boolean
+  readonly locks: SessionLocks
+  /** Whether the client has come again on another connection. */
+  readonly hasYounger: () => boolean
+}

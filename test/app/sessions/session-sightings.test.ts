@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest"
+import { SessionSightings } from "../../../src/app/sessions/session-sightings.ts"
+
+const at = (time: number): string => new Date(time).toISOString()
+const now = Date.UTC(2026, 0, 1)
+const since = now - 60_000
+
+describe("the ages of sessions", () => {
+  const object = (uid: string, deletionTimestamp?: string) => ({
+    metadata: {
+      name: "s",
+      uid,
+      creationTimestamp: at(now - 3_600_000),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp })
+    }
+  })
+
+  it("count from when they were seen, whatever their objects say; earlier ones are older than this process", () => {
+    const sightings = new SessionSightings(since)
+    sightings.saw(object("1"), false, now)
+    sightings.saw(object("1"), false, now + 500)
+    expect(sightings.seen("s")).toEqual({ created: now, deleted: undefined, failed: undefined })
+    const other = new SessionSightings(since)
+    other.saw(object("1"), true, now)
+    expect(other.seen("s").created).toBe(since - 1)
+    expect(other.seen("never").created).toBe(since - 1)
+  })
+
+  it("begin anew for an object that was made anew, and know when its deletion began", () => {
+    const sightings = new SessionSightings(since)
+    sightings.saw(object("1"), true, now)
+    sightings.saw(object("1", at(now - 600_000)), false, now + 100)
+    sightings.saw(object("1", at(now - 600_000)), false, now + 200)
+    expect(sightings.seen("s")).toEqual({ created: since - 1, deleted: now + 100, failed: undefined })
+    sightings.saw(object("2"), false, now + 300)
+    expect(sightings.seen("s")).toEqual({ created: now + 300, deleted: undefined, failed: undefined })
+    sightings.saw({ ...object("2"), status: { phase: "Failed" } }, false, now + 400)
+    sightings.saw({ ...object("2"), status: { phase: "Failed" } }, false, now + 500)
+    expect(sightings.seen("s").failed).toBe(now + 400)
+  })
+})
+
+describe("sightings of heartbeats", () => {
+  it("knows nothing where there is none", () => {
+    const sightings = new SessionSightings(since)
+    expect([
+      sightings.heartbeatSeen("s", undefined, now),
+      sightings.heartbeatSeen("s", null, now),
+      sightings.lastWritten("s")
+    ]).toEqual([undefined, undefined, undefined])
+  })
+
+  it("counts from when a change was seen, whatever time it carries", () => {
+    const sightings = new SessionSightings(since)
+    sightings.heartbeatSeen("s", at(now - 5_000), now)
+    for (const skew of [-600_000, 600_000]) {
+      expect(sightings.heartbeatSeen("s", at(now + skew), now + 100)).toBe(now + 100)
+      expect(sightings.heartbeatSeen("s", at(now + skew), now + 900)).toBe(now + 100)
+    }
+  })
+
+  it("takes the first one for as old as it says, but for no younger than now, and garbage for now", () => {
+    expect(new SessionSightings(since).heartbeatSeen("s", at(now - 5_000), now)).toBe(now - 5_000)
+    expect(new SessionSightings(since).heartbeatSeen("s", at(now + 600_000), now)).toBe(now)
+    expect(new SessionSightings(since).heartbeatSeen("s", "yesterday", now)).toBe(now)
+  })
+
+  it("keeps sessions apart and forgets one wholly", () => {
+    const sightings = new SessionSightings(since)
+    sightings.wrote("a", 1)
+    sightings.wrote("b", 2)
+    sightings.heartbeatSeen("a", at(now - 9_000), now)
+    sightings.forget("a")
+    expect([sightings.lastWritten("a"), sightings.lastWritten("b")]).toEqual([undefined, 2])
+    expect(sightings.heartbeatSeen("a", at(now - 3_000), now)).toBe(now - 3_000)
+  })
+})
