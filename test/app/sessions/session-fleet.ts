@@ -244,7 +244,8 @@ export class SessionFleet {
           changes: new Changes(),
           ends: new SessionEnds(),
           events,
-          defaults: configurationOf([])
+          defaults: configurationOf([]),
+          requirements: () => []
         })
         onSocket = controller.enqueue
         return { controller, sockets }

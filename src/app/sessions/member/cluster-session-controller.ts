@@ -16,6 +16,7 @@ import {
   type TargetObservation
 } from "../../../domain/session/child-plan.ts"
 import { heartbeat } from "../../../domain/session/heartbeat.ts"
+import type { Requirement } from "../../../domain/session/requirement.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { type AgentFailed, type AgentHandle, Agents, type AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -72,6 +73,8 @@ export interface ClusterSessionOptions {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly defaults: SessionTimes
+  /** What other capabilities need before a session is ready. */
+  readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
 }
 
 /** What this process knows of one session beside its object. */
@@ -414,6 +417,7 @@ export const makeClusterSessionController = (
             createdSeenAt: times.seen(name).created,
             target: local.target,
             agent: local.agent,
+            requirements: options.requirements(session),
             sockets: sockets.presence(name),
             heartbeatSeenAt: times.heartbeatSeen(name, session.status?.connectedTimestamp, now),
             operatorSince,
