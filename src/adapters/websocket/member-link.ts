@@ -3,12 +3,12 @@ import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import WebSocket from "ws"
+import { connectSubprotocol, proxiedTargetPath, termHeader } from "../../domain/resources/operator-api.ts"
+import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import { socketChannel } from "./socket-channel.ts"
 
-/** Protocol name that the real client asks for and members demand (operator-api.md §7.3). */
-const subprotocol = "v4.channel.k8s.io"
 /** WebSocket ping on this link, in ms; two unanswered ones mean that the member is lost (docs/member-link.md). */
 const pingEvery = 30_000
 const largestFrame = 64 * 1024 * 1024
@@ -77,20 +77,18 @@ export const openMemberLink = (
     const tls: RequestOptions = {}
     yield* Effect.tryPromise({ try: () => config.applyToHTTPSOptions(tls), catch: (cause) => refuse(String(cause)) })
     const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
-    const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${encodeURIComponent(request.namespace)}/targets/${encodeURIComponent(request.target)}`
+    const path = proxiedTargetPath(request.namespace, request.target)
     const query = request.parametersInHeader ? "connect=true" : request.query
     const headers: Record<string, string> = {
       ...(tls.headers as Record<string, string> | undefined),
       "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
-      ...(request.term === undefined ? {} : { "x-braid-term": request.term }),
-      ...(request.parametersInHeader
-        ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }
-        : {})
+      ...(request.term === undefined ? {} : { [termHeader]: request.term }),
+      ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
     }
     return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
       const { agent: _agent, headers: _headers, ...secure } = tls
-      const socket = new WebSocket(`${server}${path}?${query}`, [subprotocol], {
+      const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
         ...(secure as object),
         headers,
         perMessageDeflate: false,

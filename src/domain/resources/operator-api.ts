@@ -1,7 +1,7 @@
 // Names of the operator's own aggregated API, as clients, operators of a fleet and the API server spell them
 // (operator-api.md §1.5). What is served below them is in src/app/api.
 
-/** The API group; labels, annotations and finalizers of the operator carry it as their prefix too. */
+/** The API group of what the operator serves, and of its own kinds. */
 export const operatorGroup = "operator.metalbear.co"
 export const operatorGroupVersion = `${operatorGroup}/v1`
 /** Below it stands everything that the operator serves. */
