@@ -15,7 +15,7 @@ import {
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { held } from "./holdings.ts"
+import { countHolding } from "./holdings.ts"
 import { LogOnce } from "./log-once.ts"
 import { logWarning } from "./log.ts"
 import { readCached } from "./read-cached.ts"
@@ -216,7 +216,7 @@ const flush = (state: RecorderState): Effect.Effect<unknown> =>
 export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, never, Scope.Scope> =>
   Effect.gen(function* () {
     const state = yield* makeState(api)
-    yield* held("Events to be written", () => countWaiting(state))
+    yield* countHolding("Events to be written", () => countWaiting(state))
     yield* Effect.addFinalizer(() => flush(state))
     const record = recordIn(state)
     return {

@@ -1,3 +1,6 @@
+// What a process holds in memory for sessions, counted when somebody asks. Not effect/Metric: a gauge there is set with
+// each change and outlives what it measures, whereas tables on the message path change in plain synchronous code, and
+// several of a kind come and go in one process.
 import { Context, Effect, type Scope } from "effect"
 
 /**
@@ -30,7 +33,7 @@ export class Holdings {
 export const CurrentHoldings = Context.Reference("braid/app/CurrentHoldings", { defaultValue: () => new Holdings() })
 
 /** Counts a kind among the current holdings for as long as the scope lives. */
-export const held = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
+export const countHolding = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(CurrentHoldings, ({ add }) =>
     Effect.asVoid(
       Effect.acquireRelease(
@@ -39,3 +42,6 @@ export const held = (kind: string, count: () => number): Effect.Effect<void, nev
       )
     )
   )
+
+/** The former name, for files that are being rewritten at the moment. Goes with its last import. */
+export const held = countHolding

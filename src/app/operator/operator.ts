@@ -12,9 +12,9 @@ import type { Capability } from "../api/capability.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
-import { Changes } from "../kernel/changes.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
-import { CurrentHoldings, held } from "../kernel/holdings.ts"
+import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
+import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
@@ -62,8 +62,8 @@ export const makeOperator = (
 const makeGround = ({ fleet, namespace, version }: OperatorOptions, { fingerprint }: UserAuthority) =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector
-    const notifier = new Changes()
-    yield* held("sessions waited for", () => notifier.size)
+    const notifier = new SessionNotifier()
+    yield* countHolding("sessions waited for", () => notifier.size)
     return {
       api: local.api,
       namespace,

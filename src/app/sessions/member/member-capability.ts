@@ -13,9 +13,9 @@ import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
-import type { Changes } from "../../kernel/changes.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
-import { held } from "../../kernel/holdings.ts"
+import { countHolding } from "../../kernel/holdings.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
@@ -27,7 +27,7 @@ export interface MemberGround {
   /** A primary's; missing in a cluster that has none of its own. */
   readonly fleet: FleetConfiguration | undefined
   readonly feed: ChangeFeed
-  readonly notifier: Changes
+  readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
 }
@@ -68,7 +68,7 @@ export const makeMemberCapability = (
   Effect.gen(function* () {
     const times = fleet ?? defaultSessionTimes
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ChildChanged", session }))
-    yield* held("sockets of sessions", sockets.size)
+    yield* countHolding("sockets of sessions", sockets.size)
     const controller = yield* makeClusterSessionController({
       api,
       sockets,

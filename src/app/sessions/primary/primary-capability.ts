@@ -15,10 +15,10 @@ import { type ApiError, badRequest } from "../../api/status.ts"
 import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
-import type { Changes } from "../../kernel/changes.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
-import { held } from "../../kernel/holdings.ts"
+import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { makeSessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
@@ -38,7 +38,7 @@ export interface PrimaryGround {
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
   readonly feed: ChangeFeed
-  readonly notifier: Changes
+  readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
 }
@@ -76,7 +76,7 @@ const makePrimary = (
     const { api: local, ends, events, feed, namespace, notifier } = ground
     const debts = yield* makeDebtLedger(local, namespace)
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
-    yield* held("sockets of sessions", sockets.size)
+    yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
@@ -150,7 +150,7 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
     const { api: local, ends, notifier } = ground
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
-    yield* held("session locks", locks.size)
+    yield* countHolding("session locks", locks.size)
     const sessions = makePrimarySessions({
       local,
       clusterName: configuration.clusterName,
