@@ -1,3 +1,4 @@
+// Questions to the API server: what somebody may do. Who somebody is, caller.ts knows.
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"

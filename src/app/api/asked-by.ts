@@ -1,3 +1,4 @@
+// What the audit says of somebody who connects. Nothing is decided by it.
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { ConnectRequest } from "./operator-facade.ts"

@@ -1,3 +1,5 @@
+// All that the HTTP surface asks of the operator behind it. Declared here so that routes know neither roles nor
+// capabilities.
 import { Context, type Effect, type Scope } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"

@@ -1,3 +1,4 @@
+// The certificate that the server shows, as a source that may change. Where it comes from is the operator's.
 import type { Redacted } from "effect"
 
 /** What the operator shows to whoever connects; PEM. */

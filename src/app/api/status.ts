@@ -1,3 +1,4 @@
+// Errors of the API as Kubernetes `Status` objects, one function for each code that is used.
 import { Data, Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 

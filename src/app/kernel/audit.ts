@@ -1,3 +1,4 @@
+// Acts about sessions in the program's log. What a line holds is decided in domain/session/session-act.ts.
 import type { Effect } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"

@@ -1,3 +1,4 @@
+// The program's log: the only way in which src/app writes to it.
 import { Effect } from "effect"
 
 /** What a log line is about; constant message, details as key and value (controller-runtime's rule). */

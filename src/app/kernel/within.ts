@@ -1,3 +1,4 @@
+// A time limit that holds in finalizers, where Effect's own do not.
 import { Duration, Effect, Fiber } from "effect"
 
 /**

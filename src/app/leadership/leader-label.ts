@@ -1,3 +1,4 @@
+// The label by which the Service finds the leader's pod: put on this pod, taken off all others. Who leads is the elector's.
 import { Effect } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import { labelledPods, labelPatch } from "../../domain/leadership/leader-label.ts"

@@ -1,3 +1,5 @@
+// The API server's front proxy, read from its ConfigMap and watched. Whether a connection is the front proxy's is judged
+// in api/caller.ts.
 import { Effect, Result, type Scope } from "effect"
 import { readBundle } from "../../adapters/x509/certificate-bundle.ts"
 import { readFrontProxy } from "../../domain/credentials/front-proxy.ts"

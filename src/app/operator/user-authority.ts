@@ -1,3 +1,5 @@
+// The authority for users' certificates in its Secret: made once per installation, read by every replica. What is signed
+// with it is in user-identity.ts.
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
