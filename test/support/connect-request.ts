@@ -3,7 +3,7 @@ import { TestClock } from "effect/testing"
 import type { ConnectRequest } from "../../src/app/api/operator-facade.ts"
 import { turns } from "./turns.ts"
 
-/** What the real client asks for, as the API server lets it pass. */
+/** A request of the real client, as the API server lets it pass. */
 export const request = (certificate: string | undefined, change: Partial<ConnectRequest> = {}): ConnectRequest => ({
   caller: { user: "ann", groups: ["developers"], extra: {} },
   checked: "proxy",

@@ -1,5 +1,8 @@
-// One upgrade request from its arrival to the end of its connection: the caller is identified, the route is asked, and
-// the socket gets its 101 or its refusal, never both.
+/**
+ * One upgrade request from its arrival to the end of its connection: the caller is identified, the route is asked, and
+ * the socket gets its 101 or its refusal, never both.
+ */
+
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Cause, Effect, Exit, Result } from "effect"
@@ -25,7 +28,7 @@ export const makeWebSocketServer = (): WebSocketServer =>
     handleProtocols: (offered) => (offered.has(connectSubprotocol) ? connectSubprotocol : false)
   })
 
-/** What all upgrades of a server have in common. */
+/** Common to all upgrades of a server. */
 export interface Upgrades {
   readonly facade: Facade
   readonly identify: (request: IncomingMessage) => CallerResult

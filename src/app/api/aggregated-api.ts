@@ -1,5 +1,8 @@
-// The aggregated API as an HTTPS server: listens, keeps its certificate and the front proxy's authorities up to date, and
-// stops in order. What is answered is in routes.ts and upgrade-routes.ts.
+/**
+ * The aggregated API as an HTTPS server: listens, keeps its certificate and the front proxy's authorities up to date,
+ * and stops in order. The answers are in routes.ts and upgrade-routes.ts.
+ */
+
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import type { Server } from "node:net"
@@ -126,7 +129,7 @@ const adopt = ({ upgraded }: RunningServer, socket: Duplex): void => {
   socket.once("close", () => upgraded.delete(socket))
 }
 
-/** Requests that are held get their refusal, sessions end in order. What does not end in time is cut off. */
+/** Requests that are held get their refusal, sessions end in order. After a while the rest is cut off. */
 const stopServer = (
   { connections, server, upgraded, webSockets }: RunningServer,
   run: (act: Effect.Effect<void>) => unknown

@@ -1,5 +1,8 @@
-// Who makes a request, as far as the API server vouches for it on this connection. What a caller may do is asked of the
-// API server (access-review.ts).
+/**
+ * The caller of a request, as far as the API server vouches for it on this connection. Callers' rights are asked of the
+ * API server (access-review.ts).
+ */
+
 import type { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
@@ -14,7 +17,7 @@ import {
 } from "../../domain/credentials/front-proxy.ts"
 import { type ApiError, unauthorized } from "./status.ts"
 
-/** Who makes a request, or the refusal of it. */
+/** The caller of a request, or the refusal of it. */
 export type CallerResult = Result.Result<Caller, ApiError>
 
 /** The front proxy as it is known now, with the certificates of its bundle. */
@@ -22,7 +25,7 @@ export interface KnownFrontProxy extends FrontProxy {
   readonly authorities: ReadonlyArray<X509Certificate>
 }
 
-/** What is known of the API server's front proxy. */
+/** The API server's front proxy as far as it is known. */
 export interface FrontProxySource {
   readonly known: () => KnownFrontProxy | undefined
   /** Calls back after each change until the scope of the source ends. */

@@ -1,6 +1,9 @@
-// The shape of everything that the operator can do beyond answering its API: sessions in this cluster, sessions over
-// many clusters, and what comes next. Each capability is a folder of its own and one line in operator/capabilities.ts;
-// the operator asks all of them in turn and knows none by name.
+/**
+ * The shape of everything that the operator can do beyond answering its API: sessions in this cluster, sessions over
+ * many clusters, and what comes next. Each capability is a folder of its own and one line in operator/capabilities.ts;
+ * the operator asks all of them in turn and knows none by name.
+ */
+
 import type { Effect, Scope } from "effect"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
@@ -24,7 +27,7 @@ interface Attempt {
   readonly params: ConnectParams
 }
 
-/** Who connects to what. */
+/** A connect request by its sort: who connects, and to what. */
 export type ConnectAttempt =
   /** Somebody without a user certificate links to a child: the operator of a primary. */
   | (Attempt & { readonly _tag: "Child" })
@@ -37,7 +40,7 @@ export interface ServedSession {
   readonly metadata: ObjectMeta
   readonly namespace: string
   readonly info: (now: number) => SessionInfo
-  /** What the log says of it when it is stopped. */
+  /** For the line of the log when it is stopped. */
   readonly audited: AuditedSession
 }
 
@@ -55,12 +58,12 @@ export interface Capability {
   readonly problems?: () => ReadonlyArray<string>
   /** Opens when it has read what it serves from. A connect waits for it, for a moment. */
   readonly started?: Effect.Effect<void>
-  /** What it adds to the status of the `MirrordOperator` object. */
+  /** Adds to the status of the `MirrordOperator` object. */
   readonly status?: (now: number) => Partial<MirrordOperatorStatus>
   readonly sessions?: ServedSessions
   /** Hears of what its sessions are planned from. */
   readonly hear?: (change: Change) => void
-  /** What a session in this cluster needs of it before it is ready. Once that changes: `ChildChanged`. */
+  /** Must be met before a session in this cluster is ready. Once it changes, `ChildChanged` is to be published. */
   readonly requirement?: (session: MirrordClusterSession) => Requirement
   /** Refuses a connect that it knows to be impossible, such as one whose parameters need what is not there. */
   readonly admit?: (attempt: ConnectAttempt) => Effect.Effect<void, ApiError>

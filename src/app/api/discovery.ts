@@ -1,4 +1,8 @@
-// Discovery of the aggregated API (operator-api.md §1.5). Only what is served is listed: verbs have side effects (§1.6).
+/**
+ * Discovery of the aggregated API (operator-api.md §1.5). Only what is served is listed: verbs have side effects
+ * (§1.6).
+ */
+
 import { operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 
 const resource = (name: string, kind: string, namespaced: boolean, verbs: ReadonlyArray<string>) => ({

@@ -1,5 +1,8 @@
-// One way to stand before the operator: what holds for each kind of request is said once, not for each request. Layers
-// of the facade (elected, starting, leading, own clock) differ in their gate alone.
+/**
+ * One way to stand before the operator: what holds for each kind of request is said once, not for each request. Layers
+ * of the facade (elected, starting, leading, own clock) differ in their gate alone.
+ */
+
 import { Effect, identity, type Scope } from "effect"
 import type { AcceptedConnection, OperatorFacade } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
@@ -8,7 +11,7 @@ export type Facade = OperatorFacade["Service"]
 
 type Connecting = Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
 
-/** What happens to requests on their way. Kinds that are missing pass as they are. */
+/** The treatment of requests on their way. Kinds that are missing pass as they are. */
 export interface FacadeGate {
   /** Answers in the operator's place while it cannot: it never fails. */
   readonly problems: Facade["problems"]

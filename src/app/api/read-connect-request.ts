@@ -1,5 +1,8 @@
-// An upgrade of a target's path as a connect request (operator-api.md §7): the path's parts, the headers, the
-// parameters. Whether it may be is decided behind the facade.
+/**
+ * An upgrade of a target's path as a connect request (operator-api.md §7): the path's parts, the headers, the
+ * parameters. Whether it may be is decided behind the facade.
+ */
+
 import type { IncomingMessage } from "node:http"
 import { Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
@@ -26,7 +29,8 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
 }
 
 /**
- * What a WebSocket handshake must have, so that nothing is prepared for one that cannot succeed (operator-api.md §7.3).
+ * The flaw of a WebSocket handshake, if any, so that nothing is prepared for one that cannot succeed (operator-api.md
+ * §7.3).
  */
 const handshakeProblem = (request: IncomingMessage): string | undefined => {
   const { headers, method } = request

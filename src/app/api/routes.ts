@@ -1,5 +1,8 @@
-// Every path of the aggregated API but the upgrades, as HTTP: reads the request, asks the facade, writes the answer.
-// Nothing is decided here; who calls is the authenticator's.
+/**
+ * Every path of the aggregated API but the upgrades, as HTTP: reads the request, asks the facade, writes the answer.
+ * Nothing is decided here; who calls is the authenticator's.
+ */
+
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Context, Effect, Layer } from "effect"
@@ -161,7 +164,7 @@ export const routes = Layer.mergeAll(
   )
 )
 
-/** What the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
+/** Failures that the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
 export const orStatus = <E, R>(
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>

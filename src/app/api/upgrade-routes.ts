@@ -1,5 +1,8 @@
-// The paths of the aggregated API that leave HTTP, each with what is done there. A new one, such as a tunnel's, is a row
-// of the table. How a socket is upgraded is accept-upgrade.ts's.
+/**
+ * The paths of the aggregated API that leave HTTP, each with what is done there. A new one, such as a tunnel's, is a
+ * row of the table. How a socket is upgraded is accept-upgrade.ts's.
+ */
+
 import { Effect, Result, type Scope } from "effect"
 import { operatorApiRoot } from "../../domain/resources/operator-api.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"

@@ -1,9 +1,12 @@
-// News for those who plan: what sessions are planned from has changed. Made before everybody who publishes and
-// everybody who subscribes, so that sockets, fleet and controllers need not know each other. Not for those who wait for
-// one session: they have the SessionNotifier.
+/**
+ * News for those who plan: what sessions are planned from has changed. Made before everybody who publishes and
+ * everybody who subscribes, so that sockets, fleet and controllers need not know each other. Not for those who wait for
+ * one session: they have the SessionNotifier.
+ */
+
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 
-/** What changed outside of the objects that a controller watches itself. */
+/** A change outside of the objects that a controller watches itself. */
 export type Change =
   /** A socket, a child or whatever else a multi-cluster session is planned from. */
   | { readonly _tag: "ParentChanged"; readonly session: string }

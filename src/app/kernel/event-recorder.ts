@@ -1,5 +1,8 @@
-// Kubernetes Events about sessions, from what happened to what is written: counted, spaced and bounded. What is worth an
-// Event is decided in domain/events; no session depends on one.
+/**
+ * Kubernetes Events about sessions, from what happened to what is written: counted, spaced and bounded. domain/events
+ * decides what is worth an Event; no session depends on one.
+ */
+
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import { eventNamespace, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
@@ -59,7 +62,7 @@ const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem =>
   return (code ?? 0) >= 500 ? "Later" : "Never"
 }
 
-/** What one recorder remembers. */
+/** The memory of one recorder. */
 interface RecorderState {
   readonly api: KubeApi
   readonly clock: Clock.Clock

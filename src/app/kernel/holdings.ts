@@ -1,11 +1,14 @@
-// What a process holds in memory for sessions, counted when somebody asks. Not effect/Metric: a gauge there is set with
-// each change and outlives what it measures, whereas tables on the message path change in plain synchronous code, and
-// several of a kind come and go in one process.
+/**
+ * A process's memory of sessions, counted when somebody asks. Not effect/Metric: a gauge there is set with each change
+ * and outlives what it measures, whereas tables on the message path change in plain synchronous code, and several of a
+ * kind come and go in one process.
+ */
+
 import { Context, Effect, type Scope } from "effect"
 
 /**
- * What a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any session
- * there is nothing of any kind; what remains then is leaked.
+ * Things that a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any
+ * session there is nothing of any kind; what remains then is leaked.
  */
 export class Holdings {
   readonly #counts = new Map<string, Set<() => number>>()

@@ -1,5 +1,8 @@
-// A line of the log that is written when it is news and not each time it holds: what is tried again and again would
-// fill the log otherwise.
+/**
+ * A line of the log that is written when it is news and not each time it holds: what is tried again and again would
+ * fill the log otherwise.
+ */
+
 import { Effect } from "effect"
 
 /** Remembers what was said last about one thing. */

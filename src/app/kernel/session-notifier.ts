@@ -1,5 +1,8 @@
-// Tells those who wait for a session that something about it may have changed. They look for themselves: nothing is said
-// of what it was. Those who plan sessions have the ChangeFeed.
+/**
+ * Tells those who wait for a session that something about it may have changed. They look for themselves: nothing is
+ * said of what it was. Those who plan sessions have the ChangeFeed.
+ */
+
 import { Effect } from "effect"
 
 export class SessionNotifier {

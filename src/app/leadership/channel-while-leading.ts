@@ -1,4 +1,7 @@
-// A client's channel that keeps bytes back while nobody knows who leads. What the bytes mean is the relay's.
+/**
+ * A client's channel that keeps bytes back while nobody knows who leads. Their meaning is the relay's.
+ */
+
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { Term } from "../kernel/term.ts"
 

@@ -1,10 +1,13 @@
-// What a replica answers with, be it the leader or not: the leader's facade while there is one, and until then that
-// somebody else leads. Who leads is the elector's.
+/**
+ * The answers of a replica, be it the leader or not: the leader's facade while there is one, and until then that
+ * somebody else leads. The elector decides who leads.
+ */
+
 import { Effect, type Scope } from "effect"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import { notTheLeader } from "./while-leading.ts"
 
-/** What a replica serves, be it the leader or not. */
+/** The facade of a replica, be it the leader or not. */
 export interface ElectedFacade {
   readonly facade: Facade
   /** From now on, and for as long as the scope lives, requests go to `made`. */

@@ -1,5 +1,8 @@
-// The election of a cluster's operator by a Lease: stands by, leads, renews, gives up. What a look at the Lease means is
-// decided in domain/leadership/lease.ts; what the leader does is its caller's.
+/**
+ * The election of a cluster's operator by a Lease: stands by, leads, renews, gives up. The meaning of a look at the
+ * Lease is decided in domain/leadership/lease.ts; the leader's work is its caller's.
+ */
+
 import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
 import { holderIdentity, type OperatorPod } from "../../domain/leadership/identity.ts"
 import { type LeaseTimes, retryJitter } from "../../domain/leadership/lease-times.ts"
@@ -31,11 +34,11 @@ export interface ElectorOptions {
   readonly namespace: string
   readonly pod: OperatorPod
   readonly times: LeaseTimes
-  /** What is to be done at the end of a term, before the Lease is given up. Gets a short while only. */
+  /** Done at the end of a term, before the Lease is given up. Gets a short while only. */
   readonly resign: Effect.Effect<void>
 }
 
-/** What one candidate knows and goes by. */
+/** All that one candidate knows and goes by. */
 interface ElectorState {
   readonly options: ElectorOptions
   /** How this process calls itself in the Lease. */

@@ -1,9 +1,12 @@
-// The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
-// lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
-//
-// Where nobody waits the answer comes at once, and what is to be done is decided anew. What a user waits for waits for
-// a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
-// user's session.
+/**
+ * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
+ * lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
+ *
+ * Where nobody waits the answer comes at once, and what is to be done is decided anew. Calls that a user waits for wait
+ * for a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
+ * user's session.
+ */
+
 import { Context, Effect } from "effect"
 import { AgentFailed, type Agents, AgentUnreachable } from "../../ports/agents.ts"
 import type { ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"

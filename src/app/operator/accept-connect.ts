@@ -1,5 +1,8 @@
-// A connect request on its way through the operator: read, authorized, admitted, and handed to the capability that
-// serves it. Nothing here knows what sorts of sessions there are beyond their route.
+/**
+ * A connect request on its way through the operator: read, authorized, admitted, and handed to the capability that
+ * serves it. Nothing here knows what sorts of sessions there are beyond their route.
+ */
+
 import { type Clock, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { Role } from "../../domain/fleet/roles.ts"

@@ -1,5 +1,8 @@
-// What this operator can do: the list of its capabilities, and how they are made. A new capability is a line here and a
-// folder of its own.
+/**
+ * The list of this operator's capabilities, and how they are made. A new capability is a line here and a folder of its
+ * own.
+ */
+
 import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
@@ -7,7 +10,7 @@ import type { Capability } from "../api/capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
-/** What every capability may build on; each names the part that it needs. */
+/** The ground that every capability may build on; each names the part that it needs. */
 export interface Ground extends MemberGround, PrimaryGround {}
 
 /** `earlier`: the capabilities before it in the list, which it may ask. */
@@ -16,7 +19,7 @@ export type MakeCapability = (
   earlier: ReadonlyArray<Capability>
 ) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
 
-/** In the order in which they are made. What sessions have to wait for stands before the sessions. */
+/** In the order in which they are made. A capability that sessions may wait for stands before the sessions. */
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [makeMemberCapability, makePrimaryCapability]
 
 /** Makes each after those that it may ask, and lets it hear of changes as soon as it is there. */

@@ -1,5 +1,8 @@
-// The serving certificate, from its files or self-signed, kept up to date while the operator runs. What is served with it
-// is the API's.
+/**
+ * The serving certificate, from its files or self-signed, kept up to date while the operator runs. The server that
+ * shows it is the API's.
+ */
+
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createSecureContext } from "node:tls"

@@ -1,5 +1,8 @@
-// The objects by which the operator describes itself and its sessions. What is in their status comes from the
-// capabilities; here is only what is the same for every operator.
+/**
+ * The objects by which the operator describes itself and its sessions. Their status comes from the capabilities; here
+ * is only the part that is the same for every operator.
+ */
+
 import type { Role } from "../../domain/fleet/roles.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
 import {
@@ -14,7 +17,7 @@ import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
 /** The client's release that this operator is compatible with, and its own as build metadata. */
 export const operatorVersion = (own: string): string => `3.250.0+braid.${own}`
 
-/** What every operator offers; capabilities add theirs. */
+/** Features of every operator; capabilities add theirs. */
 const ownFeatures: ReadonlyArray<Feature> = [
   "ProxyApi",
   "LayerReconnect",

@@ -1,5 +1,8 @@
-// The composition of an operator: the ground, the capabilities on it, and the facade that asks them. What is done is
-// theirs; who may run an operator is the leadership's.
+/**
+ * The composition of an operator: the ground, the capabilities on it, and the facade that asks them. The work is
+ * theirs; the leadership says who may run an operator.
+ */
+
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -58,7 +61,7 @@ export const makeOperator = (
     })
   })
 
-/** What capabilities are made on. */
+/** The ground that capabilities are made on. */
 const makeGround = ({ fleet, namespace, version }: OperatorOptions, { fingerprint }: UserAuthority) =>
   Effect.gen(function* () {
     const { local } = yield* ClusterConnector

@@ -1,5 +1,8 @@
-// One replica of the operator: stands by or leads, and runs an operator while it leads. How leaders are elected is the
-// leadership's; what an operator does is operator.ts's.
+/**
+ * One replica of the operator: stands by or leads, and runs an operator while it leads. How leaders are elected is the
+ * leadership's; what an operator does is operator.ts's.
+ */
+
 import { Effect, type Scope } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"

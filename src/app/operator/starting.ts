@@ -1,5 +1,8 @@
-// An operator from its first moment on, while what it is made of is still read. Why it cannot start is its cluster's
-// news; this only tells it, and tries again.
+/**
+ * An operator from its first moment on, while what it is made of is still read. Why it cannot start is its cluster's
+ * news; this only tells it, and tries again.
+ */
+
 import { Deferred, Effect, Schedule, type Scope } from "effect"
 import type { KubeError } from "../../ports/kube-api.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"

@@ -1,4 +1,7 @@
-// Users stop sessions, one or all. What a session's end entails is its capability's.
+/**
+ * Users stop sessions, one or all. The rest of a session's end is its capability's.
+ */
+
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
@@ -8,7 +11,7 @@ import type { Capability, ServedSession, ServedSessions } from "../api/capabilit
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
-/** Where sessions are, and who tells of their end. */
+/** The places where sessions are, and the teller of their end. */
 export interface Stopping {
   readonly api: KubeApi
   readonly ends: SessionEnds

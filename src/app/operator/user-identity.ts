@@ -1,5 +1,8 @@
-// Who a user is: issues users' certificates and reads them back, by the operator's own authority. What a user may do is
-// asked of the API server.
+/**
+ * Users' identities: issues their certificates and reads them back, by the operator's own authority. Users' rights are
+ * asked of the API server.
+ */
+
 import { randomBytes } from "node:crypto"
 import { type Clock, Effect } from "effect"
 import {

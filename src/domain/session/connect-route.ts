@@ -1,5 +1,8 @@
-// Which sort of session a user's connect is about, from the request and the operator's role alone. Whether the user may
-// have it is decided elsewhere.
+/**
+ * Which sort of session a user's connect is about, from the request and the operator's role alone. Whether the user may
+ * have it is decided elsewhere.
+ */
+
 import type { Role } from "../fleet/roles.ts"
 import type { ConnectParams } from "./connect-request.ts"
 

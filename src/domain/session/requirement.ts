@@ -1,5 +1,8 @@
-// What must hold before a cluster's part of a session is ready: its target and its agent always, and whatever else a
-// capability asks for. Only the order and the verdict are here; each requirement is observed where it is known.
+/**
+ * Requirements of a cluster's part of a session before it is ready: its target and its agent always, and whatever else
+ * a capability asks for. Only the order and the verdict are here; each requirement is observed where it is known.
+ */
+
 import type { SessionFailure } from "./session-failure.ts"
 
 /** How one thing stands that a session needs. */

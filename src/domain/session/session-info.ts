@@ -1,5 +1,8 @@
-// Sessions as users see them in lists: the rows of `mirrord session list` and of the operator's status. How a
-// session stands is decided elsewhere; these rows only say it.
+/**
+ * Sessions as users see them in lists: the rows of `mirrord session list` and of the operator's status. How a session
+ * stands is decided elsewhere; these rows only say it.
+ */
+
 import type { MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"

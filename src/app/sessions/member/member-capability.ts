@@ -1,5 +1,8 @@
-// Sessions with agents in this cluster, as a capability of every operator: its controller, its connections, and what
-// users see of it. Sessions over many clusters are the primary's.
+/**
+ * Sessions with agents in this cluster, as a capability of every operator: its controller, its connections, and what
+ * users see of it. Sessions over many clusters are the primary's.
+ */
+
 import { Effect, type Scope } from "effect"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
@@ -21,7 +24,7 @@ import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
 import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
 
-/** What the operator has for this capability. */
+/** All that the operator has for this capability. */
 export interface MemberGround {
   readonly api: KubeApi
   /** A primary's; missing in a cluster that has none of its own. */

@@ -1,4 +1,7 @@
-// The clusters of a primary's fleet as `mirrord operator status` shows them. How they are is found out in the fleet.
+/**
+ * The clusters of a primary's fleet as `mirrord operator status` shows them. How they are is found out in the fleet.
+ */
+
 import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"

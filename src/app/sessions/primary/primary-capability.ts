@@ -1,5 +1,8 @@
-// Sessions over many clusters, as a capability of an operator that has a fleet: the fleet, the session manager, the
-// connections, and what users see of them. Without a fleet it contributes nothing.
+/**
+ * Sessions over many clusters, as a capability of an operator that has a fleet: the fleet, the session manager, the
+ * connections, and what users see of them. Without a fleet it contributes nothing.
+ */
+
 import { Effect, type Scope } from "effect"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
@@ -28,7 +31,7 @@ import { connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 
-/** What the operator has for this capability. */
+/** All that the operator has for this capability. */
 export interface PrimaryGround {
   readonly api: KubeApi
   readonly namespace: string
@@ -43,7 +46,7 @@ export interface PrimaryGround {
   readonly events: EventRecorder
 }
 
-/** What the capability is made of. */
+/** The parts of the capability. */
 interface Primary {
   readonly configuration: FleetConfiguration
   readonly ground: PrimaryGround
