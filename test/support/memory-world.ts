@@ -3,6 +3,7 @@ import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
+import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
@@ -178,7 +179,8 @@ export interface MemoryWorld {
  * scope.
  */
 export const memoryWorld = (
-  settings: Partial<FleetConfiguration> = {}
+  settings: Partial<FleetConfiguration> = {},
+  capabilities: ReadonlyArray<MakeCapability> = operatorCapabilities
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -196,7 +198,7 @@ export const memoryWorld = (
       giveCredentials(primary.api, name)
     }
     const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
-      makeOperator({ namespace: "mirrord", version: "test", fleet }).pipe(
+      makeOperator({ namespace: "mirrord", version: "test", fleet }, capabilities).pipe(
         Effect.provideService(ClusterConnector, {
           own: access(cluster, scope),
           member: ({ name }) => Effect.succeed(access(members.get(name) ?? make(name), scope))

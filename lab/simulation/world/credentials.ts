@@ -5,6 +5,7 @@
  */
 
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto"
+import { Result } from "effect"
 import {
   issueUserCertificate,
   makeUserAuthority,
@@ -50,8 +51,10 @@ const request = (user: string): string => {
 export const userCertificate = (user: string): string => {
   const known = certificates.get(user)
   if (known !== undefined) return known
-  const issued = issueUserCertificate(userAuthority(), request(user), worldStart, new Uint8Array(16))
-  if (typeof issued !== "string") throw new Error(issued.message)
+  const issued = Result.getOrThrowWith(
+    issueUserCertificate(userAuthority(), request(user), worldStart, new Uint8Array(16)),
+    ({ message }) => new Error(message)
+  )
   const made = issued.replaceAll(/-----[^-]+-----|\s/g, "")
   certificates.set(user, made)
   return made

@@ -10,12 +10,12 @@ import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import WebSocket from "ws"
+import { connectSubprotocol, proxiedTargetPath, termHeader } from "../../domain/resources/operator-api.ts"
+import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import { socketChannel } from "./socket-channel.ts"
 
-/** The WebSocket subprotocol that the real client offers and members demand (operator-api.md §7.3). */
-const subprotocol = "v4.channel.k8s.io"
 /** Time between two WebSocket pings, ms. After two unanswered pings the member is lost (docs/member-link.md). */
 const pingEvery = 30_000
 /** Longest frame that is accepted, in bytes. */
@@ -85,22 +85,18 @@ export const openMemberLink = (
     const tls: RequestOptions = {}
     yield* Effect.tryPromise({ try: () => config.applyToHTTPSOptions(tls), catch: (cause) => refuse(String(cause)) })
     const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
-    const target = encodeURIComponent(request.target)
-    const namespace = encodeURIComponent(request.namespace)
-    const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${namespace}/targets/${target}`
+    const path = proxiedTargetPath(request.namespace, request.target)
     const query = request.parametersInHeader ? "connect=true" : request.query
     const headers: Record<string, string> = {
       ...(tls.headers as Record<string, string> | undefined),
       "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
-      ...(request.term === undefined ? {} : { "x-braid-term": request.term }),
-      ...(request.parametersInHeader
-        ? { "x-mirrord-connect-params": Buffer.from(request.query, "utf8").toString("base64") }
-        : {})
+      ...(request.term === undefined ? {} : { [termHeader]: request.term }),
+      ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
     }
     return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
       const { agent: _agent, headers: _headers, ...secure } = tls
-      const socket = new WebSocket(`${server}${path}?${query}`, [subprotocol], {
+      const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
         ...(secure as object),
         headers,
         perMessageDeflate: false,

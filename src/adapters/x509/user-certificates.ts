@@ -21,6 +21,7 @@ import {
   Validity,
   Version
 } from "@peculiar/asn1-x509"
+import { Result } from "effect"
 
 /**
  * User certificates of mirrord's own credential flow (operator-api.md §5). Two oddities of the real client decide how
@@ -44,8 +45,11 @@ export interface VerifiedUser {
   readonly commonName: string
 }
 
-export type Refused = { readonly _tag: "Refused"; readonly message: string }
-const refused = (message: string): Refused => ({ _tag: "Refused", message })
+/** Why a request or a certificate is not accepted, as a sentence without its beginning and its end. */
+export interface Refused {
+  readonly message: string
+}
+const refused = (message: string): Result.Result<never, Refused> => Result.fail({ message })
 
 const sha256WithRsa = "1.2.840.113549.1.1.11"
 const asnNull = new Uint8Array([5, 0]).buffer
@@ -159,7 +163,7 @@ export const issueUserCertificate = (
   csrPem: string,
   now: number,
   random: Uint8Array
-): string | Refused => {
+): Result.Result<string, Refused> => {
   const der = fromPem(csrPem)
   if (der === undefined) return refused("the certificate request is not PEM: send the text between BEGIN and END lines")
   try {
@@ -186,7 +190,7 @@ export const issueUserCertificate = (
       },
       createPrivateKey(authority.keyPem)
     )
-    return pem("CERTIFICATE", certificate)
+    return Result.succeed(pem("CERTIFICATE", certificate))
   } catch (error) {
     return refused(`the certificate request cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
@@ -200,7 +204,7 @@ export const verifyUserCertificate = (
   authority: UserAuthority,
   header: string,
   now: number
-): VerifiedUser | Refused => {
+): Result.Result<VerifiedUser, Refused> => {
   try {
     const certificate = AsnConvert.parse(Buffer.from(header, "base64"), Certificate)
     const tbs = certificate.tbsCertificate
@@ -217,10 +221,10 @@ export const verifyUserCertificate = (
         `the user certificate is valid from ${new Date(from).toISOString()} to ${new Date(until).toISOString()} only`
       )
     }
-    return {
+    return Result.succeed({
       userId: Buffer.from(tbs.subjectPublicKeyInfo.subjectPublicKey).toString("base64").replace(/=+$/, ""),
       commonName: commonNameOf(tbs.subject)
-    }
+    })
   } catch (error) {
     return refused(`the user certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -1,3 +1,8 @@
+/**
+ * A connect request between the facade and the socket: held, upgraded, served, and audited if it is refused. How the
+ * socket is upgraded is accept-upgrade.ts's.
+ */
+
 import { Effect, Result, type Scope } from "effect"
 import { parentName } from "../../domain/session/names.ts"
 import { parseSessionIdHeader } from "../../domain/session/session-id.ts"

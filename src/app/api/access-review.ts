@@ -1,3 +1,7 @@
+/**
+ * Questions to the API server: what somebody may do. Callers' identities are known in caller.ts.
+ */
+
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"
@@ -5,7 +9,7 @@ import { apiVersionOf, readResource } from "../../domain/resources/resource-desc
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ApiError, internalError } from "./status.ts"
 
-/** What somebody wants to do, as the API server's authorizers see it. */
+/** An act that somebody wants to do, as the API server's authorizers see it. */
 export interface Deed {
   readonly group: string
   readonly resource: string

@@ -1,6 +1,12 @@
+/**
+ * The caller of a request, as far as the API server vouches for it on this connection. Callers' rights are asked of the
+ * API server (access-review.ts).
+ */
+
 import type { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
+import { Result } from "effect"
 import { leadsTo } from "../../adapters/x509/certificate-bundle.ts"
 import {
   type Caller,
@@ -9,15 +15,17 @@ import {
   isAllowedName,
   usualHeaders
 } from "../../domain/credentials/front-proxy.ts"
+import { type ApiError, unauthorized } from "./status.ts"
 
-export type CallerResult = Caller | { readonly refused: string }
+/** The caller of a request, or the refusal of it. */
+export type CallerResult = Result.Result<Caller, ApiError>
 
 /** The front proxy as it is known now, with the certificates of its bundle. */
 export interface KnownFrontProxy extends FrontProxy {
   readonly authorities: ReadonlyArray<X509Certificate>
 }
 
-/** What is known of the API server's front proxy. */
+/** The API server's front proxy as far as it is known. */
 export interface FrontProxySource {
   readonly known: () => KnownFrontProxy | undefined
   /** Calls back after each change until the scope of the source ends. */
@@ -26,6 +34,9 @@ export interface FrontProxySource {
 
 /** Connections that led to the authorities of now when they were last looked at. */
 const vouched = new WeakMap<TLSSocket, KnownFrontProxy>()
+
+const refuse = (why: string): CallerResult =>
+  Result.fail(unauthorized(`Access is through the API server only: ${why}.`))
 
 const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined): string | undefined => {
   const { socket } = request
@@ -57,11 +68,10 @@ export const callerOf = (
   verify: boolean
 ): CallerResult => {
   const refused = verify ? refusalOf(request, proxy) : undefined
-  if (refused !== undefined) return { refused }
+  if (refused !== undefined) return refuse(refused)
   const names = proxy?.headers ?? usualHeaders
-  return (
-    callerFrom(request.headersDistinct, names) ?? {
-      refused: `the request names no user (header ${names.user.join(" or ")})`
-    }
-  )
+  const caller = callerFrom(request.headersDistinct, names)
+  return caller === undefined
+    ? refuse(`the request names no user (header ${names.user.join(" or ")})`)
+    : Result.succeed(caller)
 }

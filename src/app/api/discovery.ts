@@ -1,7 +1,10 @@
 /**
- * Discovery of `operator.metalbear.co/v1` (operator-api.md §1.5). Only what is served is listed: verbs have side
- * effects (§1.6).
+ * Discovery of the aggregated API (operator-api.md §1.5). Only what is served is listed: verbs have side effects
+ * (§1.6).
  */
+
+import { operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
+
 const resource = (name: string, kind: string, namespaced: boolean, verbs: ReadonlyArray<string>) => ({
   name,
   singularName: "",
@@ -13,7 +16,7 @@ const resource = (name: string, kind: string, namespaced: boolean, verbs: Readon
 export const apiResourceList = {
   kind: "APIResourceList",
   apiVersion: "v1",
-  groupVersion: "operator.metalbear.co/v1",
+  groupVersion: operatorGroupVersion,
   resources: [
     resource("mirrordoperators", "MirrordOperator", false, ["get", "list"]),
     resource("mirrordoperators/certificate", "MirrordOperator", false, ["create"]),
@@ -24,12 +27,12 @@ export const apiResourceList = {
   ]
 }
 
-const version = { groupVersion: "operator.metalbear.co/v1", version: "v1" }
+const version = { groupVersion: operatorGroupVersion, version: "v1" }
 
 export const apiGroup = {
   kind: "APIGroup",
   apiVersion: "v1",
-  name: "operator.metalbear.co",
+  name: operatorGroup,
   versions: [version],
   preferredVersion: version
 }

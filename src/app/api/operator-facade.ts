@@ -1,3 +1,8 @@
+/**
+ * All that the HTTP surface asks of the operator behind it. Declared here so that routes know neither roles nor
+ * capabilities.
+ */
+
 import { Context, type Effect, type Scope } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -7,8 +12,8 @@ import type { ApiError } from "./status.ts"
 export interface ConnectRequest {
   readonly caller: Caller
   /**
-   * What the API server has checked that the caller may do with the target: only below the path prefix `proxy/` it is
-   * to connect.
+   * The right of the caller that the API server has checked: to connect to the target only below the path prefix
+   * `proxy/`, else only to read it.
    */
   readonly checked: "proxy" | "get"
   readonly namespace: string
@@ -33,7 +38,7 @@ export interface AcceptedConnection {
   readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** What the HTTP surface needs from the operator behind it, whatever its role. */
+/** All that the HTTP surface needs from the operator behind it, whatever its role. */
 export class OperatorFacade extends Context.Service<
   OperatorFacade,
   {

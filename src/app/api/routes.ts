@@ -1,16 +1,20 @@
+/**
+ * Every path of the aggregated API but the upgrades, as HTTP: reads the request, asks the facade, writes the answer.
+ * Nothing is decided here; who calls is the authenticator's.
+ */
+
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { asObject, at } from "../../domain/json.ts"
+import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
-import { ApiError, badRequest, internalError, notFound, statusBody, unauthorized } from "./status.ts"
-
-const root = "/apis/operator.metalbear.co/v1"
+import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 
 /** Decides who makes a request; the server knows the front proxy. */
 export class Authenticator extends Context.Service<
@@ -23,10 +27,7 @@ const authenticated: Effect.Effect<Caller, ApiError, Authenticator | HttpServerR
     const request = yield* HttpServerRequest.HttpServerRequest
     const incoming = NodeHttpServerRequest.toIncomingMessage(request)
     if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
-    const result = (yield* Authenticator).identify(incoming)
-    return "refused" in result
-      ? yield* unauthorized(`Access is through the API server only: ${result.refused}.`)
-      : result
+    return yield* Effect.fromResult((yield* Authenticator).identify(incoming))
   }
 )
 
@@ -74,7 +75,7 @@ const listSessions = Effect.gen(function* () {
   yield* authenticated
   const namespace = (yield* HttpRouter.params)["namespace"]
   const items = yield* (yield* OperatorFacade).listSessions(namespace)
-  return yield* json({ apiVersion: "operator.metalbear.co/v1", kind: "SessionList", metadata: {}, items })
+  return yield* json({ apiVersion: operatorGroupVersion, kind: "SessionList", metadata: {}, items })
 })
 
 const deleteSession = Effect.gen(function* () {
@@ -100,7 +101,7 @@ const listOperators = Effect.gen(function* () {
   yield* authenticated
   const item = yield* (yield* OperatorFacade).describe
   return yield* json({
-    apiVersion: "operator.metalbear.co/v1",
+    apiVersion: operatorGroupVersion,
     kind: "MirrordOperatorList",
     metadata: {},
     items: [item]
@@ -112,7 +113,7 @@ const listOperators = Effect.gen(function* () {
  * work.
  */
 const emptyList = (kind: string) =>
-  Effect.andThen(authenticated, () => json({ apiVersion: "operator.metalbear.co/v1", kind, metadata: {}, items: [] }))
+  Effect.andThen(authenticated, () => json({ apiVersion: operatorGroupVersion, kind, metadata: {}, items: [] }))
 
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
@@ -132,27 +133,27 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("GET", "/readyz", ready),
   HttpRouter.add(
     "GET",
-    "/apis/operator.metalbear.co",
+    `/apis/${operatorGroup}`,
     Effect.andThen(authenticated, () => json(apiGroup))
   ),
   HttpRouter.add(
     "GET",
-    root,
+    operatorApiRoot,
     Effect.andThen(authenticated, () => json(apiResourceList))
   ),
-  HttpRouter.add("GET", `${root}/mirrordoperators`, listOperators),
-  HttpRouter.add("GET", `${root}/mirrordoperators/operator`, describeOperator),
-  HttpRouter.add("POST", `${root}/mirrordclusteroperatorusercredentials`, createCredentials),
-  HttpRouter.add("POST", `${root}/mirrordoperators/operator/certificate`, createCertificate),
-  HttpRouter.add("GET", `${root}/sessions`, listSessions),
-  HttpRouter.add("GET", `${root}/namespaces/:namespace/sessions`, listSessions),
-  HttpRouter.add("DELETE", `${root}/sessions/:id`, deleteSession),
-  HttpRouter.add("DELETE", `${root}/namespaces/:namespace/sessions/:id`, deleteSession),
-  HttpRouter.add("DELETE", `${root}/sessions`, deleteSessions),
-  HttpRouter.add("GET", `${root}/namespaces/:namespace/targets`, emptyList("TargetList")),
-  HttpRouter.add("GET", `${root}/targets`, emptyList("TargetList")),
-  HttpRouter.add("GET", `${root}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),
-  HttpRouter.add("GET", `${root}/copytargets`, emptyList("CopyTargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators`, listOperators),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator`, describeOperator),
+  HttpRouter.add("POST", `${operatorApiRoot}/mirrordclusteroperatorusercredentials`, createCredentials),
+  HttpRouter.add("POST", `${operatorApiRoot}/mirrordoperators/operator/certificate`, createCertificate),
+  HttpRouter.add("GET", `${operatorApiRoot}/sessions`, listSessions),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/sessions`, listSessions),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, emptyList("CopyTargetList")),
   HttpRouter.add("*", "/*", (request) =>
     Effect.andThen(authenticated, () =>
       Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`))
@@ -160,7 +161,7 @@ export const routes = Layer.mergeAll(
   )
 )
 
-/** What the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
+/** Failures that the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
 export const orStatus = <E, R>(
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>
@@ -175,16 +176,3 @@ export const orStatus = <E, R>(
       internalError("The operator failed to answer; its log says why.")[HttpServerRespondable.symbol]()
     )
   })
-
-/** For answers that are written without a router: the refusal of an upgrade. */
-export const refusal = (error: ApiError): string => {
-  const body = JSON.stringify(statusBody(error.code, error.reason, error.message))
-  return [
-    `HTTP/1.1 ${error.code} ${error.reason}`,
-    "Content-Type: application/json",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    "Connection: close",
-    "",
-    body
-  ].join("\r\n")
-}

@@ -1,6 +1,10 @@
+/**
+ * The certificate that the server shows, as a source that may change. Its origin is the operator's.
+ */
+
 import type { Redacted } from "effect"
 
-/** What the operator shows to whoever connects; PEM. */
+/** Shown to everybody who connects; PEM. */
 export interface ServingCertificate {
   readonly certificatePem: string
   readonly keyPem: Redacted.Redacted

@@ -1,3 +1,7 @@
+/**
+ * Errors of the API as Kubernetes `Status` objects, one function for each code that is used.
+ */
+
 import { Data, Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
 
@@ -25,7 +29,7 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   readonly message: string
 }> {
   [HttpServerRespondable.symbol](): Effect.Effect<HttpServerResponse.HttpServerResponse> {
-    // Who is unknown may be known on the next connection, whose handshake is judged by the authorities of then.
+    // An unknown caller may be known on the next connection, whose handshake is judged by the authorities of then.
     const headers = this.code === 401 ? { headers: { connection: "close" } } : {}
     return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), {
       status: this.code,

@@ -1,3 +1,7 @@
+/**
+ * `braid operator`: settings, server and replica, put together and run until the process is told to stop.
+ */
+
 import { Effect, Logger, type Scope } from "effect"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"

@@ -1,3 +1,7 @@
+/**
+ * Acts about sessions in the program's log. domain/session/session-act.ts decides what a line holds.
+ */
+
 import type { Effect } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -7,7 +11,7 @@ import { logInfo } from "./log.ts"
 /** Writes the one line of an act to the program's log. */
 export const audit = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
 
-/** What an act's line says of a multi-cluster session. */
+/** The part of an act's line about a multi-cluster session. */
 export const auditedParent = (
   session: string,
   { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec
@@ -19,7 +23,7 @@ export const auditedParent = (
   owner: owner.k8sUsername
 })
 
-/** What an act's line says of a session in one cluster; of a primary's child its name says which. */
+/** The part of an act's line about a session in one cluster; of a primary's child its name says which. */
 export const auditedChild = (
   session: string,
   { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec

@@ -1,5 +1,5 @@
 import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
-import { held } from "./holdings.ts"
+import { countHolding } from "./holdings.ts"
 import { logWarning } from "./log.ts"
 
 /**
@@ -43,7 +43,7 @@ export const makeController = <E, R>(options: {
     const entries = new Map<string, Entry>()
     const fibers = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(fibers)<R>()
-    yield* held(`keys of ${options.name}`, () => entries.size)
+    yield* countHolding(`keys of ${options.name}`, () => entries.size)
 
     const backoff = ({ first, longest }: Backoff, times: number) =>
       Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)

@@ -1,3 +1,8 @@
+/**
+ * Kubernetes Events about sessions, from what happened to what is written: counted, spaced and bounded. domain/events
+ * decides what is worth an Event; no session depends on one.
+ */
+
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import { eventNamespace, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
@@ -13,7 +18,8 @@ import {
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { held } from "./holdings.ts"
+import { countHolding } from "./holdings.ts"
+import { LogOnce } from "./log-once.ts"
 import { logWarning } from "./log.ts"
 import { readCached } from "./read-cached.ts"
 
@@ -56,6 +62,155 @@ const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem =>
   return (code ?? 0) >= 500 ? "Later" : "Never"
 }
 
+/** The memory of one recorder. */
+interface RecorderState {
+  readonly api: KubeApi
+  readonly clock: Clock.Clock
+  /** In the order of their last occurrence. */
+  readonly known: Map<string, EventSeries>
+  /** Opens when there may be something to write sooner than was thought. */
+  readonly wake: Latch.Latch
+  /** Open while nothing is being written. */
+  readonly idle: Latch.Latch
+  /** Runs for as long as the recorder's scope lives. */
+  readonly run: (work: Effect.Effect<void>) => void
+  /** Of Events that cannot be written. */
+  readonly problems: LogOnce
+  /** Tells names of Events apart that begin in the same millisecond. */
+  index: number
+  isRunning: boolean
+  isStopping: boolean
+  /** No write before it: the server has just refused one. Epoch ms. */
+  pausedUntil: number
+}
+
+const makeState = (api: KubeApi): Effect.Effect<RecorderState, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    return {
+      api,
+      clock: yield* Clock.Clock,
+      known: new Map(),
+      wake: Latch.makeUnsafe(false),
+      idle: Latch.makeUnsafe(true),
+      run: yield* FiberSet.makeRuntime<never>(),
+      problems: new LogOnce(),
+      index: 0,
+      isRunning: false,
+      isStopping: false,
+      pausedUntil: 0
+    }
+  })
+
+const isWaiting = (series: EventSeries): boolean => dueAt(series) !== undefined
+
+const countWaiting = ({ known }: RecorderState): number => [...known.values()].filter(isWaiting).length
+
+const put = ({ known }: RecorderState, key: string, series: EventSeries | undefined): void => {
+  if (series === undefined) known.delete(key)
+  else known.set(key, series)
+}
+
+const write = (
+  { api }: RecorderState,
+  { about, event, name, written, ...occurrences }: EventSeries
+): Effect.Effect<unknown, KubeError> =>
+  written === undefined
+    ? api.create(events, eventObject(name, about, event, occurrences), eventNamespace).pipe(
+        // An earlier try got through, only its answer did not.
+        Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error)))
+      )
+    : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: eventNamespace })
+
+const writeNow = (state: RecorderState, key: string, series: EventSeries): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const result = yield* Effect.result(write(state, series))
+    const now = state.clock.currentTimeMillisUnsafe()
+    // It may have happened again meanwhile.
+    const current = state.known.get(key) ?? series
+    if (Result.isSuccess(result)) {
+      state.problems.reset()
+      return put(state, key, wasWritten(current, series.count, now))
+    }
+    const { failure } = result
+    const next = wasRefused(current, state.isStopping ? "Never" : problemOf(failure, series.written === undefined))
+    put(state, key, next)
+    state.pausedUntil = now + Math.max(failure.retryAfterMs ?? 0, next === undefined ? 0 : afterFailure)
+    if (next !== undefined) return
+    const details = { about: series.about.name, problem: failure.detail }
+    yield* state.problems.tell(failure.detail, logWarning("Event not recorded", details))
+  })
+
+/** A series that is to be written, and when; epoch ms. */
+interface DueSeries {
+  readonly key: string
+  readonly series: EventSeries
+  readonly at: number
+}
+
+/** The series that is to be written first. */
+const firstDue = ({ known }: RecorderState): DueSeries | undefined => {
+  let found: DueSeries | undefined
+  for (const [key, series] of known) {
+    const due = dueAt(series)
+    if (due !== undefined && (found === undefined || due < found.at)) found = { key, series, at: due }
+  }
+  return found
+}
+
+/** Writes what waits, one after the other, until nothing does. */
+const writeAll = (state: RecorderState): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (let next = firstDue(state); next !== undefined; next = firstDue(state)) {
+      state.wake.closeUnsafe()
+      const earliest = Math.max(state.isStopping ? 0 : next.at, state.pausedUntil)
+      const wait = earliest - state.clock.currentTimeMillisUnsafe()
+      if (wait > 0) yield* Effect.raceFirst(Effect.sleep(wait), state.wake.await)
+      else yield* writeNow(state, next.key, next.series)
+    }
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        state.isRunning = false
+        state.idle.openUnsafe()
+      })
+    )
+  )
+
+const forgetOldest = ({ known }: RecorderState): void => {
+  for (const [key, series] of known) {
+    if (known.size <= mostRemembered) return
+    if (!isWaiting(series)) known.delete(key)
+  }
+}
+
+const recordIn =
+  (state: RecorderState): EventRecorder["record"] =>
+  (resource, { metadata }, event) => {
+    const { clock, known } = state
+    const { name, uid = "" } = metadata
+    const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid }
+    const key = seriesKey(about, event)
+    const before = known.get(key)
+    if (state.isStopping || (before === undefined && countWaiting(state) >= mostWaiting)) return
+    const now = clock.currentTimeMillisUnsafe()
+    known.delete(key)
+    known.set(key, occurred(before, { name: eventName(name, now, state.index++), about, event }, now))
+    forgetOldest(state)
+    state.wake.openUnsafe()
+    if (state.isRunning) return
+    state.isRunning = true
+    state.idle.closeUnsafe()
+    state.run(writeAll(state))
+  }
+
+/** Writes what still waits, for a moment. */
+const flush = (state: RecorderState): Effect.Effect<unknown> =>
+  Effect.suspend(() => {
+    state.isStopping = true
+    state.wake.openUnsafe()
+    return Effect.timeoutOption(Effect.interruptible(state.idle.await), flushWithin)
+  })
+
 /**
  * Records Events in the cluster of `api` for as long as the scope lives; when that ends, what still waits is written,
  * for a moment. One write at a time; what repeats is counted and written at growing intervals. A write that fails is
@@ -63,122 +218,10 @@ const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem =>
  */
 export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    /** In the order of their last occurrence. */
-    const known = new Map<string, EventSeries>()
-    const run = yield* FiberSet.makeRuntime<never>()
-    const wake = Latch.makeUnsafe(false)
-    const idle = Latch.makeUnsafe(true)
-    let index = 0
-    let isRunning = false
-    let isStopping = false
-    /** No write before it: the server has just refused one. Epoch ms. */
-    let pausedUntil = 0
-    /** What was said last about Events that cannot be written: once is enough. */
-    let told: string | undefined
-    const isWaiting = (series: EventSeries): boolean => dueAt(series) !== undefined
-    const waiting = (): number => [...known.values()].filter(isWaiting).length
-    yield* held("Events to be written", waiting)
-
-    const tell = (problem: string, about: string): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        if (told === problem) return Effect.void
-        told = problem
-        return logWarning("Event not recorded", { about, problem })
-      })
-
-    const put = (key: string, series: EventSeries | undefined): void => {
-      if (series === undefined) known.delete(key)
-      else known.set(key, series)
-    }
-
-    const write = ({ about, event, name, written, ...occurrences }: EventSeries): Effect.Effect<unknown, KubeError> =>
-      written === undefined
-        ? api.create(events, eventObject(name, about, event, occurrences), eventNamespace).pipe(
-            // An earlier try got through, only its answer did not.
-            Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error)))
-          )
-        : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: eventNamespace })
-
-    const writeNow = (key: string, series: EventSeries): Effect.Effect<void> =>
-      Effect.gen(function* () {
-        const result = yield* Effect.result(write(series))
-        const now = clock.currentTimeMillisUnsafe()
-        // It may have happened again meanwhile.
-        const current = known.get(key) ?? series
-        if (Result.isSuccess(result)) {
-          told = undefined
-          return put(key, wasWritten(current, series.count, now))
-        }
-        const { failure } = result
-        const next = wasRefused(current, isStopping ? "Never" : problemOf(failure, series.written === undefined))
-        put(key, next)
-        pausedUntil = now + Math.max(failure.retryAfterMs ?? 0, next === undefined ? 0 : afterFailure)
-        if (next === undefined) yield* tell(failure.detail, series.about.name)
-      })
-
-    /** The series that is to be written first. */
-    const first = (): { readonly key: string; readonly series: EventSeries; readonly at: number } | undefined => {
-      let found: { readonly key: string; readonly series: EventSeries; readonly at: number } | undefined
-      for (const [key, series] of known) {
-        const due = dueAt(series)
-        if (due !== undefined && (found === undefined || due < found.at)) found = { key, series, at: due }
-      }
-      return found
-    }
-
-    const work = Effect.gen(function* () {
-      for (let next = first(); next !== undefined; next = first()) {
-        wake.closeUnsafe()
-        const wait = Math.max(isStopping ? 0 : next.at, pausedUntil) - clock.currentTimeMillisUnsafe()
-        if (wait > 0) yield* Effect.raceFirst(Effect.sleep(wait), wake.await)
-        else yield* writeNow(next.key, next.series)
-      }
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          isRunning = false
-          idle.openUnsafe()
-        })
-      )
-    )
-
-    const forgetOldest = (): void => {
-      for (const [key, series] of known) {
-        if (known.size <= mostRemembered) return
-        if (!isWaiting(series)) known.delete(key)
-      }
-    }
-
-    const record: EventRecorder["record"] = (resource, { metadata }, event) => {
-      const about = {
-        apiVersion: apiVersionOf(resource),
-        kind: resource.kind,
-        name: metadata.name,
-        uid: metadata.uid ?? ""
-      }
-      const key = seriesKey(about, event)
-      const before = known.get(key)
-      if (isStopping || (before === undefined && waiting() >= mostWaiting)) return
-      const now = clock.currentTimeMillisUnsafe()
-      known.delete(key)
-      known.set(key, occurred(before, { name: eventName(metadata.name, now, index++), about, event }, now))
-      forgetOldest()
-      wake.openUnsafe()
-      if (isRunning) return
-      isRunning = true
-      idle.closeUnsafe()
-      run(work)
-    }
-
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        isStopping = true
-        wake.openUnsafe()
-        return Effect.timeoutOption(Effect.interruptible(idle.await), flushWithin)
-      })
-    )
-
+    const state = yield* makeState(api)
+    yield* countHolding("Events to be written", () => countWaiting(state))
+    yield* Effect.addFinalizer(() => flush(state))
+    const record = recordIn(state)
     return {
       record,
       changed: (resource, before, after, decide) => {

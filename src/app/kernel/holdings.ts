@@ -1,8 +1,14 @@
+/**
+ * A process's memory of sessions, counted when somebody asks. Not effect/Metric: a gauge there is set with each change
+ * and outlives what it measures, whereas tables on the message path change in plain synchronous code, and several of a
+ * kind come and go in one process.
+ */
+
 import { Context, Effect, type Scope } from "effect"
 
 /**
- * What a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any session
- * there is nothing of any kind; what remains then is leaked.
+ * Things that a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any
+ * session there is nothing of any kind; what remains then is leaked.
  */
 export class Holdings {
   readonly #counts = new Map<string, Set<() => number>>()
@@ -30,7 +36,7 @@ export class Holdings {
 export const CurrentHoldings = Context.Reference("braid/app/CurrentHoldings", { defaultValue: () => new Holdings() })
 
 /** Counts a kind among the current holdings for as long as the scope lives. */
-export const held = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
+export const countHolding = (kind: string, count: () => number): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(CurrentHoldings, ({ add }) =>
     Effect.asVoid(
       Effect.acquireRelease(

@@ -1,6 +1,10 @@
+/**
+ * The program's log: the only way in which src/app writes to it.
+ */
+
 import { Effect } from "effect"
 
-/** What a log line is about; constant message, details as key and value (controller-runtime's rule). */
+/** The subject of a log line; constant message, details as key and value (controller-runtime's rule). */
 export type LogDetails = Readonly<Record<string, unknown>>
 
 const annotated =

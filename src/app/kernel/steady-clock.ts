@@ -1,3 +1,7 @@
+/**
+ * A clock for sessions that no change of the host's clock moves. Certificates are judged by the host's own.
+ */
+
 import { type Clock, Effect } from "effect"
 
 /**

@@ -1,3 +1,8 @@
+/**
+ * One process's time as the leader, as everybody sees it who must not act beyond it. How it is won and renewed is in
+ * leadership/elector.ts.
+ */
+
 import { type Clock, Effect } from "effect"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 

@@ -1,3 +1,7 @@
+/**
+ * A time limit that holds in finalizers, where Effect's own do not.
+ */
+
 import { Duration, Effect, Fiber } from "effect"
 
 /**

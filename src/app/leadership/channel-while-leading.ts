@@ -1,3 +1,7 @@
+/**
+ * A client's channel that keeps bytes back while nobody knows who leads. Their meaning is the relay's.
+ */
+
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { Term } from "../kernel/term.ts"
 

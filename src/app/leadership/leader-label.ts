@@ -1,3 +1,8 @@
+/**
+ * The label by which the Service finds the leader's pod: put on this pod, taken off all others. The elector decides who
+ * leads.
+ */
+
 import { Effect } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import { labelledPods, labelPatch } from "../../domain/leadership/leader-label.ts"
@@ -62,6 +67,6 @@ export const keepLeaderLabel = (options: LeaderLabelOptions): Effect.Effect<neve
     Effect.forever
   )
 
-/** Takes the label off this pod. Whoever leads next does so too. */
+/** Takes the label off this pod. The next leader does so too. */
 export const dropLeaderLabel = (options: LeaderLabelOptions): Effect.Effect<void> =>
   Effect.ignore(label(options, options.pod, false))

@@ -1,21 +1,22 @@
+/**
+ * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
+ * lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
+ *
+ * Where nobody waits the answer comes at once, and what is to be done is decided anew. Calls that a user waits for wait
+ * for a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
+ * user's session.
+ */
+
 import { Context, Effect } from "effect"
 import { AgentFailed, type Agents, AgentUnreachable } from "../../ports/agents.ts"
 import type { ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"
 import { type KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { LinkRefused } from "../../ports/member-link.ts"
-import type { OperatorFacade } from "../api/operator-facade.ts"
+import { type Facade, mapFacade } from "../api/facade-gate.ts"
+import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { type ApiError, serviceUnavailable } from "../api/status.ts"
 import type { Term } from "../kernel/term.ts"
 import { channelWhileLeading } from "./channel-while-leading.ts"
-
-/**
- * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
- * lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
- *
- * Where nobody waits the answer comes at once, and what is to be done is decided anew. What a user waits for waits for
- * a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
- * user's session.
- */
 
 /** Whether somebody waits for what is being done. */
 const IsAwaited = Context.Reference<boolean>("braid/app/leadership/IsAwaited", { defaultValue: () => false })
@@ -89,24 +90,21 @@ export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agent
 export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${why}.`)
 
 /** Requests end with the term, and connections too: their clients come back, to the new leader. */
-export const facadeWhileLeading = (term: Term, facade: OperatorFacade["Service"]): OperatorFacade["Service"] => {
-  const untilOver = <A, R>(act: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
+export const facadeWhileLeading = (term: Term, facade: Facade): Facade => {
+  const untilOver = <A, R>(request: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
     Effect.raceFirst(
-      awaited(act),
+      awaited(request),
       Effect.andThen(term.over, () => Effect.fail(notTheLeader()))
     )
-  const changing = <A, R>(act: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
-    Effect.flatMap(term.lastsSoon, (lasts) => (lasts ? untilOver(act) : Effect.fail(notTheLeader())))
-  return {
+  const changing = <A, R>(request: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
+    Effect.flatMap(term.lastsSoon, (lasts) => (lasts ? untilOver(request) : Effect.fail(notTheLeader())))
+  return mapFacade(Effect.succeed(facade), {
     problems: facade.problems,
-    describe: untilOver(facade.describe),
-    issueCertificate: (csr) => untilOver(facade.issueCertificate(csr)),
-    listSessions: (namespace) => untilOver(facade.listSessions(namespace)),
-    deleteSession: (reference, caller, namespace) => changing(facade.deleteSession(reference, caller, namespace)),
-    deleteAllSessions: (caller) => changing(facade.deleteAllSessions(caller)),
-    connect: (request) =>
-      Effect.map(changing(facade.connect(request)), ({ serve }) => ({
+    read: untilOver,
+    write: changing,
+    connect: (connecting) =>
+      Effect.map(changing(connecting), ({ serve }): AcceptedConnection => ({
         serve: (client) => Effect.raceFirst(awaited(serve(channelWhileLeading(term, client))), term.over)
       }))
-  }
+  })
 }

@@ -1,9 +1,15 @@
+/**
+ * The serving certificate, from its files or self-signed, kept up to date while the operator runs. The server that
+ * shows it is the API's.
+ */
+
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createSecureContext } from "node:tls"
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { makeServingCertificate } from "../../adapters/x509/self-signed-certificate.ts"
 import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../api/served-certificate.ts"
+import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import type { Settings } from "./settings.ts"
 
@@ -59,7 +65,7 @@ export const watchServingCertificate = (
     const listeners = new Set<() => void>()
     let known = yield* read
     yield* usable(known)
-    let told: string | undefined
+    const problems = new LogOnce()
     const look = Effect.gen(function* () {
       const found = yield* read
       if (!isSame(found, known)) {
@@ -68,13 +74,11 @@ export const watchServingCertificate = (
         for (const listener of listeners) listener()
         yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
       }
-      told = undefined
+      problems.reset()
     }).pipe(
-      Effect.catch(({ message }) => {
-        if (message === told) return Effect.void
-        told = message
-        return logWarning("the old serving certificate stays", { problem: message })
-      })
+      Effect.catch(({ message }) =>
+        problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
+      )
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), look)))
     yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))

@@ -1,3 +1,8 @@
+/**
+ * The API server's front proxy, read from its ConfigMap and watched. Whether a connection is the front proxy's is
+ * judged in api/caller.ts.
+ */
+
 import { Effect, Result, type Scope } from "effect"
 import { readBundle } from "../../adapters/x509/certificate-bundle.ts"
 import { readFrontProxy } from "../../domain/credentials/front-proxy.ts"
@@ -27,8 +32,9 @@ const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string
   )
 
 /**
- * Who the API server's front proxy is, watched while the scope lives; unknown until it was read once. What cannot be
- * read, or is gone, changes nothing: a mistake in that ConfigMap must not lock out the API server.
+ * The identity of the API server's front proxy, watched while the scope lives; unknown until it was read once. A
+ * ConfigMap that cannot be read, or is gone, changes nothing: a mistake in that ConfigMap must not lock out the API
+ * server.
  */
 export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,9 +1,16 @@
+/**
+ * One replica of the operator: stands by or leads, and runs an operator while it leads. How leaders are elected is the
+ * leadership's; what an operator does is operator.ts's.
+ */
+
 import { Effect, type Scope } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
+import type { Facade } from "../api/facade-gate.ts"
+import type { Term } from "../kernel/term.ts"
 import type { ElectedFacade } from "../leadership/elected-facade.ts"
 import { electLeader } from "../leadership/elector.ts"
 import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
@@ -32,27 +39,49 @@ export interface ReplicaOptions {
   readonly elected: ElectedFacade
 }
 
+/** An operator in the world as it is given: a leader's, or one without any bounds. */
+const startOperator = (
+  { operator }: ReplicaOptions,
+  connector: ClusterConnector["Service"],
+  agents: Agents["Service"]
+): Effect.Effect<Facade, never, Scope.Scope> =>
+  untilStarted(
+    makeOperator(operator).pipe(
+      Effect.provideService(ClusterConnector, connector),
+      Effect.provideService(Agents, agents)
+    )
+  )
+
+/** This process is the operator from its start to its end. */
+const runAlone = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {
+  const { agents, connector, elected } = options
+  return startOperator(options, connector, agents(connector.own.api)).pipe(
+    Effect.flatMap(elected.serve),
+    Effect.andThen(Effect.never)
+  )
+}
+
+/** An operator for one term, in a world that asks for each write whether the term lasts. */
+const runForTerm = (
+  options: ReplicaOptions,
+  { pod }: Candidacy,
+  term: Term
+): Effect.Effect<never, never, Scope.Scope> => {
+  const { agents, connector, elected, operator } = options
+  const connected = connectorWhileLeading(term, connector)
+  return startOperator(options, connected, agentsWhileLeading(term, agents(connected.own.api))).pipe(
+    Effect.flatMap((facade) => elected.serve(facadeWhileLeading(term, facade))),
+    Effect.andThen(
+      keepLeaderLabel({ api: apiWhileLeading(term, connector.own.api), namespace: operator.namespace, pod })
+    )
+  )
+}
+
 /** Runs an operator whenever this replica is the leader. */
 export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {
-  const { agents, candidacy, connector, elected, operator } = options
-  const run = (connected: ClusterConnector["Service"], started: Agents["Service"]) =>
-    untilStarted(
-      makeOperator(operator).pipe(
-        Effect.provideService(ClusterConnector, connected),
-        Effect.provideService(Agents, started)
-      )
-    )
-  if (candidacy === undefined) {
-    return run(connector, agents(connector.own.api)).pipe(Effect.flatMap(elected.serve), Effect.andThen(Effect.never))
-  }
-  const { namespace } = operator
-  const { api } = connector.own
+  const { candidacy, connector, operator } = options
+  if (candidacy === undefined) return runAlone(options)
   const { pod, times } = candidacy
-  return electLeader({ api, namespace, pod, times, resign: dropLeaderLabel({ api, namespace, pod }) }, (term) => {
-    const connected = connectorWhileLeading(term, connector)
-    return run(connected, agentsWhileLeading(term, agents(connected.own.api))).pipe(
-      Effect.flatMap((facade) => elected.serve(facadeWhileLeading(term, facade))),
-      Effect.andThen(keepLeaderLabel({ api: apiWhileLeading(term, api), namespace, pod }))
-    )
-  })
+  const at = { api: connector.own.api, namespace: operator.namespace, pod }
+  return electLeader({ ...at, times, resign: dropLeaderLabel(at) }, (term) => runForTerm(options, candidacy, term))
 }

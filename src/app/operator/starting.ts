@@ -1,10 +1,13 @@
+/**
+ * An operator from its first moment on, while what it is made of is still read. Why it cannot start is its cluster's
+ * news; this only tells it, and tries again.
+ */
+
 import { Deferred, Effect, Schedule, type Scope } from "effect"
 import type { KubeError } from "../../ports/kube-api.ts"
-import type { OperatorFacade } from "../api/operator-facade.ts"
-import { type ApiError, internalError } from "../api/status.ts"
+import { type Facade, mapFacade } from "../api/facade-gate.ts"
+import { internalError } from "../api/status.ts"
 import { logWarning } from "../kernel/log.ts"
-
-type Facade = OperatorFacade["Service"]
 
 /** How long a request waits for an operator that is still starting, in ms: below what makes a person give up. */
 const patience = 8_000
@@ -37,19 +40,9 @@ export const untilStarted = <R>(
     )
     const why = (): string => `The operator is still starting: ${problem}`
     const late = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
-    const facade = Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: late })
-    const once = <A, Needs>(
-      use: (made: Facade) => Effect.Effect<A, ApiError, Needs>
-    ): Effect.Effect<A, ApiError, Needs> => Effect.flatMap(facade, use)
-    return {
-      describe: once((made) => made.describe),
+    return mapFacade(Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: late }), {
       problems: Effect.flatMap(Deferred.isDone(started), (done) =>
         done ? Effect.flatMap(Deferred.await(started), (made) => made.problems) : Effect.succeed([`${why()}.`])
-      ),
-      issueCertificate: (csr) => once((made) => made.issueCertificate(csr)),
-      listSessions: (namespace) => once((made) => made.listSessions(namespace)),
-      deleteSession: (...of) => once((made) => made.deleteSession(...of)),
-      deleteAllSessions: (caller) => once((made) => made.deleteAllSessions(caller)),
-      connect: (request) => once((made) => made.connect(request))
-    }
+      )
+    })
   })

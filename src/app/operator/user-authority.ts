@@ -1,3 +1,8 @@
+/**
+ * The authority for users' certificates in its Secret: made once per installation, read by every replica. It signs in
+ * user-identity.ts.
+ */
+
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
@@ -29,8 +34,8 @@ const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority,
   })
 
 /**
- * The authority for users' certificates, from its Secret; made at the first start. Whoever is first decides: replicas
- * that start together end up with the same one.
+ * The authority for users' certificates, from its Secret; made at the first start. The first one decides: replicas that
+ * start together end up with the same one.
  */
 export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Effect<UserAuthority, KubeError> =>
   api.get(secrets, userAuthoritySecret, namespace).pipe(

@@ -5,7 +5,7 @@
 import { Deferred, Effect, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
-import { held } from "../kernel/holdings.ts"
+import { countHolding } from "../kernel/holdings.ts"
 import {
   type ClientConnection,
   type ClientConnectionOptions,
@@ -21,8 +21,8 @@ import { feed, openClient } from "./message-path.ts"
 export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
   Effect.gen(function* () {
     const connection = yield* makeClientConnection(options)
-    yield* held("served connections", () => 1)
-    yield* held("mapped ids", () => openIds(connection.state.ids))
+    yield* countHolding("served connections", () => 1)
+    yield* countHolding("mapped ids", () => openIds(connection.state.ids))
     if (options.isUser) watchClient(connection)
     connectMembers(connection)
     openClient(connection)

@@ -4,6 +4,7 @@ import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { multiCluster } from "./feature-flags.ts"
 import { int64, text, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
+import { operatorGroup } from "./operator-api.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
 export const SessionPhase = Schema.Literals(["Initializing", "Pending", "Ready", "Failed", "Terminating"]).annotate({
@@ -72,7 +73,7 @@ export const MirrordMultiClusterSession = Schema.Struct({
 export type MirrordMultiClusterSession = typeof MirrordMultiClusterSession.Type
 
 export const mirrordMultiClusterSessions: CustomResource<MirrordMultiClusterSession> = {
-  group: "operator.metalbear.co",
+  group: operatorGroup,
   version: "v1alpha",
   kind: "MirrordMultiClusterSession",
   plural: "mirrordmulticlustersessions",

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
+import { operatorGroup } from "./operator-api.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
 import { SessionInfo } from "./session.ts"
 
@@ -117,7 +118,7 @@ export const MirrordOperator = Schema.Struct({
 export type MirrordOperator = typeof MirrordOperator.Type
 
 export const mirrordOperators: ResourceDescriptor<MirrordOperator> = {
-  group: "operator.metalbear.co",
+  group: operatorGroup,
   version: "v1",
   kind: "MirrordOperator",
   plural: "mirrordoperators",

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
+import { operatorGroup } from "./operator-api.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -30,7 +31,7 @@ export const Session = Schema.Struct({ metadata: ObjectMeta, spec: Schema.Struct
 export type Session = typeof Session.Type
 
 export const sessions: ResourceDescriptor<Session> = {
-  group: "operator.metalbear.co",
+  group: operatorGroup,
   version: "v1",
   kind: "Session",
   plural: "sessions",

@@ -6,6 +6,7 @@ import { startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import type { MergePatch } from "./merge-patch.ts"
 import { childAnnotations } from "./names.ts"
+import { firstUnmet, met, type Requirement } from "./requirement.ts"
 import type { Precondition } from "./session-action.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
@@ -43,6 +44,8 @@ export interface ObservedChild<P> {
   readonly createdSeenAt: number
   readonly target: TargetObservation<P>
   readonly agent: AgentObservation
+  /** What else must hold before the child is ready, beside its target and its agent. */
+  readonly requirements: ReadonlyArray<Requirement>
   /** Client connections of this session here, those that still wait for the agent included. */
   readonly sockets: SocketPresence
   /**
@@ -117,24 +120,43 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }
 }
 
+const targetRequirement = <P>(target: TargetObservation<P>): Requirement => {
+  switch (target._tag) {
+    case "Resolved":
+      return met
+    case "Unresolved":
+      return { _tag: "Pending", message: "The target is being resolved." }
+    case "Failed":
+      return { _tag: "Failed", failure: target.failure }
+  }
+}
+
+const agentRequirement = (agent: AgentObservation): Requirement => {
+  switch (agent._tag) {
+    case "Ready":
+      return met
+    case "None":
+    case "Starting":
+      return { _tag: "Pending", message: "The agent is starting." }
+    case "Failed":
+      return { _tag: "Failed", failure: agent.failure }
+  }
+}
+
 const readiness = <P>(
-  observed: ObservedChild<P>,
+  { agent, requirements, target }: ObservedChild<P>,
   child: MirrordClusterSession
 ): Omit<Condition, "lastTransitionTime"> => {
-  const { target, agent } = observed
   const at = { type: readyCondition, ...observedFor(child) }
-  const failed =
-    target._tag === "Failed"
-      ? target.failure
-      : target._tag === "Resolved" && agent._tag === "Failed"
-        ? agent.failure
-        : undefined
-  if (failed !== undefined) return { ...at, status: "False", reason: failed.reason, message: failed.message }
-  if (target._tag === "Resolved" && agent._tag === "Ready") {
-    return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
+  const unmet = firstUnmet([targetRequirement(target), agentRequirement(agent), ...requirements])
+  switch (unmet._tag) {
+    case "Met":
+      return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
+    case "Pending":
+      return { ...at, status: "False", reason: startingReason, message: unmet.message }
+    case "Failed":
+      return { ...at, status: "False", reason: unmet.failure.reason, message: unmet.failure.message }
   }
-  const message = target._tag === "Resolved" ? "The agent is starting." : "The target is being resolved."
-  return { ...at, status: "False", reason: startingReason, message }
 }
 
 const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>

@@ -83,26 +83,22 @@ export const parseConnectQuery = (query: string): Result.Result<ConnectParams, R
   fromEntries([...new URLSearchParams(query).entries()])
 
 /** Header that carries the whole query string in standard base64 (operator-api.md §7.6). */
-const connectParamsHeader = "x-mirrord-connect-params"
+export const connectParamsHeader = "x-mirrord-connect-params"
 
-/** Reads a connect request's parameters: from the header if it is there, otherwise from the query string. */
-export const parseConnectParams = (request: {
-  readonly query: string
-  readonly header: string | undefined
-}): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> => {
-  if (request.header === undefined) return parseConnectQuery(request.query)
-  const query = decodeBase64Text(request.header)
-  return Result.isFailure(query)
-    ? Result.fail([refuse(connectParamsHeader, `${query.failure}; it must be base64 of the query string`)])
-    : parseConnectQuery(query.success)
-}
+/** The query string of a value of {@link connectParamsHeader}; the failure is a sentence for the user. */
+export const decodeConnectHeader = (value: string): Result.Result<string, string> =>
+  Result.mapError(
+    decodeBase64Text(value),
+    (problem) =>
+      `The header ${connectParamsHeader} cannot be used: ${problem}; it must be standard base64 of the query string.`
+  )
+
+/** The value of {@link connectParamsHeader} for a query string. */
+export const encodeConnectHeader = encodeBase64Text
 
 /** The query string (without `?`), in the order of `entries`, form-urlencoded like the client's own. */
 export const connectQuery = (params: ConnectParams): string =>
   new URLSearchParams(params.entries.map(([name, value]): [string, string] => [name, value])).toString()
-
-/** The value of {@link connectParamsHeader}. */
-export const connectHeader = (params: ConnectParams): string => encodeBase64Text(connectQuery(params))
 
 const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>([
   "mysql_branch_names",

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto"
+import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import {
   issueUserCertificate,
@@ -45,16 +46,15 @@ const derOf = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, "")
 describe("certificates of users", () => {
   it("signs the real client's mislabelled request, and knows its own certificate again", () => {
     const { key, pem } = clientRequest("laptop")
-    const certificate = issueUserCertificate(authority, pem, now, serial)
-    if (typeof certificate !== "string") throw new Error(certificate.message)
+    const certificate = Result.getOrThrow(issueUserCertificate(authority, pem, now, serial))
     expect(new X509Certificate(certificate).subject).toBe("CN=laptop")
     const user = verifyUserCertificate(authority, derOf(certificate), now)
-    expect(user).toEqual({ userId: key.toString("base64").replace(/=+$/, ""), commonName: "laptop" })
+    expect(user).toEqual(Result.succeed({ userId: key.toString("base64").replace(/=+$/, ""), commonName: "laptop" }))
   })
 
   it("has the NULL parameters that the client's re-encoding would add, so the bytes come back as they went", () => {
-    const certificate = issueUserCertificate(authority, clientRequest("laptop").pem, now, serial)
-    const der = Buffer.from(derOf(String(certificate)), "base64")
+    const certificate = Result.getOrThrow(issueUserCertificate(authority, clientRequest("laptop").pem, now, serial))
+    const der = Buffer.from(derOf(certificate), "base64")
     const rsaIdentifiers = der.toString("hex").split("300d06092a864886f70d01010b0500").length - 1
     expect(rsaIdentifiers).toBe(2)
     expect(der.includes(hex("300706032b656e0500"))).toBe(true)
@@ -65,8 +65,7 @@ describe("certificates of users", () => {
     ["PEM of something else", "-----BEGIN X-----\naGVsbG8=\n-----END X-----\n", /cannot be read/]
   ])("refuses a request that is %s", (_what, text, problem) => {
     expect(issueUserCertificate(authority, text, now, serial)).toMatchObject({
-      _tag: "Refused",
-      message: expect.stringMatching(problem)
+      failure: { message: expect.stringMatching(problem) }
     })
   })
 
@@ -76,22 +75,23 @@ describe("certificates of users", () => {
     der[der.length - 1] = (der.at(-1) ?? 0) ^ 1
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`
     expect(issueUserCertificate(authority, forged, now, serial)).toMatchObject({
-      _tag: "Refused",
-      message: expect.stringMatching(/not signed/)
+      failure: { message: expect.stringMatching(/not signed/) }
     })
   })
 
   it("refuses certificates of another authority, expired ones and garbage", () => {
-    const certificate = derOf(String(issueUserCertificate(authority, clientRequest("laptop").pem, now, serial)))
+    const certificate = derOf(
+      Result.getOrThrow(issueUserCertificate(authority, clientRequest("laptop").pem, now, serial))
+    )
     const other = makeUserAuthority(now, serial)
     expect(verifyUserCertificate(other, certificate, now)).toMatchObject({
-      message: expect.stringMatching(/not issued by this operator/)
+      failure: { message: expect.stringMatching(/not issued by this operator/) }
     })
     expect(verifyUserCertificate(authority, certificate, now + 366 * 86_400_000)).toMatchObject({
-      message: expect.stringMatching(/valid from/)
+      failure: { message: expect.stringMatching(/valid from/) }
     })
     expect(verifyUserCertificate(authority, "AAAA", now)).toMatchObject({
-      message: expect.stringMatching(/cannot be read/)
+      failure: { message: expect.stringMatching(/cannot be read/) }
     })
     expect(other.fingerprint).not.toBe(authority.fingerprint)
   })

@@ -1,6 +1,6 @@
 import { Effect, Exit, Scope } from "effect"
 import { describe, expect, it } from "vitest"
-import { CurrentHoldings, held, Holdings } from "../../../src/app/kernel/holdings.ts"
+import { countHolding, CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 
 describe("holdings", () => {
   it("are summed by kind, and only what there is is told", () => {
@@ -21,7 +21,7 @@ describe("holdings", () => {
     await Effect.runPromise(
       Effect.gen(function* () {
         const scope = yield* Scope.make()
-        yield* held("sockets", () => 1).pipe(Scope.provide(scope))
+        yield* countHolding("sockets", () => 1).pipe(Scope.provide(scope))
         expect(holdings.now()).toEqual(new Map([["sockets", 1]]))
         yield* Scope.close(scope, Exit.void)
         expect(holdings.now()).toEqual(new Map())

@@ -9,6 +9,7 @@ import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import {
   type MemoryCluster,
@@ -17,26 +18,11 @@ import {
   openConnection,
   primaryIdentity
 } from "../../support/memory-world.ts"
-import { turns } from "../../support/turns.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
 const today = Date.UTC(2026, 10, 21)
 const parent = "mc-00000000000000ff"
 const caller = { user: "ann", groups: ["developers"], extra: {} }
-
-const request = (certificate: string | undefined, change: Partial<ConnectRequest> = {}): ConnectRequest => ({
-  caller,
-  checked: "proxy",
-  namespace: "default",
-  target: "deployment.myapp",
-  sessionId: "255",
-  certificate,
-  clientVersion: "3.250.0",
-  clientName: "Ann",
-  clientHostname: "laptop",
-  query: "connect=true&on_concurrent_steal=abort&key=abc12",
-  ...change
-})
 
 /** Collects what a client hears. */
 const listen = (
@@ -57,16 +43,6 @@ const listen = (
   })
   return { heard, ended: () => ended }
 }
-
-/**
- * Lets everything that needs no time happen, and then some time pass. Counted in turns of the event loop, of which a
- * slow machine makes as many.
- */
-const pass = (duration: string) =>
-  Effect.andThen(
-    Effect.promise(() => turns()),
-    () => TestClock.adjust(duration as "1 second")
-  )
 
 const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
   Effect.gen(function* () {

@@ -2,8 +2,8 @@ import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { type FleetCluster, makeFleet } from "../../../src/app/fleet/fleet.ts"
-import { Changes } from "../../../src/app/kernel/changes.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
+import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
@@ -188,7 +188,7 @@ export class SessionFleet {
     const { configuration, members, primary, told: recorded } = this
     return process(
       Effect.gen(function* () {
-        const changes = new Changes()
+        const notifier = new SessionNotifier()
         /** Children whose changes the fleet reported. */
         const told: Array<string> = []
         const debts = yield* makeDebtLedger(primary, operatorNamespace)
@@ -225,7 +225,7 @@ export class SessionFleet {
           settings: configuration,
           sockets,
           debts,
-          changes,
+          notifier,
           ends: new SessionEnds(),
           events: yield* makeEventRecorder(recorded),
           sha256Hex
@@ -234,7 +234,7 @@ export class SessionFleet {
           if (session === undefined) manager.enqueueAll()
           else manager.enqueue(session)
         }
-        return { manager, fleet, sockets, debts, changes, told }
+        return { manager, fleet, sockets, debts, notifier, told }
       })
     )
   }
@@ -250,10 +250,11 @@ export class SessionFleet {
         const controller = yield* makeClusterSessionController({
           api,
           sockets,
-          changes: new Changes(),
+          notifier: new SessionNotifier(),
           ends: new SessionEnds(),
           events,
-          defaults: configurationOf([])
+          defaults: configurationOf([]),
+          requirements: () => []
         })
         onSocket = controller.enqueue
         return { controller, sockets }

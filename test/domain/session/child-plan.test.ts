@@ -7,6 +7,7 @@ import { readResource } from "../../../src/domain/resources/resource-descriptor.
 import { observeChild } from "../../../src/domain/session/child-observation.ts"
 import { childPlan, type ObservedChild } from "../../../src/domain/session/child-plan.ts"
 import { noSockets } from "../../../src/domain/session/liveness.ts"
+import { met, type Requirement } from "../../../src/domain/session/requirement.ts"
 
 const created = 1_000_000_000_000
 interface Extra {
@@ -39,6 +40,7 @@ const observed = (change: Partial<ObservedChild<string>> = {}): ObservedChild<st
   createdSeenAt: created,
   target: { _tag: "Unresolved" },
   agent: { _tag: "None" },
+  requirements: [],
   sockets: noSockets,
   heartbeatSeenAt: undefined,
   operatorSince: created - 1_000_000,
@@ -72,6 +74,28 @@ describe("childPlan", () => {
     expect(condition).toMatchObject({ status: "True" })
     expect(observeChild(child)).toMatchObject({ _tag: "Present", ready: true, failure: undefined, parentName: "mc-1" })
     expect(tags({ child, target: resolved, agent: { _tag: "Ready", checkedAt: created } })).toEqual(["RequeueAt"])
+  })
+
+  it.each<[string, ReadonlyArray<Requirement>, object]>([
+    ["nothing else", [met], { status: "True", reason: "AgentUsable" }],
+    [
+      "something that is on its way",
+      [met, { _tag: "Pending", message: "The branch is being made." }],
+      { status: "False", reason: "Starting", message: "The branch is being made." }
+    ],
+    [
+      "something that cannot be, the first such",
+      [
+        { _tag: "Failed", failure: { reason: "Forbidden", message: "no rights" } },
+        { _tag: "Pending", message: "later" }
+      ],
+      { status: "False", reason: "Forbidden", message: "no rights" }
+    ]
+  ])("is ready with its agent if it needs %s", (_what, requirements, expected) => {
+    const agent = { _tag: "Ready", checkedAt: created } as const
+    expect(conditionOf({ target: resolved, agent, requirements }).condition).toMatchObject(expected)
+    const starting = conditionOf({ target: resolved, agent: { _tag: "Starting" }, requirements }).condition
+    expect(starting).toMatchObject({ status: "False", reason: "Starting", message: "The agent is starting." })
   })
 
   it("says why it fails in the form that the primary reads, and tries again with growing pauses", () => {

@@ -17,8 +17,8 @@ import type { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
 import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
-import type { Changes } from "../../kernel/changes.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { ClientConnectionOptions } from "../../relay/client-connection.ts"
 import { serveClient } from "../../relay/serve-client.ts"
 import {
@@ -43,7 +43,7 @@ export interface MemberSessionsOptions {
   readonly cluster: string
   readonly controller: ClusterSessionController
   readonly sockets: SocketRegistry
-  readonly changes: Changes
+  readonly notifier: SessionNotifier
   readonly remoteSessionTimeoutSecs: number
 }
 
@@ -132,11 +132,11 @@ const connectAgent = (
 
 /** Completes with a sentence when the client is not to be served any more. */
 const terminated = (
-  { changes, controller }: MemberSessionsOptions,
+  { notifier, controller }: MemberSessionsOptions,
   { succeeded, user }: AttachedClient
 ): ClientConnectionOptions["terminated"] =>
   Effect.raceFirst(
-    changes.until(user.session, () => {
+    notifier.until(user.session, () => {
       const session = controller.session(user.session)
       const isGone = session === undefined || isBeingDeleted(session.metadata)
       return isGone ? { reason: "The session was ended." } : undefined
@@ -151,7 +151,7 @@ const relayOptions = (
   attached: AttachedClient,
   channel: FrameChannel
 ): ClientConnectionOptions => {
-  const { changes, controller } = state.options
+  const { notifier, controller } = state.options
   const { agents, client, first, hasYounger, locks, user } = attached
   const representative = memberName(agents[0].pod)
   return {
@@ -166,7 +166,7 @@ const relayOptions = (
     members: {
       now: () => controller.agents(user.session).map(({ pod }) => memberName(pod)),
       isReady: () => true,
-      listen: (changed) => changes.listen(user.session, changed)
+      listen: (changed) => notifier.listen(user.session, changed)
     },
     connect: (member) => {
       const agent = controller.agents(user.session).find(({ pod }) => memberName(pod) === member)
@@ -201,13 +201,13 @@ const waitForAgent = (
   client: AttachingClient
 ): Effect.Effect<AttachedClient, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { changes, sockets } = state.options
+    const { notifier, sockets } = state.options
     const { find, key, title } = client
     const succeeded = yield* state.linkTerms.arrive(key, client.term)
     const before = find()
-    const session = yield* changes.until(key, find)
+    const session = yield* notifier.until(key, find)
     yield* sockets.track(session.metadata.name)
-    const admitted = yield* changes.until(key, () => {
+    const admitted = yield* notifier.until(key, () => {
       const current = find()
       return current === undefined
         ? Result.fail(reconnectNotPossible(`${title} is gone.`))

@@ -15,7 +15,7 @@ import { Agents } from "../../../ports/agents.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { Controller } from "../../kernel/controller.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
-import { held } from "../../kernel/holdings.ts"
+import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
@@ -74,7 +74,7 @@ const childHeartbeat = (state: ClusterSessionState, { key, now, view }: ChildTur
 
 /** Everything from which the next step of one session is decided. */
 const observedChild = (
-  { operatorSince, options: { defaults, sockets }, sightings }: ClusterSessionState,
+  { operatorSince, options: { defaults, requirements, sockets }, sightings }: ClusterSessionState,
   { key, known: { agent, target }, now, view }: ChildTurn
 ): ObservedChild<Placements> => ({
   child: view,
@@ -84,7 +84,8 @@ const observedChild = (
   sockets: sockets.presence(key),
   heartbeatSeenAt: sightings.heartbeatSeen(key, view.status?.connectedTimestamp, now),
   operatorSince,
-  defaults
+  defaults,
+  requirements: requirements(view)
 })
 
 const turnsOf = (
@@ -126,8 +127,8 @@ export const makeClusterSessionController = (
       run: yield* FiberMap.runtime(tasks)<never>(),
       clock: yield* Clock.Clock
     } satisfies Omit<ClusterSessionState, "controller">
-    yield* held("followed sessions", () => Math.max(known.sightings.size, sessions.size))
-    yield* held("connections that keep agents", () =>
+    yield* countHolding("followed sessions", () => Math.max(known.sightings.size, sessions.size))
+    yield* countHolding("connections that keep agents", () =>
       [...sessions.values()].reduce((sum, session) => sum + session.agents.length, 0)
     )
     yield* Effect.addFinalizer(() => Effect.sync(() => sessions.forEach(release)))

@@ -24,7 +24,7 @@ import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
-import { held } from "../../kernel/holdings.ts"
+import { countHolding } from "../../kernel/holdings.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../../relay/session-locks.ts"
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
@@ -140,12 +140,12 @@ const attachUser = (
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const { name, owner, params, request } = own
-    const { changes, controller, remoteSessionTimeoutSecs } = state.options
+    const { notifier, controller, remoteSessionTimeoutSecs } = state.options
     const find = () => controller.session(name)
     const asked = askedBy(request, owner)
     const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
     if (find() === undefined) yield* createSession(state, name, spec, asked)
-    const session = yield* changes.until(name, find).pipe(
+    const session = yield* notifier.until(name, find).pipe(
       Effect.timeoutOrElse({
         duration: remoteSessionTimeoutSecs * 1_000,
         orElse: () => Effect.fail(notInTime(state.options, `Session ${name}`))
@@ -176,9 +176,9 @@ export const makeMemberSessions = (
       linkTerms: makeLinkTerms(),
       links: 0
     }
-    yield* held("session locks", state.sessionLocks.size)
-    yield* held("agent locks", state.agentLocks.size)
-    yield* held("link terms", state.linkTerms.size)
+    yield* countHolding("session locks", state.sessionLocks.size)
+    yield* countHolding("agent locks", state.agentLocks.size)
+    yield* countHolding("link terms", state.linkTerms.size)
     return {
       attachChild: (request, id) => attachChild(state, request, id),
       attachUser: (request, id, owner, params) => attachUser(state, { request, name: sessionIdName(id), owner, params })

@@ -1,7 +1,3 @@
-/**
- * What the ClusterSession controller knows of each session beside its object: where its target and its agents stand.
- * State and the few functions that keep it in order; how agents are started stands in `session-agents.ts`.
- */
 import { type Clock, Effect, FiberMap } from "effect"
 import type { SessionTimes } from "../../../domain/fleet/configuration.ts"
 import {
@@ -10,14 +6,19 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import type { AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
+/**
+ * What the ClusterSession controller knows of each session beside its object: where its target and its agents stand.
+ * State and the few functions that keep it in order; how agents are started stands in `session-agents.ts`.
+ */
+import type { Requirement } from "../../../domain/session/requirement.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { auditedChild } from "../../kernel/audit.ts"
-import type { Changes } from "../../kernel/changes.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -26,10 +27,12 @@ import type { Placements } from "./target-resolver.ts"
 export interface ClusterSessionOptions {
   readonly api: KubeApi
   readonly sockets: SocketRegistry
-  readonly changes: Changes
+  readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly defaults: SessionTimes
+  /** Needs of other capabilities before a session is ready. */
+  readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
 }
 
 /** One agent of a session: `pod` names its member in the router, the first one is the representative. */
@@ -93,14 +96,14 @@ export const release = (session: SessionState): void => {
 
 /** Something about a session changed. Links wait for a child by its parent's name. */
 export const sessionChanged = (
-  { controller, options: { changes } }: ClusterSessionState,
+  { controller, options: { notifier } }: ClusterSessionState,
   name: string,
   object = controller.cache.get(name)
 ): void => {
   controller.enqueue(name)
-  changes.notify(name)
+  notifier.notify(name)
   const parent = object === undefined ? undefined : parentNameOf(object)
-  if (parent !== undefined) changes.notify(parent)
+  if (parent !== undefined) notifier.notify(parent)
 }
 
 export const forgetSession = (

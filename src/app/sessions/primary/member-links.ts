@@ -102,9 +102,9 @@ export const linkDefault = (
   connection: UserConnection
 ): Effect.Effect<readonly [MirrordMultiClusterSession, FrameChannel], ApiError> =>
   Effect.gen(function* () {
-    const { changes, manager } = options
+    const { notifier, manager } = options
     const { name } = connection
-    const admitted = yield* changes.until(name, () => admission(name, manager.parent(name)))
+    const admitted = yield* notifier.until(name, () => admission(name, manager.parent(name)))
     const parent = yield* Effect.fromResult(admitted)
     const { defaultCluster } = parent.spec
     if (defaultCluster === undefined) return yield* internalError("The session has no default cluster.")

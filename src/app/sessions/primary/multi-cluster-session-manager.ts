@@ -16,7 +16,7 @@ import type { KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Controller } from "../../kernel/controller.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
-import { held } from "../../kernel/holdings.ts"
+import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
 import { readCached } from "../../kernel/read-cached.ts"
@@ -54,7 +54,7 @@ const auditedObject = (object: KubeObject): AuditedSession => {
 
 /** The cache of parents changed. */
 const parentChanged = (
-  { clock, controller, options: { changes, ends }, run, sightings }: SessionManagerState,
+  { clock, controller, options: { notifier, ends }, run, sightings }: SessionManagerState,
   object: KubeObject,
   deleted: boolean,
   before: KubeObject | undefined
@@ -69,7 +69,7 @@ const parentChanged = (
   if (before !== undefined && !isBeingDeleted(before.metadata) && (deleted || isBeingDeleted(metadata)))
     run(ends.seen(metadata, auditedObject(object)))
   controller.enqueue(metadata.name)
-  changes.notify(metadata.name)
+  notifier.notify(metadata.name)
 }
 
 /** Says once per object that it cannot be read; everything else goes on. */
@@ -132,8 +132,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       run: yield* FiberSet.makeRuntime<never>(),
       clock: yield* Clock.Clock
     } satisfies Omit<SessionManagerState, "controller">
-    yield* held("followed parents", () => followedParents(known))
-    yield* held("calls about children", () => known.calls.size)
+    yield* countHolding("followed parents", () => followedParents(known))
+    yield* countHolding("calls about children", () => known.calls.size)
     const controller = yield* makePlannedController(
       { name: "MultiClusterSessionManager", api: options.local, resource: mirrordMultiClusterSessions },
       (self) => turnsOf({ ...known, controller: self })

@@ -113,13 +113,13 @@ const attachUser = (
   connection: UserConnection
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { changes, manager, sockets } = options
+    const { notifier, manager, sockets } = options
     const { name } = connection
     const known = manager.parent(name)
     const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
     yield* sockets.track(name)
     if (known === undefined) yield* createParent(options, connection)
-    const { spec } = known ?? (yield* changes.until(name, () => manager.parent(name)))
+    const { spec } = known ?? (yield* notifier.until(name, () => manager.parent(name)))
     yield* checkRequest(connection, spec)
     const linked = yield* linkConnection(options, connection, wasServed)
     return { serve: (client) => serveUser(options, linked, client) }

@@ -20,7 +20,7 @@ const relayOptions = (
   connection: LinkedConnection,
   client: FrameChannel
 ): ClientConnectionOptions => {
-  const { changes, manager } = options
+  const { notifier, manager } = options
   const { connected, defaultCluster, hasYounger, locks, name, parent } = connection
   const members = parent.spec.clusters.map(memberName)
   return {
@@ -42,13 +42,13 @@ const relayOptions = (
     members: {
       now: () => members,
       isReady: (member) => isReady(manager.parent(name), member),
-      listen: (changed) => changes.listen(name, changed)
+      listen: (changed) => notifier.listen(name, changed)
     },
     warnings: leftOutWarnings(parent),
     locks,
     hasYounger,
     isUser: true,
-    terminated: changes.until(name, () => {
+    terminated: notifier.until(name, () => {
       const admitted = admission(name, manager.parent(name))
       return admitted !== undefined && Result.isFailure(admitted) ? { reason: admitted.failure.message } : undefined
     }),

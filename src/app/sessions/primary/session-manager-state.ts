@@ -12,9 +12,9 @@ import type { SessionSettings } from "../../../domain/session/observed-session.t
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
-import type { Changes } from "../../kernel/changes.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -27,7 +27,7 @@ export interface SessionManagerOptions {
   readonly settings: SessionSettings
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
-  readonly changes: Changes
+  readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly sha256Hex: Sha256Hex

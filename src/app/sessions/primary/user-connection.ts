@@ -13,7 +13,7 @@ import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
 import type { ConnectRequest } from "../../api/operator-facade.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
-import type { Changes } from "../../kernel/changes.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -27,7 +27,7 @@ export interface PrimarySessionsOptions {
   readonly fleet: Fleet
   readonly sockets: SocketRegistry
   readonly locks: SessionLockTable
-  readonly changes: Changes
+  readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly remoteSessionTimeoutSecs: number
 }

@@ -182,7 +182,7 @@ describe("the life of a multi-cluster session", () => {
       yield* pass(30)
       let noticed = 0
       const toldBefore = primary.told.length
-      yield* Effect.forkScoped(primary.changes.until(parentOf, () => void noticed++))
+      yield* Effect.forkScoped(primary.notifier.until(parentOf, () => void noticed++))
       yield* pass(0.1)
       noticed = 0
       for (let i = 0; i < 20; i++) {

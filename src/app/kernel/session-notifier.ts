@@ -1,7 +1,11 @@
+/**
+ * Tells those who wait for a session that something about it may have changed. They look for themselves: nothing is
+ * said of what it was. Those who plan sessions have the ChangeFeed.
+ */
+
 import { Effect } from "effect"
 
-/** Tells whoever waits that something about a session may have changed. */
-export class Changes {
+export class SessionNotifier {
   readonly #listeners = new Map<string, Set<() => void>>()
 
   /** How many sessions are listened to. */

@@ -1,10 +1,10 @@
 import { Effect, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
-import { Changes } from "../../../src/app/kernel/changes.ts"
+import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 
 describe("changes of sessions", () => {
   it("are told to those who listen to the session, until they stop", () => {
-    const changes = new Changes()
+    const changes = new SessionNotifier()
     const told: Array<string> = []
     const stops = (["a", "a", "b"] as const).map((session, at) =>
       changes.listen(session, () => told.push(`${session}${at}`))
@@ -19,7 +19,7 @@ describe("changes of sessions", () => {
   })
 
   it("let a listener stop while it is told", () => {
-    const changes = new Changes()
+    const changes = new SessionNotifier()
     const told: Array<number> = []
     const stop = changes.listen("a", () => {
       told.push(1)
@@ -32,7 +32,7 @@ describe("changes of sessions", () => {
   })
 
   it("end the wait for something once it is there; who is interrupted listens no more", async () => {
-    const changes = new Changes()
+    const changes = new SessionNotifier()
     let value: { readonly is: number } | undefined
     let reads = 0
     const read = () => {
@@ -52,7 +52,7 @@ describe("changes of sessions", () => {
         expect(yield* Fiber.join(waiting)).toBe(value)
         changes.notify("a")
         expect(reads).toBe(4)
-        // What is there already is not waited for.
+        // Nothing that is there already is waited for.
         expect(yield* changes.until("a", read)).toBe(value)
       })
     )

@@ -1,0 +1,37 @@
+/**
+ * One way to stand before the operator: what holds for each kind of request is said once, not for each request. Layers
+ * of the facade (elected, starting, leading, own clock) differ in their gate alone.
+ */
+
+import { Effect, identity, type Scope } from "effect"
+import type { AcceptedConnection, OperatorFacade } from "./operator-facade.ts"
+import type { ApiError } from "./status.ts"
+
+export type Facade = OperatorFacade["Service"]
+
+type Connecting = Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
+
+/** The treatment of requests on their way. Kinds that are missing pass as they are. */
+export interface FacadeGate {
+  /** Answers in the operator's place while it cannot: it never fails. */
+  readonly problems: Facade["problems"]
+  /** Requests that change nothing. */
+  readonly read?: <A>(request: Effect.Effect<A, ApiError>) => Effect.Effect<A, ApiError>
+  /** Requests that change the cluster. */
+  readonly write?: <A>(request: Effect.Effect<A, ApiError>) => Effect.Effect<A, ApiError>
+  readonly connect?: (connecting: Connecting) => Connecting
+}
+
+/** The facade behind a gate. `behind` is asked for with each request: who answers may change. */
+export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeGate): Facade => {
+  const { connect = identity, problems, read = identity, write = identity } = gate
+  return {
+    problems,
+    describe: read(Effect.flatMap(behind, (facade) => facade.describe)),
+    issueCertificate: (csr) => read(Effect.flatMap(behind, (facade) => facade.issueCertificate(csr))),
+    listSessions: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listSessions(namespace))),
+    deleteSession: (...stop) => write(Effect.flatMap(behind, (facade) => facade.deleteSession(...stop))),
+    deleteAllSessions: (caller) => write(Effect.flatMap(behind, (facade) => facade.deleteAllSessions(caller))),
+    connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
+  }
+}

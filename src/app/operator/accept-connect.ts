@@ -1,0 +1,100 @@
+/**
+ * A connect request on its way through the operator: read, authorized, admitted, and handed to the capability that
+ * serves it. Nothing here knows what sorts of sessions there are beyond their route.
+ */
+
+import { type Clock, Effect, Result, type Scope } from "effect"
+import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import type { Role } from "../../domain/fleet/roles.ts"
+import { operatorGroup } from "../../domain/resources/operator-api.ts"
+import { parseConnectQuery } from "../../domain/session/connect-request.ts"
+import { connectRoute } from "../../domain/session/connect-route.ts"
+import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import { type Deed, mayDo } from "../api/access-review.ts"
+import type { Capability, ConnectAttempt } from "../api/capability.ts"
+import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
+import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { ownerOf } from "./user-identity.ts"
+
+/** How long a connect waits for what a starting operator still has to read. */
+const patience = "8 seconds"
+
+export interface Reception {
+  readonly api: KubeApi
+  readonly role: Role
+  readonly authority: UserAuthority
+  /** The host's clock, by which certificates are judged. */
+  readonly wall: Clock.Clock
+  readonly capabilities: ReadonlyArray<Capability>
+  /** Why no session can be served now. */
+  readonly problems: Effect.Effect<ReadonlyArray<string>>
+}
+
+const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({
+  group: operatorGroup,
+  resource: "targets",
+  verb: "proxy",
+  namespace,
+  name: target
+})
+
+/**
+ * To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the right to
+ * connect.
+ */
+const authorized = (api: KubeApi, request: ConnectRequest): Effect.Effect<void, ApiError> =>
+  Effect.gen(function* () {
+    if (request.checked === "proxy" || (yield* mayDo(api, request.caller, connectTo(request)))) return
+    return yield* forbidden(
+      `User ${request.caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in ` +
+        `the namespace "${request.namespace}".`
+    )
+  })
+
+const readAttempt = (
+  { api, authority, role, wall }: Reception,
+  request: ConnectRequest
+): Effect.Effect<ConnectAttempt, ApiError> =>
+  Effect.gen(function* () {
+    const id = parseSessionIdHeader(request.sessionId)
+    if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
+    yield* authorized(api, request)
+    const params = parseConnectQuery(request.query)
+    if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+    const attempt = { request, id: id.success, params: params.success }
+    if (request.certificate === undefined) return { _tag: "Child", ...attempt }
+    const owner = yield* ownerOf(authority, wall, request, request.certificate)
+    return { _tag: connectRoute(role, request.target, attempt.params), ...attempt, owner }
+  })
+
+/** Waits shortly for what a starting operator still has to read, then says what is missing. */
+const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiError> =>
+  Effect.forEach(capabilities, ({ started }) => started ?? Effect.void, { discard: true }).pipe(
+    Effect.timeoutOption(patience),
+    Effect.andThen(() => problems),
+    Effect.flatMap((found) =>
+      found.length === 0
+        ? Effect.void
+        : Effect.fail(
+            internalError(`The operator cannot serve sessions now: ${found.join(" ")} Try again in a moment.`)
+          )
+    )
+  )
+
+/** Holds until the session is usable. */
+export const acceptConnect = (
+  reception: Reception,
+  request: ConnectRequest
+): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { capabilities } = reception
+    const attempt = yield* readAttempt(reception, request)
+    yield* usable(reception)
+    for (const { admit } of capabilities) if (admit !== undefined) yield* admit(attempt)
+    for (const { attach } of capabilities) {
+      const attached = attach?.(attempt)
+      if (attached !== undefined) return yield* attached
+    }
+    return yield* internalError("This operator serves no such session.")
+  })

@@ -1,0 +1,38 @@
+/**
+ * The list of this operator's capabilities, and how they are made. A new capability is a line here and a folder of its
+ * own.
+ */
+
+import { Effect, type Scope } from "effect"
+import type { Agents } from "../../ports/agents.ts"
+import type { ClusterConnector } from "../../ports/cluster-connector.ts"
+import type { Capability } from "../api/capability.ts"
+import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
+import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
+
+/** The ground that every capability may build on; each names the part that it needs. */
+export interface Ground extends MemberGround, PrimaryGround {}
+
+/** `earlier`: the capabilities before it in the list, which it may ask. */
+export type MakeCapability = (
+  ground: Ground,
+  earlier: ReadonlyArray<Capability>
+) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
+
+/** In the order in which they are made. A capability that sessions may wait for stands before the sessions. */
+export const operatorCapabilities: ReadonlyArray<MakeCapability> = [makeMemberCapability, makePrimaryCapability]
+
+/** Makes each after those that it may ask, and lets it hear of changes as soon as it is there. */
+export const makeCapabilities = (
+  ground: Ground,
+  list: ReadonlyArray<MakeCapability>
+): Effect.Effect<ReadonlyArray<Capability>, never, Agents | ClusterConnector | Scope.Scope> =>
+  Effect.gen(function* () {
+    const made: Array<Capability> = []
+    for (const make of list) {
+      const capability = yield* make(ground, [...made])
+      if (capability.hear !== undefined) ground.feed.subscribe(capability.hear)
+      made.push(capability)
+    }
+    return made
+  })

@@ -1,0 +1,109 @@
+/**
+ * Sessions with agents in this cluster, as a capability of every operator: its controller, its connections, and what
+ * users see of it. Sessions over many clusters are the primary's.
+ */
+
+import { Effect, type Scope } from "effect"
+import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import {
+  mirrordClusterSessions,
+  type MirrordClusterSession
+} from "../../../domain/resources/mirrord-cluster-session.ts"
+import { sessionIdName } from "../../../domain/session/session-id.ts"
+import { sessionInfo } from "../../../domain/session/session-info.ts"
+import type { Agents } from "../../../ports/agents.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import { auditedChild } from "../../kernel/audit.ts"
+import type { ChangeFeed } from "../../kernel/change-feed.ts"
+import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { countHolding } from "../../kernel/holdings.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import type { SessionEnds } from "../session-ends.ts"
+import { makeSocketRegistry } from "../socket-registry.ts"
+import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
+import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
+
+/** All that the operator has for this capability. */
+export interface MemberGround {
+  readonly api: KubeApi
+  /** A primary's; missing in a cluster that has none of its own. */
+  readonly fleet: FleetConfiguration | undefined
+  readonly feed: ChangeFeed
+  readonly notifier: SessionNotifier
+  readonly ends: SessionEnds
+  readonly events: EventRecorder
+}
+
+/** Users' own sessions in this cluster, without the children of anybody's multi-cluster sessions. */
+const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyArray<MirrordClusterSession> =>
+  sessions.all().flatMap(({ metadata }) => {
+    const read = session(metadata.name)
+    return read === undefined || (read.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [read]
+  })
+
+const served = (session: MirrordClusterSession): ServedSession => ({
+  resource: mirrordClusterSessions,
+  metadata: session.metadata,
+  namespace: session.spec.namespace,
+  info: (now) => sessionInfo(session, now),
+  audited: auditedChild(session.metadata.name, session.spec)
+})
+
+const attachTo =
+  (members: MemberSessions) =>
+  (attempt: ConnectAttempt): ReturnType<MemberSessions["attachUser"]> | undefined => {
+    switch (attempt._tag) {
+      case "Child":
+        return members.attachChild(attempt.request, attempt.id)
+      case "SingleCluster":
+        return members.attachUser(attempt.request, attempt.id, attempt.owner, attempt.params)
+      case "MultiCluster":
+        return undefined
+    }
+  }
+
+/** `earlier`: the capabilities that sessions in this cluster may have to wait for. */
+export const makeMemberCapability = (
+  { api, ends, events, feed, fleet, notifier }: MemberGround,
+  earlier: ReadonlyArray<Capability>
+): Effect.Effect<Capability, never, Agents | Scope.Scope> =>
+  Effect.gen(function* () {
+    const times = fleet ?? defaultSessionTimes
+    const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ChildChanged", session }))
+    yield* countHolding("sockets of sessions", sockets.size)
+    const controller = yield* makeClusterSessionController({
+      api,
+      sockets,
+      notifier,
+      ends,
+      events,
+      defaults: times,
+      requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
+    })
+    const members = yield* makeMemberSessions({
+      api,
+      cluster: fleet?.clusterName ?? "this cluster",
+      controller,
+      sockets,
+      notifier,
+      remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
+    })
+    return {
+      features: fleet === undefined ? ["MultiClusterRemote"] : [],
+      problems: () => (controller.sessions.synced() ? [] : ["The sessions of this cluster have not been read yet."]),
+      started: controller.sessions.awaitSynced,
+      status: (now) => ({ sessions: ownSessions(controller).map((session) => sessionInfo(session, now)) }),
+      sessions: {
+        all: () => ownSessions(controller).map(served),
+        find: (id) => {
+          const session = controller.session(sessionIdName(id))
+          return session === undefined ? undefined : served(session)
+        }
+      },
+      hear: (change) => {
+        if (change._tag === "ChildChanged") controller.enqueue(change.session)
+      },
+      attach: attachTo(members)
+    }
+  })

@@ -1,0 +1,27 @@
+/**
+ * The clusters of a primary's fleet as `mirrord operator status` shows them. How they are is found out in the fleet.
+ */
+
+import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
+import { timestamp } from "../../../domain/resources/object-meta.ts"
+import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
+import type { Fleet, FleetCluster } from "../../fleet/fleet.ts"
+
+const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
+  const seen = cluster.health()
+  const base = { name: cluster.name, lastCheck: timestamp(seen?.checkedAt ?? now) }
+  if (seen === undefined) return { ...base, error: { message: "it has not been checked yet" } }
+  const { health } = seen
+  if (health._tag === "Error") return { ...base, error: { message: health.message } }
+  // Its operator answers, but sessions are refused all the same.
+  if (now >= (cluster.unreadableSince() ?? now) + lossGrace) return { ...base, error: { message: unreadable } }
+  const { fingerprint, operatorVersion: version } = health
+  return {
+    ...base,
+    connected: { operatorVersion: version, ...(fingerprint === undefined ? {} : { licenseFingerprint: fingerprint }) }
+  }
+}
+
+/** `now`: epoch ms. */
+export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
+  [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))

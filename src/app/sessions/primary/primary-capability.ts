@@ -1,0 +1,206 @@
+/**
+ * Sessions over many clusters, as a capability of an operator that has a fleet: the fleet, the session manager, the
+ * connections, and what users see of them. Without a fleet it contributes nothing.
+ */
+
+import { Effect, type Scope } from "effect"
+import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import {
+  mirrordMultiClusterSessions,
+  type MirrordMultiClusterSession
+} from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { parentNameOf } from "../../../domain/session/child-owner.ts"
+import { parentName } from "../../../domain/session/names.ts"
+import { multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
+import { ClusterConnector } from "../../../ports/cluster-connector.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import { type ApiError, badRequest } from "../../api/status.ts"
+import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
+import { auditedParent } from "../../kernel/audit.ts"
+import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
+import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { countHolding } from "../../kernel/holdings.ts"
+import { logWarning } from "../../kernel/log.ts"
+import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import { sha256Hex } from "../../kernel/sha256-hex.ts"
+import { makeSessionLockTable } from "../../relay/session-locks.ts"
+import type { SessionEnds } from "../session-ends.ts"
+import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
+import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
+import { connectedClusters } from "./fleet-status.ts"
+import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
+import { makePrimarySessions } from "./primary-sessions.ts"
+
+/** All that the operator has for this capability. */
+export interface PrimaryGround {
+  readonly api: KubeApi
+  readonly namespace: string
+  /** As clients see it; the operator itself is one of its fleet. */
+  readonly operatorVersion: string
+  /** Of the authority for users' certificates. */
+  readonly fingerprint: string
+  readonly fleet: FleetConfiguration | undefined
+  readonly feed: ChangeFeed
+  readonly notifier: SessionNotifier
+  readonly ends: SessionEnds
+  readonly events: EventRecorder
+}
+
+/** The parts of the capability. */
+interface Primary {
+  readonly configuration: FleetConfiguration
+  readonly ground: PrimaryGround
+  readonly sockets: SocketRegistry
+  readonly debts: DebtLedger
+  readonly fleet: Fleet
+  readonly manager: SessionManager
+}
+
+const makeOwnFleet = (
+  configuration: FleetConfiguration,
+  { feed, fingerprint, namespace, operatorVersion }: PrimaryGround
+): Effect.Effect<Fleet, never, ClusterConnector | Scope.Scope> => {
+  const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
+  const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
+  return makeFleet({
+    configuration,
+    namespace,
+    sha256Hex,
+    ownHealth,
+    events: {
+      joined: ({ name }) => clusterChanged(name),
+      left: clusterChanged,
+      childChanged: (_cluster, child) => {
+        const session = parentNameOf(child)
+        if (session !== undefined) feed.publish({ _tag: "ParentChanged", session })
+      },
+      reachChanged: clusterChanged
+    }
+  })
+}
+
+const makePrimary = (
+  configuration: FleetConfiguration,
+  ground: PrimaryGround
+): Effect.Effect<Primary, never, ClusterConnector | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { api: local, ends, events, feed, namespace, notifier } = ground
+    const debts = yield* makeDebtLedger(local, namespace)
+    const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
+    yield* countHolding("sockets of sessions", sockets.size)
+    const fleet = yield* makeOwnFleet(configuration, ground)
+    yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
+    const manager = yield* makeSessionManager({
+      local,
+      fleet,
+      defaultCluster: configuration.defaultCluster,
+      settings: configuration,
+      sockets,
+      debts,
+      notifier,
+      ends,
+      events,
+      sha256Hex
+    })
+    return { configuration, ground, sockets, debts, fleet, manager }
+  })
+
+/** Pays what a cluster is owed as soon as it is well again. */
+const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Effect<void> => {
+  const known = fleet.clusters.get(cluster)
+  const access = known?.access()
+  if (access === undefined || known?.reach().reachable !== true) return Effect.void
+  return debts
+    .pay(cluster, access.api)
+    .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
+}
+type ChangedCluster = Extract<Change, { readonly _tag: "ClusterChanged" }>["cluster"]
+
+/** Sessions are planned anew before those who wait for them look. */
+const hearOf = (primary: Primary, run: (act: Effect.Effect<void>) => void, change: Change): void => {
+  const { ground, manager } = primary
+  switch (change._tag) {
+    case "ParentChanged":
+      manager.enqueue(change.session)
+      return ground.notifier.notify(change.session)
+    case "ClusterChanged":
+      manager.enqueueAll()
+      ground.notifier.notifyAll()
+      return run(payDebts(primary, change.cluster))
+    case "ChildChanged":
+      return undefined
+  }
+}
+
+const served = (parent: MirrordMultiClusterSession): ServedSession => ({
+  resource: mirrordMultiClusterSessions,
+  metadata: parent.metadata,
+  namespace: parent.spec.namespace,
+  info: (now) => parentInfo(parent, now),
+  audited: auditedParent(parent.metadata.name, parent.spec)
+})
+
+const parentsOf = ({ parent, parents }: SessionManager): ReadonlyArray<MirrordMultiClusterSession> =>
+  parents.all().flatMap(({ metadata }) => parent(metadata.name) ?? [])
+
+const admit =
+  ({ managementOnly }: FleetConfiguration) =>
+  ({ _tag }: ConnectAttempt): Effect.Effect<void, ApiError> =>
+    _tag === "SingleCluster" && managementOnly
+      ? Effect.fail(
+          badRequest(
+            "This cluster only manages sessions and runs no workloads; leave multi_cluster unset and target a " +
+              "workload by its name."
+          )
+        )
+      : Effect.void
+
+const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { configuration, fleet, ground, manager, sockets } = primary
+    const { api: local, ends, notifier } = ground
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const locks = makeSessionLockTable()
+    yield* countHolding("session locks", locks.size)
+    const sessions = makePrimarySessions({
+      local,
+      clusterName: configuration.clusterName,
+      defaultCluster: configuration.defaultCluster,
+      manager,
+      fleet,
+      sockets,
+      locks,
+      notifier,
+      ends,
+      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
+    })
+    return {
+      features: ["MultiClusterPrimary"],
+      problems: () => (manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."]),
+      started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
+      status: (now) => ({
+        connected_clusters: connectedClusters(fleet, now),
+        multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
+      }),
+      sessions: {
+        all: () => parentsOf(manager).map(served),
+        find: (id) => {
+          const parent = manager.parent(parentName(id))
+          return parent === undefined ? undefined : served(parent)
+        }
+      },
+      hear: (change) => hearOf(primary, run, change),
+      admit: admit(configuration),
+      attach: (attempt) =>
+        attempt._tag === "MultiCluster"
+          ? sessions.attach(attempt.request, attempt.id, attempt.owner, attempt.params)
+          : undefined
+    }
+  })
+
+export const makePrimaryCapability = (
+  ground: PrimaryGround
+): Effect.Effect<Capability, never, ClusterConnector | Scope.Scope> =>
+  ground.fleet === undefined ? Effect.succeed({}) : Effect.flatMap(makePrimary(ground.fleet, ground), capabilityOf)

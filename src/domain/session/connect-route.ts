@@ -1,0 +1,16 @@
+/**
+ * Which sort of session a user's connect is about, from the request and the operator's role alone. Whether the user may
+ * have it is decided elsewhere.
+ */
+
+import type { Role } from "../fleet/roles.ts"
+import type { ConnectParams } from "./connect-request.ts"
+
+/** A session over the whole fleet, or of this cluster alone. */
+export type ConnectRoute = "MultiCluster" | "SingleCluster"
+
+/** On a primary every session is over the fleet, unless the user asks for this cluster or targets by labels. */
+export const connectRoute = (role: Role, target: string, { values }: ConnectParams): ConnectRoute => {
+  if (role._tag === "Single" || values.multi_cluster === false) return "SingleCluster"
+  return target === "label" || target.startsWith("label.") ? "SingleCluster" : "MultiCluster"
+}

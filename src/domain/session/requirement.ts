@@ -1,0 +1,20 @@
+/**
+ * Requirements of a cluster's part of a session before it is ready: its target and its agent always, and whatever else
+ * a capability asks for. Only the order and the verdict are here; each requirement is observed where it is known.
+ */
+
+import type { SessionFailure } from "./session-failure.ts"
+
+/** How one thing stands that a session needs. */
+export type Requirement =
+  | { readonly _tag: "Met" }
+  /** It is on its way; the sentence says what is being done. */
+  | { readonly _tag: "Pending"; readonly message: string }
+  /** It cannot be, for now; the session's user is told why. */
+  | { readonly _tag: "Failed"; readonly failure: SessionFailure }
+
+export const met: Requirement = { _tag: "Met" }
+
+/** The first requirement that does not hold decides, since later ones build on earlier ones. */
+export const firstUnmet = (requirements: ReadonlyArray<Requirement>): Requirement =>
+  requirements.find(({ _tag }) => _tag !== "Met") ?? met

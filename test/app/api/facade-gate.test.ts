@@ -1,0 +1,49 @@
+import { Effect, Exit } from "effect"
+import { describe, expect, it } from "vitest"
+import { type Facade, mapFacade } from "../../../src/app/api/facade-gate.ts"
+import { internalError } from "../../../src/app/api/status.ts"
+import { request } from "../../support/connect-request.ts"
+
+const behind: Facade = {
+  describe: Effect.succeed({}),
+  problems: Effect.succeed(["behind"]),
+  issueCertificate: (csr) => Effect.succeed(csr),
+  listSessions: (namespace) => Effect.succeed([{ namespace }]),
+  deleteSession: () => Effect.void,
+  deleteAllSessions: () => Effect.succeed(2),
+  connect: () => Effect.succeed({ serve: () => Effect.void })
+}
+const { caller } = request(undefined)
+const requests: Readonly<
+  Record<"read" | "write" | "connect", (facade: Facade) => ReadonlyArray<Effect.Effect<unknown, unknown>>>
+> = {
+  read: (facade) => [facade.describe, facade.issueCertificate("csr"), facade.listSessions("a")],
+  write: (facade) => [facade.deleteSession("1", caller, "a"), facade.deleteAllSessions(caller)],
+  connect: (facade) => [Effect.scoped(facade.connect(request(undefined)))]
+}
+
+describe("a gate before the operator", () => {
+  it.each(["read", "write", "connect"] as const)("holds for each request of the kind %s, and for no other", (kind) => {
+    const closed = { [kind]: () => Effect.fail(internalError("closed")) }
+    const facade = mapFacade(Effect.succeed(behind), { problems: Effect.succeed(["gate"]), ...closed })
+    for (const [of, made] of Object.entries(requests)) {
+      const passed = made(facade).map((one) => Exit.isSuccess(Effect.runSyncExit(one)))
+      expect(passed).toEqual(passed.map(() => of !== kind))
+    }
+    expect(Effect.runSync(facade.problems)).toEqual(["gate"])
+  })
+
+  it("asks with each request who answers, and hands everything on", () => {
+    let asked = 0
+    const facade = mapFacade(
+      Effect.sync(() => {
+        asked++
+        return behind
+      }),
+      { problems: behind.problems }
+    )
+    expect(Effect.runSync(facade.listSessions("a"))).toEqual([{ namespace: "a" }])
+    expect(Effect.runSync(facade.deleteAllSessions(caller))).toBe(2)
+    expect(asked).toBe(2)
+  })
+})

@@ -1,0 +1,44 @@
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import type { FleetCluster } from "../../../../src/app/fleet/fleet.ts"
+import { connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
+import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
+
+const now = Date.UTC(2026, 10, 21, 12)
+
+const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unreadableSince?: number): FleetCluster => ({
+  name: clusterName(name),
+  isDefault: false,
+  access: () => undefined,
+  children: () => undefined,
+  unreadableSince: () => unreadableSince,
+  health: () => health,
+  reach: () => ({ reachable: true, error: undefined })
+})
+
+const connected = {
+  checkedAt: now,
+  health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true }
+} as const
+
+describe("the clusters of a fleet in the operator's status", () => {
+  it("are either connected or say why not, in camelCase", () => {
+    const clusters = new Map([
+      [clusterName("a"), cluster("a", connected, now - 7_999)],
+      [clusterName("b"), cluster("b", { checkedAt: now, health: { _tag: "Error", message: "no answer" } })],
+      [clusterName("c"), cluster("c", undefined)],
+      [clusterName("d"), cluster("d", connected, now - 8_000)]
+    ])
+    expect(connectedClusters({ clusters, checked: Effect.void }, now)).toEqual([
+      {
+        name: "a",
+        lastCheck: "2026-11-21T12:00:00.000Z",
+        connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" }
+      },
+      { name: "b", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "no answer" } },
+      { name: "c", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "it has not been checked yet" } },
+      // Its operator answers, but the API server does not let its sessions be read: they are refused.
+      { name: "d", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "its sessions cannot be read" } }
+    ])
+  })
+})
