@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect, Fiber, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
+import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { FaultPlan } from "../../lab/simulation/world/call-faults.ts"

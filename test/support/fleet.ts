@@ -1,9 +1,9 @@
-import type { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../src/domain/resources/core-kinds.ts"
+import type { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const operatorNamespace = "mirrord"
 

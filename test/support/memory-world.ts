@@ -1,5 +1,4 @@
 import { Effect, Scope } from "effect"
-import { MemoryKubeApi } from "../../lab/memory/memory-kube-api.ts"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
@@ -17,6 +16,7 @@ import { type KubeApi, KubeError } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
 import { configurationOf, giveCredentials } from "./fleet.ts"
+import { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
 

@@ -1,7 +1,7 @@
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"

@@ -1,7 +1,6 @@
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -14,6 +13,7 @@ import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { day0, operators, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
 
 const a = clusterName("cluster-a")

@@ -1,7 +1,6 @@
 import { Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts"
@@ -9,6 +8,7 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { KubeError, type KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { day0, pass } from "../sessions/session-fleet.ts"
 
 const leftOut: SessionEvent = { reason: "ClusterLeftOut", cluster: "b", message: "Cluster b takes no part." }

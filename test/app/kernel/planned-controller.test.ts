@@ -1,7 +1,6 @@
 import { Clock, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import {
   keyOfObject,
   makePlannedController,
@@ -12,6 +11,7 @@ import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { ResourceDescriptor } from "../../../src/domain/resources/resource-descriptor.ts"
 import { KubeError, type KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 type View = typeof configMaps extends ResourceDescriptor<infer T> ? T : never
 interface Act {

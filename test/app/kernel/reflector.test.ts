@@ -1,11 +1,11 @@
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { makeReflector } from "../../../src/app/kernel/reflector.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const failing = (reason: "Unreachable" | "Forbidden") =>
   new KubeError({ cluster: "test", operation: "test", reason, detail: "as told" })

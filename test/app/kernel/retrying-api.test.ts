@@ -1,11 +1,11 @@
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { retrying, retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const failure = (
   reason: KubeError["reason"],

@@ -1,13 +1,13 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import type { Term } from "../../../src/app/kernel/term.ts"
 import { electLeader, leaseName } from "../../../src/app/leadership/elector.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const namespace = "mirrord"
 

@@ -1,11 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { dropLeaderLabel, keepLeaderLabel } from "../../../src/app/leadership/leader-label.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const namespace = "mirrord"
 

@@ -1,7 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, type Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../../src/app/api/status.ts"
 import { LeaseTerm } from "../../../src/app/kernel/term.ts"
@@ -18,6 +17,7 @@ import type { Agents } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import { it } from "../../support/effect-it.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const setup = () => {
   const time = { now: 0 }

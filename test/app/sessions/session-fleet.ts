@@ -1,6 +1,5 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../../../lab/memory/memory-kube-api.ts"
 import { type FleetCluster, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
@@ -24,6 +23,7 @@ import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 export const operators: ResourceRef = {
   group: "operator.metalbear.co",

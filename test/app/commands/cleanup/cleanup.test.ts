@@ -1,13 +1,13 @@
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
 import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentFinalizer } from "../../../../src/domain/session/names.ts"
 import { KubeError, type KubeErrorReason, type ResourceRef } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 
 const parents = mirrordMultiClusterSessions
 const children = mirrordClusterSessions

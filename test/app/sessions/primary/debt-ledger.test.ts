@@ -1,6 +1,5 @@
 import { Effect, Logger } from "effect"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../../../lab/memory/memory-kube-api.ts"
 import { makeDebtLedger } from "../../../../src/app/sessions/primary/debt-ledger.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
@@ -8,6 +7,7 @@ import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord
 import { childAnnotations } from "../../../../src/domain/session/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 import { pass } from "../session-fleet.ts"
 
 const b = clusterName("cluster-b")

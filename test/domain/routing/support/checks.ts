@@ -2,6 +2,7 @@ import * as HashMap from "effect/HashMap"
 import { expect } from "vitest"
 import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
+import type { MemberName } from "../../../../src/domain/routing/member.ts"
 import type { World } from "./world.ts"
 
 /** What holds in every world that has settled. */
@@ -102,3 +103,11 @@ export const isSubsequence = (part: ReadonlyArray<string>, whole: ReadonlyArray<
   for (const one of whole) if (one === part[at]) at++
   return at === part.length
 }
+
+/** How often the client was told Close. */
+export const closes = (world: World): number =>
+  world.received.flat().filter((message) => message._tag === "Close").length
+
+/** How many logs the client was sent about this member; those that an agent wrote do not count. */
+export const logsAbout = (world: World, member: MemberName): number =>
+  world.eventsOf("Log").filter(({ message }) => message.includes(member) && !message.startsWith("log of")).length

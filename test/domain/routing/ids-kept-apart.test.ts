@@ -1,15 +1,13 @@
+/** Ids of members that number alike do not collide at the client (wire.md §8.5 to §8.9), through the strict client. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { AgentCommand } from "./support/agent-state.ts"
 import { idsNeverReused, mappingsMatch, nobodyHurt } from "./support/checks.ts"
-import { choices, mirror, steal } from "./support/deeds.ts"
-import { a, b, c, World, type WorldOptions } from "./support/world.ts"
+import { choices } from "./support/deeds.ts"
+import { subscribed } from "./support/subscribed.ts"
+import { a, b, c, World } from "./support/world.ts"
 
-/** wire.md §8.5 to §8.9, through the strict client. */
-
-const three: WorldOptions = { members: [a, b, c] }
-const subscribed = (options: WorldOptions = three): World =>
-  new World(options).deliver().ask(steal(80), mirror(90)).settle()
 const request = (channel: "Tcp" | "TcpSteal", pieces = 0): AgentCommand => ({
   _tag: "Request",
   channel,

@@ -1,17 +1,14 @@
+/** Members of any version get only what they can read (wire.md §8.18 and §8.19), through the strict client. */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
-import { choices, deeds, mirror, steal, stealHeader } from "./support/deeds.ts"
-import { a, b, c, World, type WorldOptions } from "./support/world.ts"
-
-/** wire.md §8.18 and §8.19, through the strict client. */
-
-const three: WorldOptions = { members: [a, b, c] }
-const subscribed = (options: WorldOptions = three): World =>
-  new World(options).deliver().ask(steal(80), mirror(90)).settle()
+import { choices, deeds, stealHeader } from "./support/deeds.ts"
+import { subscribed, three } from "./support/subscribed.ts"
+import { a, b, c, World } from "./support/world.ts"
 
 const request = (pieces: number): AgentCommand => ({ _tag: "Request", channel: "TcpSteal", port: 80, pieces })
 

@@ -1,25 +1,18 @@
+/**
+ * Members and the default cluster are lost, return, or close by themselves (wire.md §8.10 to §8.14), through the strict
+ * client.
+ */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { AgentCommand } from "./support/agent-state.ts"
-import { everythingAnswered, mappingsMatch, nobodyHurt } from "./support/checks.ts"
-import { access, choices, connect, fetchEnv, mirror, resolve, steal, stealHeader } from "./support/deeds.ts"
-import { a, b, c, World, type WorldOptions } from "./support/world.ts"
+import { closes, everythingAnswered, logsAbout, mappingsMatch, nobodyHurt } from "./support/checks.ts"
+import { access, choices, connect, fetchEnv, resolve, steal, stealHeader } from "./support/deeds.ts"
+import { subscribed, three } from "./support/subscribed.ts"
+import { a, b, c, World } from "./support/world.ts"
 
-/** wire.md §8.10 to §8.17, through the strict client. */
-
-const three: WorldOptions = { members: [a, b, c] }
-const subscribed = (options: WorldOptions = three): World =>
-  new World(options).deliver().ask(steal(80), mirror(90)).settle()
 const raw = (message: DaemonMessage): AgentCommand => ({ _tag: "Raw", source: "inline", message })
-const say = (message: ClientMessage): { readonly _tag: "Bytes"; readonly bytes: Uint8Array } => ({
-  _tag: "Bytes",
-  bytes: clientMessage.encode(message)
-})
-const closes = (world: World): number => world.received.flat().filter((message) => message._tag === "Close").length
-const logsAbout = (world: World, member: typeof a): number =>
-  world.eventsOf("Log").filter(({ message }) => message.includes(member) && !message.startsWith("log of")).length
 
 describe("wire.md §8.10: a lost member's connections are closed towards the client", () => {
   it("one Close per open id in its channel, none for the others'", () => {
@@ -209,100 +202,5 @@ describe("wire.md §8.14: Close", () => {
         for (const member of [a, b, c]) expect(world.agents.get(member)?.ports.TcpSteal).toEqual(new Set([80]))
       })
     )
-  })
-})
-
-describe("wire.md §8.15: Vpn and PauseTargetRequest", () => {
-  it("reach no member", () => {
-    const world = subscribed()
-    world.perform(say({ _tag: "PauseTargetRequest", value: true }))
-    world.settle()
-    nobodyHurt(world)
-    world.perform(say({ _tag: "Vpn", value: { _tag: "OpenSocket" } }))
-    world.settle()
-    for (const agent of [...world.agents.values(), ...world.formerAgents]) {
-      expect(agent.heard.filter(({ _tag }) => _tag === "Vpn" || _tag === "PauseTargetRequest")).toEqual([])
-    }
-    expect(closes(world)).toBeLessThanOrEqual(1)
-  })
-
-  it("nor do a client's ReverseDnsLookup and ShareLink", () => {
-    const world = subscribed()
-    world.perform(say({ _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.1" } }))
-    world.perform(say({ _tag: "ShareLink", value: { _tag: "RegisterKey", value: "k" } }))
-    world.settle()
-    expect(world.dropped).toEqual(["rejected", "rejected"])
-    for (const agent of world.agents.values()) {
-      expect(agent.heard.filter(({ _tag }) => _tag === "ReverseDnsLookup" || _tag === "ShareLink")).toEqual([])
-    }
-    nobodyHurt(world)
-  })
-})
-
-describe("wire.md §8.16: nothing unsolicited during the handshake", () => {
-  const noise = fc.constantFrom<DaemonMessage>(
-    { _tag: "LogMessage", value: { message: "early", level: { _tag: "Info" } } },
-    { _tag: "LogMessage", value: { message: "early", level: { _tag: "Warn" } } },
-    { _tag: "OperatorPing", value: 5n },
-    { _tag: "Pong" },
-    { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" },
-    { _tag: "Vpn", value: { _tag: "Packet", value: new Uint8Array(0) } },
-    { _tag: "PauseTarget", value: { _tag: "PauseResponse", changed: true, containerPaused: true } },
-    { _tag: "ReverseDnsLookup", value: { _tag: "Err", error: { _tag: "NotImplemented" } } },
-    { _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId: 0n, bytes: new Uint8Array(0) } } },
-    { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } }
-  )
-  const branchEnv = { filter: new Set<string>(), select: new Set(["*"]) }
-
-  it.each(["cli", "intproxy", "portForward", "reversePortForward", "dump", "extproxy"] as const)(
-    "%s: members that are lost, return and make noise do not disturb it",
-    (kind) => {
-      const script = fc.array(
-        fc.oneof(
-          fc
-            .tuple(fc.constantFrom(b, c), noise)
-            .map(([member, message]) => ({ _tag: "At", member, command: raw(message) }) as const),
-          fc.constantFrom(b, c).map((member) => ({ _tag: "Lose", member }) as const),
-          fc.constantFrom(b, c).map((member) => ({ _tag: "Return", member }) as const)
-        ),
-        { maxLength: 8 }
-      )
-      fc.assert(
-        fc.property(script, choices, (all, order) => {
-          const world = new World({
-            ...three,
-            client: { kind, reconnect: false, ...(kind === "intproxy" ? { branchEnv } : {}) }
-          })
-          world.deeds = [...all]
-          world.play(order).settle()
-          expect(world.fatal).toBeUndefined()
-          expect(world.eventsOf("Ignored")).toEqual([])
-          expect(["main", "finished"]).toContain(world.client.phase)
-        })
-      )
-    }
-  )
-
-  it("a warning from the handshake reaches the client as soon as it says ReadyForLogs", () => {
-    const world = new World(three)
-    world.lose(b)
-    world.settle()
-    expect(logsAbout(world, b)).toBe(1)
-    nobodyHurt(world)
-  })
-})
-
-describe("wire.md §8.17: the version answer does not wait for the slowest", () => {
-  it.each(["cli", "intproxy"] as const)("%s gets it at once when the default has answered", (kind) => {
-    const world = new World({ ...three, client: { kind, reconnect: false } })
-    for (;;) {
-      const next = world.possible().find(({ name }) => !name.includes(b) && !name.includes(c))
-      if (next === undefined) break
-      next.run()
-      // Pings wait for the others, 2 s at most.
-      if (world.possible().every(({ name }) => name.includes(b) || name.includes(c))) world.pass(2000)
-    }
-    expect(world.eventsOf("Versioned")).toEqual([{ _tag: "Versioned", version: "1.29.0" }])
-    expect(world.fatal).toBeUndefined()
   })
 })

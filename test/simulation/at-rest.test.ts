@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
-import { usualPlan, World } from "../../../lab/simulation/world/world.ts"
-import { events } from "../../../src/domain/events/event-object.ts"
-import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
-import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { usualPlan, World } from "../../lab/simulation/world/world.ts"
+import { events } from "../../src/domain/events/event-object.ts"
+import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { KubeObject } from "../../src/ports/kube-api.ts"
 
 const makeWorld = (): World =>
   new World({

@@ -1,3 +1,8 @@
+/**
+ * One answer for the client, however many members answer: versions, Pongs, connects, subscriptions (wire.md §8.1 to
+ * §8.4 and §8.21), through the strict client.
+ */
+
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -5,13 +10,9 @@ import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.
 import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
 import { choices, connect, mirror, steal, unsubscribe } from "./support/deeds.ts"
-import { a, b, c, World, type WorldOptions } from "./support/world.ts"
+import { subscribed, three } from "./support/subscribed.ts"
+import { a, b, c, World } from "./support/world.ts"
 
-/** wire.md §8.1 to §8.4, through the strict client. */
-
-const three: WorldOptions = { members: [a, b, c] }
-const subscribed = (options: WorldOptions = three): World =>
-  new World(options).deliver().ask(steal(80), mirror(90)).settle()
 const count = (world: World, tag: DaemonMessage["_tag"]): number =>
   world.received.flat().filter((message) => message._tag === tag).length
 const heard = (world: World, member: typeof a, tag: ClientMessage["_tag"]): number =>
@@ -118,6 +119,43 @@ describe("wire.md §8.2: one Pong per Ping", () => {
     world.settle()
     nobodyHurt(world)
     expect(count(world, "Pong")).toBe(pongs)
+  })
+})
+
+describe("wire.md §8.21: pinging members is the router's choice", () => {
+  it("its own pings reach every member in its rhythm, their answers nobody", () => {
+    const world = subscribed({ ...three, router: { pingMembersEvery: 20_000 }, client: { pingInterval: 1e9 } })
+    const pings = (member: typeof a): number => world.heardBy(member).filter(({ _tag }) => _tag === "Ping").length
+    const before = [a, b, c].map(pings)
+    const pongs = world.received.flat().filter(({ _tag }) => _tag === "Pong").length
+    for (let round = 0; round < 3; round++) world.pass(20_000).deliver()
+    expect([a, b, c].map(pings)).toEqual(before.map((count) => count + 3))
+    expect(world.received.flat().filter(({ _tag }) => _tag === "Pong")).toHaveLength(pongs)
+    nobodyHurt(world)
+  })
+
+  it("its own and the client's pings together: one Pong for each of the client's", () => {
+    const script = fc.array(fc.constantFrom(7000, 13_000, 20_000, 30_000), { maxLength: 10 })
+    fc.assert(
+      fc.property(script, choices, (waits, order) => {
+        const world = subscribed({ ...three, router: { pingMembersEvery: 20_000 } })
+        for (const ms of waits) world.pass(ms).play(order.splice(0, 40)).settle()
+        nobodyHurt(world)
+        if (world.eventsOf("Lost").length === 0) everythingAnswered(world)
+      }),
+      { numRuns: 50 }
+    )
+  })
+
+  it("a default that is dead is not hidden: no Pong without it", () => {
+    const world = subscribed().pass(30_000)
+    for (;;) {
+      const next = world.possible().find(({ name }) => name !== `to ${a}` && !name.startsWith(`from ${a}`))
+      if (next === undefined) break
+      next.run()
+    }
+    world.pass(29_999)
+    expect(world.toClient).toEqual([])
   })
 })
 

@@ -4,6 +4,7 @@
  */
 
 import { type Cause, Clock, Effect, Queue, Result, Stream } from "effect"
+import { type Answer, MemoryObjects } from "../../lab/memory/memory-objects.ts"
 import {
   type KubeApi,
   KubeError,
@@ -11,7 +12,6 @@ import {
   type ResourceRef,
   type WatchEvent
 } from "../../src/ports/kube-api.ts"
-import { type Answer, MemoryObjects } from "./memory-objects.ts"
 
 /** One request, as hooks and the record of calls see it. */
 export interface MemoryCall {

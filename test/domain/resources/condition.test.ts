@@ -1,0 +1,24 @@
+/** Conditions of a status: when their transition time moves. */
+
+import { describe, expect, it } from "vitest"
+import { findCondition, withCondition } from "../../../src/domain/resources/condition.ts"
+
+describe("withCondition", () => {
+  const ready = { type: "Ready", status: "True", reason: "R", message: "m" } as const
+
+  it("moves the transition time only with the status and keeps others' conditions", () => {
+    const first = withCondition([], ready, 1_000)
+    expect(withCondition(first, ready, 2_000)).toBe(first)
+    const reworded = withCondition(first, { ...ready, message: "n" }, 2_000)
+    expect(findCondition(reworded, "Ready")?.lastTransitionTime).toBe("1970-01-01T00:00:01.000Z")
+    const flipped = withCondition(
+      [...first, { ...ready, type: "Other", lastTransitionTime: "t" }],
+      { ...ready, status: "False" },
+      3_000
+    )
+    expect(flipped.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+      ["Ready", "1970-01-01T00:00:03.000Z"],
+      ["Other", "t"]
+    ])
+  })
+})
