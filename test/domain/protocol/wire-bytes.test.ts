@@ -22,6 +22,7 @@ import {
   u8,
   unit
 } from "../../../src/domain/protocol/shape.ts"
+import { stolenRequest } from "../../support/stolen-request.ts"
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"))
 const ascii = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value, "latin1"))
@@ -83,8 +84,6 @@ describe("small values (wire.md §2.2, §2.3)", () => {
   ])("%s is %s", (_, __, check) => check())
 })
 
-const source = { ip: "10.0.0.9", port: 51000 }
-const destination = { ip: "10.0.0.5", port: 80 }
 const uid = 0x00112233_4455_4677_8899_aabbccddeeffn
 const database = { _tag: "Ip", value: { ip: "10.0.0.1", port: 5432 } } as const
 
@@ -227,28 +226,7 @@ const daemon: ReadonlyArray<readonly [string, DaemonMessage]> = [
   [
     "02 06 03 00 00 03 47 45 54 01 2f 01 04 68 6f 73 74 01 01 61 08 48 54 54 50 2f 31 2e 31 00 01 00 00 0a 00 00 " +
       "09 fb 38 c7 00 0a 00 00 05 50 00",
-    {
-      _tag: "TcpSteal",
-      value: {
-        _tag: "HttpRequestChunked",
-        value: {
-          _tag: "StartV2",
-          value: {
-            connectionId: 0n,
-            requestId: 0,
-            request: {
-              method: "GET",
-              uri: "/",
-              headers: [["host", ascii("a")]],
-              version: "HTTP/1.1",
-              body: { frames: [], isLast: true }
-            },
-            metadata: { _tag: "V1", source, destination },
-            transport: { _tag: "Tcp" }
-          }
-        }
-      }
-    }
+    stolenRequest("/", [["host", ascii("a")]])
   ],
   [
     "02 06 01 01 00 03 61 62 63 01 05 00",

@@ -7,6 +7,7 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { stolenRequest } from "../../support/stolen-request.ts"
 import type { AgentCommand } from "./support/agent-state.ts"
 import { fifoOf, isStateful, isSubsequence, marker, nobodyHurt } from "./support/checks.ts"
 import { choices, deeds, open, read } from "./support/deeds.ts"
@@ -66,29 +67,7 @@ describe("wire.md §8.24: affinity of HTTP", () => {
     const world = subscribed()
     // Its ids start at 1 at the client, where the local program answers at once with 200; so upgrade by hand.
     world.at(b, openSteal).at(b, { _tag: "Say", channel: "TcpSteal", which: 0 }).settle()
-    const start: DaemonMessage = {
-      _tag: "TcpSteal",
-      value: {
-        _tag: "HttpRequestChunked",
-        value: {
-          _tag: "StartV2",
-          value: {
-            connectionId: 0n,
-            requestId: 0,
-            request: {
-              method: "GET",
-              uri: "/up",
-              headers: [],
-              version: "HTTP/1.1",
-              body: { frames: [], isLast: true }
-            },
-            metadata: { _tag: "V1", source: { ip: "10.0.0.9", port: 1 }, destination: { ip: "10.0.0.5", port: 80 } },
-            transport: { _tag: "Tcp" }
-          }
-        }
-      }
-    }
-    world.at(c, { _tag: "Raw", source: "steal", message: start })
+    world.at(c, { _tag: "Raw", source: "steal", message: stolenRequest("/up") })
     for (;;) {
       const next = world.possible().find(({ name }) => !name.startsWith("client "))
       if (next === undefined) break

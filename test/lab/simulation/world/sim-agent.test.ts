@@ -159,6 +159,12 @@ const brief = (message: DaemonMessage): string => {
   }
 }
 
+/** The request that a message begins; another message stays as it is. */
+const stolen = (message: DaemonMessage) =>
+  message._tag === "TcpSteal" && message.value._tag === "HttpRequestChunked" && message.value.value._tag === "StartV2"
+    ? message.value.value.value
+    : message
+
 describe("conversation", () => {
   it("never speaks first, and answers the version switch with the lower one", () => {
     const w = world({ version: "1.19.4" })
@@ -503,26 +509,17 @@ describe("requests", () => {
     w.run()
     expect(w.answers).toEqual([{ id: 1, by: "workload", status: 200, body: "hello from b: GET /other" }])
     expect(w.agent.openTraffic).toBe(1)
-    expect(client.take()).toMatchObject([
+    expect(client.take().map(stolen)).toMatchObject([
       {
-        _tag: "TcpSteal",
-        value: {
-          _tag: "HttpRequestChunked",
-          value: {
-            _tag: "StartV2",
-            value: {
-              connectionId: 0n,
-              requestId: 0,
-              request: {
-                method: "GET",
-                uri: "/a?b",
-                headers: [["x-who", bytes("me")]],
-                body: { frames: [], isLast: true }
-              },
-              metadata: { destination: { ip: "10.0.0.5", port: 8080 } }
-            }
-          }
-        }
+        connectionId: 0n,
+        requestId: 0,
+        request: {
+          method: "GET",
+          uri: "/a?b",
+          headers: [["x-who", bytes("me")]],
+          body: { frames: [], isLast: true }
+        },
+        metadata: { destination: { ip: "10.0.0.5", port: 8080 } }
       }
     ])
     client.say(respond(0n), respond(0n))
