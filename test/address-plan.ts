@@ -1,6 +1,6 @@
 /**
- * Who uses which networks `127.<n>.0.0/16` of the machine, since test files run at the same time and each address can
- * be bound once: the first `n`, and how many. A cluster needs one for its pods, a real one also one for its Services.
+ * The networks `127.<n>.0.0/16` of the machine by user, since test files run at the same time and each address can be
+ * bound once: the first `n`, and how many. A cluster needs one for its pods, a real cluster also one for its Services.
  */
 const networks = {
   "the playground, unless told otherwise": [40, 6],

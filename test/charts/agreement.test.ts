@@ -187,8 +187,7 @@ const variables = {
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
 /**
- * What may stand for any of them: not set, or not known to helm, which then judges lease times no more, not even the
- * others.
+ * Any of them may be not set, or not known to helm; helm then judges lease times no more, not even the others.
  */
 const notSet = ["", null]
 const elsewhere = fc.constantFrom(...notSet, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })

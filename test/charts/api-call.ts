@@ -25,7 +25,7 @@ const fixedNames: ReadonlySet<string> = new Set([
   "mirrord-operator"
 ])
 
-/** What is the same for every user and session: other namespaces and names are `*`. */
+/** The call without what differs by user and session: other namespaces and names are `*`. */
 export const abstracted = ({ group, name = "", namespace = "", resource, verb }: ApiCall): ApiCall => ({
   verb,
   group,

@@ -18,7 +18,7 @@ export const resourceCalls = (callers: ReadonlyArray<Caller>): ReadonlyArray<Api
       : []
   })
 
-/** What somebody asked of an API server for resources, since a time (epoch ms). */
+/** The calls for resources that a user made to an API server since a time (epoch ms). */
 export const auditedCalls = (cluster: LocalCluster, user: string, since = 0): ReadonlyArray<ApiCall> =>
   resourceCalls(cluster.callers().filter((call) => call.user === user && call.at >= since))
 

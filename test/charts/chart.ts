@@ -16,7 +16,7 @@ export interface KubernetesObject {
   readonly [field: string]: unknown
 }
 
-/** What `helm template` made of a chart. */
+/** The output of `helm template` for a chart. */
 export class Rendered {
   readonly objects: ReadonlyArray<KubernetesObject>
   readonly text: string
@@ -110,7 +110,7 @@ export interface RenderOptions {
   readonly args?: ReadonlyArray<string>
 }
 
-/** What helm said when it refused, without what it says about itself. */
+/** The words of helm when it refused, without those about itself. */
 export interface Refused {
   readonly sentences: ReadonlyArray<string>
   readonly text: string
@@ -154,7 +154,7 @@ export class Chart {
     return result
   }
 
-  /** What NOTES would say, by way of an extra object. */
+  /** The text of NOTES, by way of an extra object. */
   async notes({ values, ...options }: RenderOptions): Promise<string> {
     const carrier = {
       apiVersion: "v1",

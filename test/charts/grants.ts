@@ -7,7 +7,7 @@ export interface Grant extends ApiCall {
   readonly role: string
 }
 
-/** Who has rights: a subject of bindings, or whoever is bound to a role. */
+/** A holder of rights: a subject of bindings, or every subject that is bound to a role. */
 export type Holder =
   | { readonly _tag: "Account"; readonly name: string }
   | { readonly _tag: "Role"; readonly name: string }

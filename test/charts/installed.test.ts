@@ -109,8 +109,8 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     afterAll(() => plane.close())
 
     /**
-     * Without the five seconds that a namespace's controller would wait first. What helm has not deleted in there is
-     * nobody's.
+     * Without the five seconds that a namespace's controller would wait first. Objects in there that helm has not
+     * deleted are nobody's.
      */
     const removeNamespace = async (name: string): Promise<void> => {
       await kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
@@ -424,8 +424,8 @@ describeKubernetes("a release of the chart", (assets) => {
           .join("---\n")
       )
       const kubectl = join(assets, "kubectl")
-      // What the release before has kept belongs to that one; the namespace goes slowly. The second try begins with
-      // what is left of the first.
+      // Objects that the release before has kept belong to that release; the namespace goes slowly. The second try
+      // begins with what is left of the first.
       await run(helm, ["uninstall", "operator", "--no-hooks", "--ignore-not-found"])
       await run(kubectl, [
         "delete",

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect, Fiber, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { FaultPlan } from "../../lab/simulation/world/call-faults.ts"
@@ -21,15 +20,16 @@ import { parentFinalizer } from "../../src/domain/session/names.ts"
 import { kindAddress, targetKinds } from "../../src/domain/target/target.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { virtualTime } from "../support/effect-it.ts"
+import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import type { ApiCall } from "./api-call.ts"
 
 /**
- * Who calls an API server: the operator of a cluster with workloads (a single one's and a member's are the same), of a
- * primary with and without workloads, each in its own cluster; the primary in its members' clusters; the hooks of the
- * chart.
+ * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
+ * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; the
+ * hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -70,7 +70,7 @@ const callsOf = (
       const running = yield* Effect.forkChild(Effect.exit(use(recordingKubeApi(api, calls))), {
         startImmediately: true
       })
-      // Whatever it waits for: nothing here takes an hour.
+      // Nothing here waits for as long as an hour.
       yield* TestClock.adjust("1 hour")
       yield* Fiber.join(running)
       return calls
@@ -132,8 +132,8 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
   )
 
 /**
- * What each of them calls: in all scenarios of the simulation, and where the simulation has only a part of the program,
- * in that part alone.
+ * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
+ * program, in that part alone.
  */
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
   const found: Record<ApiUser, Array<ApiCall>> = {
@@ -179,7 +179,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   const starting = await callsOf((api) => Effect.scoped(Effect.andThen(watchFrontProxy(api), Effect.sleep("1 minute"))))
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
-  // What the URL does not name; the scenarios' clients come by the prefix `proxy/`.
+  // Targets that the URL does not name; the scenarios' clients come by the prefix `proxy/`.
   const review = await callsOf(
     (api) =>
       mayDo(

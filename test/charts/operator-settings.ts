@@ -10,8 +10,8 @@ import type { Rendered } from "./chart.ts"
 export type StartOutcome = Result.Result<Settings, string>
 
 /**
- * What the operator reads at its start. `file` tells the content of a file of its ConfigMap; a variable that is no text
- * is not set.
+ * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap; a variable
+ * that is no text is not set.
  */
 export const settingsFrom = async (
   env: Readonly<Record<string, unknown>>,

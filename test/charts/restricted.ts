@@ -14,7 +14,7 @@ const volumeKinds = new Set([
 /** Sysctls that it takes for safe and that a pod of ours may want. */
 const sysctls = new Set(["net.ipv4.ip_unprivileged_port_start"])
 
-/** What in a pod's spec the restricted Pod Security Standard (v1.33) refuses, one sentence each. */
+/** The parts of a pod's spec that the restricted Pod Security Standard (v1.33) refuses, one sentence each. */
 export const restrictedProblems = (spec: unknown): ReadonlyArray<string> => {
   const pod = asMap(spec)
   const problems: Array<string> = []

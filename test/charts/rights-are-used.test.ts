@@ -34,8 +34,8 @@ const primary = { operator: { multiCluster: { enabled: true } } }
 const primaryWithWorkloads = { operator: { multiCluster: { enabled: true, managementOnly: false } } }
 
 /**
- * Who makes which calls in which mode of the chart. A primary with workloads is both, and no scenario shows all of both
- * in one.
+ * The callers in each mode of the chart, and whose rights they use. A primary with workloads is both, and no scenario
+ * shows all of both in one.
  */
 const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, ReadonlyArray<ApiUser>]> = [
   ["single", {}, account("mirrord-operator"), ["operator-with-workloads"]],

@@ -91,7 +91,7 @@ const fleetConnected = (kubeconfigPath: string) =>
     yield* Effect.promise(() => untilTrue("the primary connected to every cluster", areConnected))
   }).pipe(Effect.scoped)
 
-/** What the developer was refused, and what is not in the users' table. */
+/** Calls that the developer was refused, and calls that are not in the users' table. */
 const unexpectedOfDeveloper = ({ clusters }: Playground): ReadonlyArray<string> =>
   clusters.flatMap(({ cluster }) => [
     ...cluster

@@ -37,7 +37,7 @@ const crds = (rendered: Rendered): ReadonlyArray<unknown> =>
 const primaryCrds = ["mirrordclustersessions", "mirrordmulticlustersessions"]
 const isMemberOnly = (name: string): boolean => name.startsWith("mirrord-operator-envoy")
 
-/** What each sample must render beyond what holds for all. A plain install's render comes second. */
+/** Each sample's expectations beyond what holds for all. A plain install's render comes second. */
 const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered) => void>> = {
   plain: (rendered) => {
     expect(rendered.names.filter((name) => !name.startsWith("CustomResourceDefinition/"))).toEqual([

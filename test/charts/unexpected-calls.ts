@@ -35,8 +35,8 @@ export interface UnexpectedCallsOptions {
 }
 
 /**
- * What operators were refused, and what they called that is in no table of `calls/`, so that nobody knows whether the
- * chart gives the right.
+ * Calls that operators were refused, and calls that are in no table of `calls/`, so that nobody knows whether the chart
+ * gives the right.
  */
 export const unexpectedCalls = (
   playground: AnyPlayground,

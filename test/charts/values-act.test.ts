@@ -36,8 +36,8 @@ const readVariables = async (): Promise<ReadonlySet<string>> => {
 }
 
 /**
- * What is read of an install: without variables and files for which the operator does not look, custom resources, and
- * the class that agents do not use.
+ * The part of an install that is read: without variables and files for which the operator does not look, custom
+ * resources, and the class that agents do not use.
  */
 const whatIsRead = (rendered: Rendered, variables: ReadonlySet<string>): string => {
   const readFiles = ["multicluster-config.yaml", "clusters-config.yaml"]

@@ -13,7 +13,7 @@ const schema: unknown = JSON.parse(readFileSync(join(chartFolder, "values.schema
 const multiCluster = asMap(at(schema, "properties", "operator", "properties", "multiCluster", "properties"))
 const ajv = new Ajv({ strict: false })
 
-/** What an editor is told that a field should be: the first of its two alternatives. */
+/** A field as an editor is told that it should be: the first of its two alternatives. */
 const advised = (field: unknown): ((value: unknown) => boolean) => {
   const validate = ajv.compile(asMap(asList(at(field, "anyOf"))[0]))
   return (value) => validate(value) === true

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /**
- * What `npm run check` needs besides the code that it looks at: scripts, what they compare, and from what that is
- * generated.
+ * The files that `npm run check` needs besides the code that it looks at: scripts, what they compare, and from what
+ * that is generated.
  */
 const files = [
   "package.json",

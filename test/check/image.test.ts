@@ -57,7 +57,7 @@ const patience = 600_000
 
 describe("the image", { timeout: patience }, () => {
   let folder = ""
-  /** What the build stage has in its working folder. */
+  /** The working folder of the build stage. */
   let workshop = ""
   /** The final image's root, as far as it comes from us. */
   let system = ""
@@ -177,7 +177,7 @@ describe("the image", { timeout: patience }, () => {
         copyFileSync(realpathSync(from), join(system, to))
         chmodSync(join(system, to), 0o755)
       }
-      // What the container's runtime mounts, and the chart.
+      // Folders that the container's runtime and the chart mount.
       for (const name of ["dev", "proc", "tmp", "mirrord-config"]) mkdirSync(join(system, name))
       writeFileSync(
         join(system, "mirrord-config", "multicluster-config.yaml"),

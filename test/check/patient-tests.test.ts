@@ -7,7 +7,7 @@ const tests = fileURLToPath(new URL("..", import.meta.url))
 
 type Habit = "sleep" | "timer" | "impatient helper" | "clock" | "hasty virtual time"
 
-/** What makes a test depend on how fast the machine is, and what to write instead. */
+/** Habits that make a test depend on how fast the machine is, and what to write instead. */
 const habits: Readonly<
   Record<Habit, { readonly found: (text: string) => string | undefined; readonly instead: string }>
 > = {

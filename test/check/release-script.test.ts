@@ -94,11 +94,11 @@ describe("scripts/release.mjs", () => {
       encoding: "utf8",
       env: { ...env, KUBEBUILDER_ASSETS: assets, TMPDIR: join(beside, "tmp") }
     })
-    // Whatever happened, nothing temporary is left.
+    // Nothing temporary is left, not even after a failure.
     expect(readdirSync(join(beside, "tmp"))).toEqual([])
     return { status, stdout, stderr }
   }
-  /** What git and dist/ show. */
+  /** The state of git and dist/. */
   const state = () => ({
     changed: git("status", "--porcelain"),
     dist: existsSync(join(copy, "dist")) ? readdirSync(join(copy, "dist")) : "none"

@@ -174,7 +174,7 @@ const circle: ReadonlyArray<readonly [file: string, text: string]> = [
   ["src/domain/circle/b.ts", 'import type { A } from "./a.ts"\nexport type B = A']
 ]
 
-/** What only looks like a violation. */
+/** Texts that only look like a violation. */
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   [
     "src/domain/fine/mentions.ts",

@@ -91,7 +91,7 @@ const refused = async (
 }
 
 /**
- * What the server says to every invalid sample, for a comparison of two servers. Installs the definitions if need be.
+ * The server's answer to every invalid sample, for a comparison of two servers. Installs the definitions if need be.
  */
 export const refusals = async (client: ApiClient): Promise<Readonly<Record<string, ReadonlyArray<string>>>> => {
   await install(client)
@@ -105,7 +105,7 @@ export const refusals = async (client: ApiClient): Promise<Readonly<Record<strin
 }
 
 /**
- * What the published CustomResourceDefinitions accept, ours accept, and they refuse the rest with a message that names
+ * Our CustomResourceDefinitions accept what the published ones accept, and refuse the rest with a message that names
  * the field. The samples are objects as clients, administrators and operators write them (published-chart.md §1).
  */
 export const customResourcesSuite = (client: () => ApiClient): void => {

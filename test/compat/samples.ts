@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { parse } from "yaml"
 import { asObject, asObjects, asString, asStrings, isObject, type JsonObject } from "../../src/domain/json.ts"
 
-/** What the published chart says about a kind. */
+/** A kind as the published chart describes it. */
 export interface PublishedKind {
   readonly plural: string
   readonly group: string

@@ -37,7 +37,7 @@ const documents = /[\w-]+\.md|RFC \d+|semver\.org/gu
 const citations =
   /(?:([\w-]+\.md|RFC \d+|semver\.org|[a-z]+(?:-[a-z]+)+)`?,? )?(\u00a7\S*(?:(?:,| and| to|;) \u00a7\S*)*)/gu
 
-/** What belongs together: the lines of one comment, each string, or what stands outside of them. */
+/** Texts that belong together: the lines of one comment, each string, or what stands outside of them. */
 const unitsOfSource = (text: string): ReadonlyArray<string> => {
   const units: Array<string> = []
   let comment = ""

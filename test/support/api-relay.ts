@@ -7,7 +7,7 @@ import { listenLocally } from "./listen-locally.ts"
 export interface RelayedRequest {
   readonly url: URL
   readonly isWatch: boolean
-  /** What the server answered so far, up to some thousand characters; 0 and "" before it did. */
+  /** The server's answer so far, up to some thousand characters; 0 and "" before it answered. */
   status: number
   head: string
 }

@@ -23,7 +23,7 @@ roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader }
 subjects: [{ kind: ServiceAccount, name: reader, namespace: default }]
 `
 
-/** What is needed of a cluster to be a {@link KubeApiServer}. */
+/** The parts of a cluster that make it a {@link KubeApiServer}. */
 export interface ServedCluster extends Pick<KubeApiServer, "stop" | "restart"> {
   readonly server: string
   readonly caPem: string

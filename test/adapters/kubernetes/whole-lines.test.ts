@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { wholeLines } from "../../../src/adapters/kubernetes/whole-lines.ts"
 
-/** What comes at a time, until the end. */
+/** Each piece that comes, until the end. */
 const collect = async (body: Readable): Promise<ReadonlyArray<string>> => {
   const some: Array<string> = []
   const next = Effect.map(wholeLines(body), (lines) => void some.push(lines.toString()))

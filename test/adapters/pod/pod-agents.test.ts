@@ -1,7 +1,6 @@
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -9,6 +8,7 @@ import type { OwnerReference } from "../../../src/domain/resources/object-meta.t
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { placement, settings } from "./agent-examples.ts"
 
 const owner = (uid: string): OwnerReference => ({
@@ -18,7 +18,7 @@ const owner = (uid: string): OwnerReference => ({
   uid
 })
 
-/** What a kubelet says about the agent's pod. */
+/** The agent's pod as a kubelet reports it. */
 const pod = (
   api: MemoryKubeApi,
   job: { readonly name: string; readonly uid: string | undefined },

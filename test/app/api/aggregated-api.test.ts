@@ -60,7 +60,7 @@ const knownProxy = (certificateAuthority: string, more: Partial<KnownFrontProxy>
   ...more
 })
 
-/** What a test says, of the front proxy or of the serving certificate. */
+/** A source of the front proxy or of the serving certificate, which a test can change. */
 const sourceOf = <Known>(first: Known) => {
   const listeners: Array<() => void> = []
   let known = first

@@ -14,7 +14,7 @@ import type { KubeApiServer } from "../../adapters/kubernetes/kube-api-suite.ts"
 import { startApiRelay } from "../../support/api-relay.ts"
 import { untilTrue } from "../../support/until-true.ts"
 
-/** What {@link reflectorSuite} runs against: a cluster with the service account `default/reader` of the other suite. */
+/** A cluster for {@link reflectorSuite}, with the service account `default/reader` of the other suite. */
 export interface ReflectedCluster extends Pick<KubeApiServer, "admin" | "stop" | "restart" | "forget"> {
   readonly server: string
   readonly caPem: string

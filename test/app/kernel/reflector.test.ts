@@ -111,7 +111,7 @@ describe("a reflector", () => {
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(rereading)
       expect([names(), events]).toEqual([[], ["+a", "-a"]])
-      // What the watch cannot have told of is taken.
+      // An object that the watch cannot have told of is taken.
       api.setMuted(true)
       write(api, "b")
       yield* Effect.forkScoped(reflector.reread("b", "default"))

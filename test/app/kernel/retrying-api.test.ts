@@ -81,7 +81,7 @@ describe("what a client waits for", () => {
         assert.strictEqual((yield* Effect.flip(api.create(configMaps, configMap, "n"))).reason, reason)
         assert.strictEqual(times.length, 1)
       }
-      // Whoever patches must look again first.
+      // After a Conflict the caller must look again before it patches.
       const { api } = yield* failing(failure("Conflict"))
       assert.strictEqual(
         (yield* Effect.flip(api.mergePatch(configMaps, "x", {}, { namespace: "n" }))).reason,

@@ -14,7 +14,7 @@ const namespace = "mirrord"
 interface Replica {
   /** Every term so far; the last may still run. */
   readonly terms: Array<Term>
-  /** What it has done, in order. */
+  /** Its deeds, in order. */
   readonly log: Array<string>
   readonly fiber: Fiber.Fiber<never>
 }

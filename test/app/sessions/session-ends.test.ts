@@ -8,7 +8,7 @@ const expired = { act: "ended", cause: "Expired", ...about, message: "no client"
 const of = (uid: string) => ({ name: "session-1", uid })
 const one = of("u1")
 
-/** What `story` returns, and the causes in the audit. */
+/** The result of `story`, and the causes in the audit. */
 const told = async <A>(
   story: (ends: SessionEnds) => Effect.Effect<A, unknown>
 ): Promise<readonly [Exit.Exit<A, unknown>, ReadonlyArray<unknown>]> => {

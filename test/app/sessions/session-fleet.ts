@@ -316,7 +316,7 @@ const process = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
     return { ...value, stop: Scope.close(scope, Exit.void) }
   })
 
-/** What changed objects in a cluster since `from` calls. */
+/** The calls that changed objects in a cluster, after the first `from` calls. */
 export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string> =>
   api.calls
     .slice(from)

@@ -42,7 +42,7 @@ const standing = (entry: ClusterSessionStatus | undefined): string =>
 const conditionsOf = ({ status }: MirrordMultiClusterSession) =>
   new Map((status?.conditions ?? []).map((one) => [one.type, one.status]))
 
-/** What changed: the phase, and each cluster's part. */
+/** The parts that changed: the phase, and each cluster's part. */
 const changesOf = ({ after, before }: Write): ReadonlyArray<string> => {
   const phase = after.status?.phase === before.status?.phase ? [] : ["phase"]
   if (after.status?.phase === "Failed") return phase

@@ -36,7 +36,7 @@ const act: fc.Arbitrary<SessionAct> = fc.record({
   message: hostile
 })
 
-/** What a logger makes of an act. */
+/** The lines of a logger for an act. */
 const written = (one: SessionAct, format: Logger.Logger<unknown, string>): ReadonlyArray<string> => {
   const lines: Array<string> = []
   Effect.runSync(Effect.provide(audit(one), Logger.layer([Logger.map(format, (line) => void lines.push(line))])))

@@ -41,7 +41,7 @@ const crd = (plural: string): Promise<string> =>
   readFile(new URL(`../../../../crds/${plural}.yaml`, import.meta.url), "utf8")
 
 const primaryRole = { _tag: "Primary", managementOnly: true, isDefault: false } as const
-/** What the operator of this cluster lacks. */
+/** The right that the operator of this cluster lacks. */
 const taken = "mirrordclustersessions/status"
 const granted = ownRights(primaryRole).filter(({ resource }) => resource !== taken)
 

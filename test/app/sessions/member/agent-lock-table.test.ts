@@ -154,7 +154,7 @@ describe("the ports of an agent that sessions share", () => {
     expect([one.heard, two.heard]).toEqual([[], []])
     two.say(steal(80))
     expect(two.heard).toEqual([refused])
-    // What it had is given up: its router has forgotten the port.
+    // Its subscription is given up: its router has forgotten the port.
     expect(two.asked()).toEqual(["PortSubscribe", "PortUnsubscribe"])
   })
 

@@ -20,8 +20,8 @@ import {
 } from "./agent-state.ts"
 
 /**
- * Something happens to the target's pod. What nobody subscribed to, or has no open connection, does not reach the
- * client.
+ * Something happens to the target's pod. Traffic that nobody subscribed to, or that has no open connection, does not
+ * reach the client.
  */
 export const command = (agent: Agent, what: AgentCommand): Step => {
   const a = begin(agent)

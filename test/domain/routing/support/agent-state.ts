@@ -16,7 +16,7 @@ export type Source = "inline" | "mirror" | "steal" | "tcp" | "udp" | "seqpacket"
 export interface AgentConnection {
   readonly port: number
   readonly http: boolean
-  /** What it has said to the client and waits to hear again, for raw connections. */
+  /** Texts that it has said to the client and waits to hear again, for raw connections. */
   readonly echoes: ReadonlyArray<string>
   readonly said: number
 }
@@ -24,7 +24,7 @@ export interface AgentConnection {
 export interface Agent {
   readonly name: string
   readonly version: string
-  /** What the client announced; `undefined` counts as 1.2.2. */
+  /** The version that the client announced; `undefined` counts as 1.2.2. */
   readonly announced: string | undefined
   readonly readyForLogs: boolean
   readonly counters: Readonly<Record<Channel | "tcp" | "udp" | "seqpacket" | "fd", bigint>>
@@ -46,7 +46,7 @@ export type AgentCommand =
   /** `twice`: a second Close of the same id follows (wire.md §7.3). */
   | { readonly _tag: "End"; readonly channel: Channel; readonly which: number; readonly twice: boolean }
   | { readonly _tag: "Log"; readonly level: "Warn" | "Error" | "Info" }
-  /** Whatever the test wants; on the source given. */
+  /** Any message that the test wants; on the source given. */
   | { readonly _tag: "Raw"; readonly source: Source; readonly message: DaemonMessage }
 
 export type AgentOutput = { readonly source: Source; readonly message: DaemonMessage }
@@ -99,5 +99,5 @@ export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(te
 export const textOf = (frames: ReadonlyArray<BodyFrame>): string =>
   frames.map((frame) => (frame._tag === "Data" ? new TextDecoder().decode(frame.value) : "")).join("")
 
-/** What a request of this agent says of itself, and what its response must repeat. */
+/** The URI of a request of this agent; its response must repeat it. */
 export const uriOf = (name: string, channel: Channel, id: bigint): string => `/${name}/${channel}/${id}`

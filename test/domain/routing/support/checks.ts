@@ -1,11 +1,11 @@
+/** Checks that hold in every world that has settled. */
+
 import * as HashMap from "effect/HashMap"
 import { expect } from "vitest"
 import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import type { MemberName } from "../../../../src/domain/routing/member.ts"
 import type { World } from "./world.ts"
-
-/** What holds in every world that has settled. */
 
 /** Nobody has broken a rule: the client lives, no agent got what is another's or what it cannot read. */
 export const nobodyHurt = (world: World): void => {
@@ -82,7 +82,7 @@ export const fifoOf = (message: ClientMessage): "files" | "simple" | "outgoing" 
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** What a message says about where it comes from: log lines, bytes of connections, URIs of requests. */
+/** The part of a message that says where it comes from: a log line, bytes of a connection, the URI of a request. */
 export const marker = (message: DaemonMessage): string | undefined => {
   if (message._tag === "LogMessage") return message.value.message
   if (message._tag === "File" && message.value._tag === "Read" && message.value.value._tag === "Ok")

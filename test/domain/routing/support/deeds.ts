@@ -1,10 +1,10 @@
+/** Deeds that fast-check lets happen, and their parts by name. */
+
 import * as fc from "fast-check"
 import type { ClientRequest } from "../../../../lab/client/client-input.ts"
 import type { MemberName } from "../../../../src/domain/routing/member.ts"
 import type { AgentCommand } from "./agent-state.ts"
 import type { Deed } from "./world.ts"
-
-/** What fast-check lets happen. */
 
 const peer = { _tag: "Ip", value: { ip: "10.9.9.9", port: 5432 } } as const
 export const access: ClientRequest = { _tag: "File", request: { _tag: "Access", value: { pathname: "/a", mode: 0 } } }

@@ -33,7 +33,7 @@ export interface WorldOptions {
   readonly away?: ReadonlyArray<MemberName>
 }
 
-/** What happens from outside. */
+/** Something that happens to the world from outside. */
 export type Deed =
   | { readonly _tag: "Do"; readonly request: ClientRequest }
   | { readonly _tag: "At"; readonly member: MemberName; readonly command: AgentCommand }
@@ -83,16 +83,16 @@ export class World {
   toClient: Array<Uint8Array> = []
   readonly toMember = new Map<MemberName, Array<Uint8Array>>()
   readonly fromMember = new Map<MemberName, Map<Source, Array<DaemonMessage>>>()
-  /** What follows an end of the client's socket once everything before it is delivered. */
+  /** The end of the client's socket that follows once everything before it is delivered. */
   ending: "drop" | "end" | undefined
   deeds: Array<Deed> = []
 
-  // What a test looks at
+  // The record for the test
   readonly events: Array<ClientEvent> = []
   /** Per socket of the client what it was sent. */
   readonly received: Array<Array<DaemonMessage>> = [[]]
   readonly sent: Array<ClientMessage> = []
-  /** What the router was given by its members, in that order. */
+  /** The messages that the router was given by its members, in that order. */
   readonly fed: Array<{ readonly member: MemberName; readonly message: DaemonMessage }> = []
   readonly dropped: Array<DropReason> = []
   readonly warnings: Array<string> = []
