@@ -179,7 +179,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   const starting = await callsOf((api) => Effect.scoped(Effect.andThen(watchFrontProxy(api), Effect.sleep("1 minute"))))
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
-  // Targets that the URL does not name; the scenarios' clients come by the prefix `proxy/`.
+  // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
       mayDo(

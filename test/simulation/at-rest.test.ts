@@ -1,3 +1,5 @@
+/** Sessions at rest, in the whole simulation: nothing is written but heartbeats. */
+
 import { describe, expect, it } from "vitest"
 import { usualPlan, World } from "../../lab/simulation/world/world.ts"
 import { events } from "../../src/domain/events/event-object.ts"

@@ -1,3 +1,5 @@
+/** A capability that the operator does not know: its features, problems, refusals and requirements take effect. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import type { Capability } from "../../../src/app/api/capability.ts"

@@ -1,3 +1,5 @@
+/** The suite of the front proxy behind the embedded cluster; test/kubernetes runs it behind real API servers. */
+
 import { describe } from "vitest"
 import { runCluster } from "../../lab/cluster/running-cluster.ts"
 import { frontProxySuite } from "./front-proxy-suite.ts"

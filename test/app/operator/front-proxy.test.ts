@@ -1,3 +1,5 @@
+/** The front proxy as the operator knows it from its ConfigMap, over a Kubernetes API in memory. */
+
 import { Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
