@@ -1,3 +1,9 @@
+/**
+ * Base64 of text, as it stands in Secrets, configuration files and headers.
+ *
+ * Not here: base64 of bytes that are not text.
+ */
+
 import * as Result from "effect/Result"
 
 /**

@@ -1,6 +1,12 @@
 /**
- * How this operator proves who it is to a member cluster (`authType`, published-chart.md §2.5). Only the description:
- * the secrets themselves are in the Secret `mirrord-cluster-<name>` and never pass through here.
+ * The ways to authenticate at a member cluster, as its configuration chooses them.
+ *
+ * Not here: reading the credentials and using them (app/fleet/member-credentials.ts).
+ */
+
+/**
+ * How this operator proves who it is to a member cluster (`authType`, published-chart.md §2.5). It is a description
+ * only: the secrets stay in the Secret `mirrord-cluster-<name>` and never pass through here.
  */
 export type ClusterAuth =
   /** A ServiceAccount token from Secret key `bearerToken`. */

@@ -1,6 +1,13 @@
+/**
+ * Reads the user of a request from the headers of the API server that forwards it, and the settings that tell which API
+ * server may do so.
+ *
+ * Not here: checking the API server's certificate (app/api/caller.ts), and what the user may do.
+ */
+
 import { Result, Schema } from "effect"
 
-/** Who makes a request, as the API server in front of us authenticated them. */
+/** The user of a request, as the API server in front of us authenticated them. */
 export interface Caller {
   readonly user: string
   readonly uid?: string
@@ -12,16 +19,16 @@ export interface Caller {
 
 /** Headers in which the front proxy says who the caller is, in lower case. */
 export interface IdentityHeaders {
-  /** The first that is not empty counts. */
+  /** The first value that is not empty counts. */
   readonly user: ReadonlyArray<string>
   readonly uid: ReadonlyArray<string>
-  /** All values of all of them. */
+  /** All values of all these headers count. */
   readonly groups: ReadonlyArray<string>
   /** The rest of a header's name after one of these is the key of an extra. */
   readonly extraPrefixes: ReadonlyArray<string>
 }
 
-/** What the cluster says about its front proxy: ConfigMap `kube-system/extension-apiserver-authentication`. */
+/** The cluster's settings of its front proxy: ConfigMap `kube-system/extension-apiserver-authentication`. */
 export interface FrontProxy {
   /** PEM of the CAs that sign the proxy's client certificate; more than one while they are being exchanged. */
   readonly certificateAuthority: string
@@ -30,7 +37,7 @@ export interface FrontProxy {
   readonly headers: IdentityHeaders
 }
 
-/** What kube-apiserver's aggregation layer sends unless it is told otherwise. */
+/** The headers of kube-apiserver's aggregation layer, unless it is configured otherwise. */
 export const usualHeaders: IdentityHeaders = {
   user: ["x-remote-user"],
   uid: ["x-remote-uid"],
@@ -80,13 +87,13 @@ export const readFrontProxy = (data: Readonly<Record<string, string>>): Result.R
     }
   })
 
-/** A certificate's common name is one that the front proxy may have. */
+/** Whether the front proxy may have a certificate's common name. */
 export const isAllowedName = ({ allowedNames }: FrontProxy, commonName: string): boolean =>
   allowedNames.length === 0 || allowedNames.includes(commonName)
 
 /**
- * The key of an extra is percent-encoded in a header's name; one that is not is taken as it is (k8s.io/apiserver,
- * headerrequest).
+ * Decodes the key of an extra, which is percent-encoded in a header's name. A key that is not is taken as it is
+ * (k8s.io/apiserver, headerrequest).
  */
 const decodeKey = (text: string): string => {
   try {
@@ -108,7 +115,7 @@ export const callerFrom = (
   const [uid] = all(names.uid)
   const extra = new Map<string, ReadonlyArray<string>>()
   for (const [name, values] of Object.entries(headers)) {
-    const prefix = names.extraPrefixes.find((one) => name.startsWith(one))
+    const prefix = names.extraPrefixes.find((candidate) => name.startsWith(candidate))
     if (prefix === undefined || values === undefined) continue
     const key = decodeKey(name.slice(prefix.length))
     extra.set(key, [...(extra.get(key) ?? []), ...values])

@@ -74,7 +74,7 @@ export interface KindFact {
   readonly served: Answer<ReadonlyArray<string>>
 }
 
-/** What an operator says of itself. */
+/** An operator's answer about itself. */
 export interface OperatorFacts {
   /** Undefined: the operator serves, but these credentials may not read its object. */
   readonly version: string | undefined

@@ -1,5 +1,5 @@
 /**
- * What `braid doctor` finds in one cluster, decided from the facts that were observed there.
+ * The findings of `braid doctor` in one cluster, decided from the facts that were observed there.
  *
  * Not here: how the facts are observed (app/commands/doctor/observe-cluster.ts), how findings are printed (report.ts),
  * and the larger checks, which have files of their own.
@@ -93,7 +93,7 @@ const kindText = ({ group, plural }: KindFact): string => `${plural}.${group}`
 const isServed = ({ served, version }: KindFact): boolean =>
   served._tag === "Answered" && served.value.includes(version)
 
-/** What is wrong with a kind; undefined when it is served, or when nobody asked. */
+/** The problem with a kind; undefined when it is served, or when nobody asked. */
 const kindProblem = (kind: KindFact, fix: string): Finding | undefined => {
   const { need, served, version } = kind
   if (served._tag === "NotAsked" || isServed(kind)) return undefined

@@ -9,7 +9,7 @@ import type { ClusterFacts, ConnectionFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
 import { judgeValidity, momentText, spanText } from "./validity.ts"
 
-/** What to do about an error of the network, by the code of the operating system. */
+/** The fix for an error of the network, by the code of the operating system. */
 const networkFix = (code: string, { name, part, server }: ClusterFacts): string => {
   const setting = part === "own" ? "the kubeconfig" : `operator.multiCluster.clusters.${name}.server`
   switch (code) {

@@ -11,7 +11,7 @@ import type { Role } from "../fleet/roles.ts"
 /** Where a right is needed: in the whole cluster, or in one namespace. */
 export type RightScope = "cluster" | "operator-namespace" | "agent-namespace" | "event-namespace" | "kube-system"
 
-/** What an operator must be allowed to do with one resource. `resource` may name a subresource, `pods/log`. */
+/** A right that an operator needs on one resource. `resource` may name a subresource, `pods/log`. */
 export interface NeededRight {
   readonly scope: RightScope
   readonly group: string
@@ -19,7 +19,7 @@ export interface NeededRight {
   readonly verbs: ReadonlyArray<string>
   /** The only object that the right is for; missing: all objects. */
   readonly name?: string
-  /** What is impossible without the right: the rest of a sentence after "without it". */
+  /** The loss without the right: the rest of a sentence after "without it". */
   readonly without: string
 }
 

@@ -1,3 +1,5 @@
+/** Words for a request that has no usable answer. Not here: whole sentences and fixes, which each check has. */
+
 import type { Answer } from "./cluster-facts.ts"
 
 /** Why a request has no usable answer, for the inside of a sentence. */

@@ -1,3 +1,9 @@
+/**
+ * Names of clusters, and the names of Kubernetes objects that are made from them.
+ *
+ * Not here: names of sessions' objects (session/names.ts).
+ */
+
 import type { Brand } from "effect/Brand"
 
 /**

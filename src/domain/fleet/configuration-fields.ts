@@ -1,13 +1,13 @@
-import * as Schema from "effect/Schema"
-import { authTypes } from "../credentials/cluster-auth.ts"
-import { literals, text, truth } from "../resources/field-schemas.ts"
-
 /**
  * The values that each field of the two configuration files may hold (published-chart.md §2.4). The parser asks them,
  * and the chart's `values.schema.json` is printed from them, where the same fields stand under `operator.multiCluster`.
  * A field that is absent or `null` is not set, and so are seconds of 0. `managementOnly` is the exception: true where
  * it is absent, and false where it is `null` (published-chart.md §2.3).
  */
+
+import * as Schema from "effect/Schema"
+import { authTypes } from "../credentials/cluster-auth.ts"
+import { literals, text, truth } from "../resources/field-schemas.ts"
 
 const seconds = (description: string) => Schema.Int.check(Schema.isGreaterThan(0)).annotate({ description })
 

@@ -1,3 +1,9 @@
+/**
+ * The configuration of a primary and its fleet, as it was read from the files.
+ *
+ * Not here: reading it (parse-configuration.ts, parse-members.ts), and the role that follows from it (roles.ts).
+ */
+
 import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
 
@@ -18,7 +24,10 @@ export interface MemberConfiguration {
   readonly problems: ReadonlyArray<string>
 }
 
-/** When a session counts as started: the default cluster and whoever is ready, or every member. */
+/**
+ * When a session counts as started: with the default cluster and all others that are ready by then, or with every
+ * member.
+ */
 export type SessionStart = "default" | "all"
 
 /** Times of a session, in seconds. */
@@ -38,7 +47,7 @@ export interface FleetConfiguration extends SessionTimes {
   readonly clusterName: ClusterName
   /** Whether this cluster runs no workloads. */
   readonly managementOnly: boolean
-  /** Cluster for stateful operations; missing when nothing says which (then `/readyz` does). */
+  /** Cluster for stateful operations; missing when the configuration names none, which `/readyz` reports. */
   readonly defaultCluster: ClusterName | undefined
   readonly sessionStart: SessionStart
   /** Sorted by name. The primary is not among them. */

@@ -1,9 +1,11 @@
-import * as Result from "effect/Result"
-
 /**
- * How a cluster of the fleet is: what a check of its operator changes in what was known before, and when the next check
- * is due. Pure decisions only; src/app/fleet/cluster-connection.ts makes the checks and keeps the state.
+ * The health of a cluster of the fleet: how a check of its operator changes what was known before, and when the next
+ * check is due. Pure decisions only.
+ *
+ * Not here: making the checks and keeping the state (app/fleet/cluster-connection.ts).
  */
+
+import * as Result from "effect/Result"
 
 /** When clusters are checked, and how many checks decide. All times in ms. */
 export interface CheckOptions {
@@ -15,7 +17,7 @@ export interface CheckOptions {
   readonly checkAgainEvery: number
   /** Pause after the first failed check of a well cluster; 3 s, so that an API server may be restarted meanwhile. */
   readonly reconsiderAfter: number
-  /** How long the check may take whose failure loses the cluster; 3 s, as clients are to be refused within 10 s. */
+  /** How long a check may take whose failure loses the cluster; 3 s, as clients are to be refused within 10 s. */
   readonly decisiveTimeout: number
   /** Consecutive failed checks before a well or never-checked cluster counts as lost; 2. */
   readonly lostAfter: number
@@ -40,7 +42,7 @@ export interface ConnectedOperator {
 
 export type ClusterHealth = ConnectedOperator | { readonly _tag: "Error"; readonly message: string }
 
-/** When a check began and ended, epoch ms. Changes in the cluster since `askedAt` may be missing from what it found. */
+/** When a check began and ended, epoch ms. Its findings may miss changes in the cluster since `askedAt`. */
 export interface CheckTimes {
   readonly askedAt: number
   readonly checkedAt: number
@@ -60,7 +62,7 @@ export interface NotEngaged {
 
 /** The knowledge of a cluster, with the reasons. */
 export type ClusterState =
-  /** Whether the cluster is well is not known yet; it does not count as lost. */
+  /** It is not known yet whether the cluster is well; it does not count as lost. */
   | {
       readonly _tag: "Connecting"
       readonly reason: NotEngaged | { readonly _tag: "NotChecked"; readonly failedChecks: number }

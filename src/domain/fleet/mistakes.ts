@@ -1,9 +1,10 @@
-import type { ConfigurationMistake } from "./configuration.ts"
-
 /**
- * Mistakes of configuration files as sentences: where, what was found, what to do. The parsers decide what a mistake
- * is.
+ * Mistakes of configuration files as sentences: where, what was found, what to do.
+ *
+ * Not here: what a mistake is, which the parsers decide.
  */
+
+import type { ConfigurationMistake } from "./configuration.ts"
 
 /** A value as a person would write it, short enough for one line. */
 const shown = (value: unknown): string => {

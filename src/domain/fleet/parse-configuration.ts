@@ -1,3 +1,10 @@
+/**
+ * Reads a primary's two configuration files: everything at once, with every mistake.
+ *
+ * Not here: the values of single fields (configuration-fields.ts), and the entries of the list of clusters
+ * (parse-members.ts).
+ */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { asObject, isObject, type JsonObject } from "../json.ts"
@@ -18,11 +25,6 @@ import {
 } from "./configuration.ts"
 import { MistakeList } from "./mistakes.ts"
 import { type MemberEntries, type MemberEntry, parseMembers } from "./parse-members.ts"
-
-/**
- * Reads a primary's two configuration files: everything at once, with every mistake. The values of a single field are
- * defined in configuration-fields.ts, and parse-members.ts reads the entries of the list.
- */
 
 /**
  * A configuration file after the YAML library: the value, or why it is no YAML. An absent or empty file is no

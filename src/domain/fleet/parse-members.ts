@@ -1,3 +1,9 @@
+/**
+ * Reads the list of clusters. A mistake that concerns one cluster alone becomes that cluster's problem.
+ *
+ * Not here: comparing names and defaults (parse-configuration.ts).
+ */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
@@ -8,12 +14,7 @@ import { clusterFields } from "./configuration-fields.ts"
 import type { MemberConfiguration } from "./configuration.ts"
 import type { MistakeList } from "./mistakes.ts"
 
-/**
- * Reads the list of clusters. A mistake that concerns one cluster alone becomes that cluster's problem; names and
- * defaults are compared by parse-configuration.ts.
- */
-
-/** One readable entry of `clusters-config.yaml` with what only the cross-checks need. */
+/** A readable entry of `clusters-config.yaml`, with the fields that only the cross-checks need. */
 export interface MemberEntry {
   /** Place in the file's list. */
   readonly index: number

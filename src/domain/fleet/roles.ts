@@ -1,9 +1,15 @@
+/**
+ * The role of an operator, and the clusters in which its sessions run, both from its configuration.
+ *
+ * Not here: the state of these clusters (health.ts).
+ */
+
 import type { ClusterName } from "./cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
 /**
- * The part that an operator plays. There is no "member": every operator has member abilities and nothing in its
- * configuration says that somebody uses them (published-chart.md §2.1), so a member's role is `Single`.
+ * The part that an operator plays. There is no "member": every operator has a member's abilities, and nothing in its
+ * configuration says that they are used (published-chart.md §2.1), so a member's role is `Single`.
  */
 export type Role =
   | { readonly _tag: "Single" }
@@ -25,7 +31,7 @@ export const roleOf = (fleet: FleetConfiguration | undefined): Role =>
 export interface WorkloadCluster {
   readonly name: ClusterName
   readonly isDefault: boolean
-  /** How to reach it; missing for the primary itself, which is reached with the operator's own identity. */
+  /** How to reach the cluster; missing for the primary itself, which is reached with the operator's own identity. */
   readonly member: MemberConfiguration | undefined
 }
 

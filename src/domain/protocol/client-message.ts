@@ -1,3 +1,5 @@
+/** The messages of a client to an agent, as shapes (wire.md §3). Their destinations are decided in routing/table.ts. */
+
 import { codec } from "./codec.ts"
 import { FileRequest } from "./file-messages.ts"
 import { LayerTcp, LayerTcpSteal } from "./incoming-messages.ts"

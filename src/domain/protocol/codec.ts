@@ -1,7 +1,10 @@
 /**
  * Encoder, decoder and checker of any shape. They are compiled once per shape into closures, so that a message costs
- * plain calls. Where a message of a stream ends is the walker's business (`walker.ts`).
+ * plain calls.
+ *
+ * Not here: where a message of a stream ends (walker.ts).
  */
+
 import * as Result from "effect/Result"
 import { type Checked, type Decoded, endOfBuffer, Failure, incomplete } from "./outcome.ts"
 import { marker, Reader } from "./reader.ts"
@@ -17,7 +20,7 @@ export interface Codec<T> {
   readonly name: string
   /** Decodes the message at the front of `bytes`; never throws. Byte fields are views into `bytes`. */
   readonly decode: (bytes: Uint8Array) => Decoded<T>
-  /** Says of the same bytes the same as {@link decode}, without making the value. */
+  /** Gives the same outcome as {@link decode} for the same bytes, without making the value. */
   readonly check: (bytes: Uint8Array) => Checked
   /**
    * Throws a `RangeError` for a value that the wire cannot carry (a port of 70000, a header with a line break): a

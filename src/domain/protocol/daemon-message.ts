@@ -1,3 +1,8 @@
+/**
+ * The messages of an agent or operator to a client, as shapes (wire.md §4). Their treatment by the router is decided in
+ * routing/table.ts.
+ */
+
 import { codec } from "./codec.ts"
 import { FileResponse } from "./file-messages.ts"
 import { DaemonTcp } from "./incoming-messages.ts"

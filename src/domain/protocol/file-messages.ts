@@ -1,3 +1,8 @@
+/**
+ * Shapes of file operations and their results (wire.md §3.8, §4.6). The router forwards them between client and
+ * default.
+ */
+
 import { ResponseError } from "./response-error.ts"
 import {
   bool,

@@ -1,7 +1,10 @@
 /**
  * Cuts the byte stream of a raw agent socket, which has no length prefixes, into frames: whole, sound messages as
- * bytes. It makes no values; a frame is decoded where its content is needed.
+ * bytes.
+ *
+ * Not here: values. A frame is decoded where its content is needed.
  */
+
 import type { Codec } from "./codec.ts"
 import type { ProtocolError } from "./outcome.ts"
 import type { TypedShape } from "./shape.ts"
@@ -14,7 +17,7 @@ import { Walker } from "./walker.ts"
 export const largestMessage = 64 * 1024 * 1024
 
 export interface Cut {
-  /** Each is exactly one sound message, and never written to again. */
+  /** Each frame is exactly one sound message, and never written to again. */
   readonly frames: ReadonlyArray<Uint8Array>
   /**
    * The stream cannot be read any further: without lengths there is no way to find the next message (wire.md §1.3).
@@ -23,8 +26,8 @@ export interface Cut {
 }
 
 /**
- * How the stream is chunked makes no difference. A message that is there as a whole is checked once; one that trickles
- * in is walked once and then checked, and each of its bytes is copied at most once (amortised).
+ * Cuts a stream into frames, however it is chunked. A message that is there as a whole is checked once. A message that
+ * trickles in is walked once and then checked, and each of its bytes is copied at most once (amortised).
  */
 export class FrameCutter<T> {
   readonly #codec: Codec<T>
@@ -58,7 +61,7 @@ export class FrameCutter<T> {
     return (this.#error = error)
   }
 
-  /** Ends with the checker's error for what the walker refused: its path names the fields too. */
+  /** Ends the stream with the checker's error for bytes that the walker refused: its path names the fields too. */
   #refuse(error: ProtocolError, bytes: Uint8Array): ProtocolError {
     const checked = this.#codec.check(bytes)
     return this.#fail(checked._tag === "Invalid" ? checked.error : error)
@@ -137,7 +140,7 @@ export class FrameCutter<T> {
       case "Invalid":
         return this.#fail(checked.error)
       case "Incomplete":
-        // Walker and checker come from the same shape; that they disagree would be a bug of one of them.
+        // Walker and checker come from the same shape; a disagreement is a bug in one of them.
         throw new Error(`${this.#codec.name}: the walked message is not whole`)
     }
   }

@@ -1,7 +1,9 @@
 /**
- * HTTP header maps on the wire (`http-serde`): names once each, with all their values. Other maps are plain
- * (`codec.ts`).
+ * HTTP header maps on the wire (`http-serde`): each name once, with all its values.
+ *
+ * Not here: other maps, which are plain (codec.ts).
  */
+
 import type { Reader } from "./reader.ts"
 import type { Headers } from "./shape.ts"
 import { headerName, isHeaderValue } from "./text-rules.ts"

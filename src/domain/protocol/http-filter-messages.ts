@@ -1,3 +1,8 @@
+/**
+ * Shapes of HTTP filters and of subscriptions to steal (wire.md §3.4). Agents evaluate the filters; the router reads
+ * only which versions they need.
+ */
+
 import {
   bool,
   enumeration,

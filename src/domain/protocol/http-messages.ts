@@ -1,3 +1,8 @@
+/**
+ * Shapes of intercepted HTTP requests and of their responses (wire.md §3.5, §4.3). The router rewrites their ids, and
+ * adapts responses to older agents.
+ */
+
 import { SocketAddr } from "./network-messages.ts"
 import {
   bool,

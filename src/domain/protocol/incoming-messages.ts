@@ -1,3 +1,8 @@
+/**
+ * Shapes of incoming traffic, mirrored and stolen (wire.md §3.2, §3.3, §4.2). The router merges subscriptions and
+ * rewrites the ids of connections.
+ */
+
 import { HttpFilter, StealType } from "./http-filter-messages.ts"
 import {
   ChunkedRequest,

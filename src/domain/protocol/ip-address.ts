@@ -1,3 +1,9 @@
+/**
+ * The text form of IP addresses, written and read.
+ *
+ * Not here: how addresses travel (scalar-codecs.ts).
+ */
+
 /** Text form of an address's octets: dotted for 4, RFC 5952 for 16 (IPv4-mapped as `::ffff:1.2.3.4`). */
 export const formatIp = (octets: Uint8Array): string => {
   if (octets.length === 4) return octets.join(".")

@@ -1,3 +1,5 @@
+/** Shapes of socket addresses, which several messages share (wire.md §2.3). */
+
 import { bytes, enumeration, ip, newtype, path, struct, type TypeOf, u16, unitVariant } from "./shape.ts"
 
 /** `SocketAddr`: IPv6 flow info and scope do not travel (wire.md §2.3). */

@@ -1,4 +1,10 @@
 /**
+ * The outcomes of reading a message: a value, a need for more bytes, or an error that names its place.
+ *
+ * Not here: what follows from an error (routing/from-client.ts, routing/from-member.ts).
+ */
+
+/**
  * Why bytes are not a message. `path` names the place in the message (`DaemonMessage.Tcp.7`), `offset` the byte in the
  * buffer.
  */
@@ -17,7 +23,7 @@ export type Unreadable =
 /** `used`: bytes of the message; the buffer may hold more. */
 export type Decoded<T> = { readonly _tag: "Decoded"; readonly value: T; readonly used: number } | Unreadable
 
-/** As {@link Decoded}, of a message whose value nobody needs. */
+/** As {@link Decoded}, for a message whose value nobody needs. */
 export type Checked = { readonly _tag: "Sound"; readonly used: number } | Unreadable
 
 export const incomplete: { readonly _tag: "Incomplete" } = { _tag: "Incomplete" }

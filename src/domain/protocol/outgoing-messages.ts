@@ -1,8 +1,13 @@
+/**
+ * Shapes of outgoing connections over TCP, UDP and seqpacket (wire.md §3.7, §4.5). The router forwards them between
+ * client and default.
+ */
+
 import { SocketAddress } from "./network-messages.ts"
 import { ResponseError } from "./response-error.ts"
 import { bytes, enumeration, newtype, result, struct, type TypeOf, u128, u64 } from "./shape.ts"
 
-/** Source: wire.md §3.7 and §4.5. Empty bytes are a half-close. The `uid` is a UUID as its 128-bit number. */
+/** Empty bytes are a half-close. The `uid` is a UUID as its 128-bit number. */
 const Connect = newtype(struct({ remoteAddress: SocketAddress }))
 const ConnectV2 = newtype(struct({ uid: u128, remoteAddress: SocketAddress }))
 const Write = newtype(struct({ connectionId: u64, bytes }))

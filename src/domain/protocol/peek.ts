@@ -1,8 +1,10 @@
 /**
- * The one recogniser of messages: from a message's first bytes its row in the routing table, without decoding it. The
- * names are those of the shapes. It does not say that the rest of the message is sound: that is the codec's business
- * (`codec.ts`).
+ * The one recogniser of messages: finds a message's row in the routing table by its first bytes, without decoding it.
+ * The names are those of the shapes.
+ *
+ * Not here: whether the rest of the message is sound (codec.ts).
  */
+
 import { ClientMessage } from "./client-message.ts"
 import { DaemonMessage } from "./daemon-message.ts"
 import { FileRequest, FileResponse } from "./file-messages.ts"
@@ -89,7 +91,7 @@ const nodesOf = (shape: Shape, prefix = ""): ReadonlyArray<Node> => {
 const clientNodes = nodesOf(ClientMessage)
 const daemonNodes = nodesOf(DaemonMessage)
 
-/** The innermost variant with a row of its own, by the indices at the front of `bytes`; overlong ones count too. */
+/** The innermost variant with a row of its own, by the indices at the front of `bytes`; overlong indices count too. */
 const find = (roots: ReadonlyArray<Node>, bytes: Uint8Array, isOutermost: boolean): Node | undefined => {
   let nodes = roots
   let offset = 0
@@ -108,8 +110,8 @@ const find = (roots: ReadonlyArray<Node>, bytes: Uint8Array, isOutermost: boolea
 }
 
 /**
- * The row of a client's message; `undefined`: it ends too early, or has a variant that this version of the protocol
- * does not know, so it does not decode either. That the keys are of the type is what the tests of the table say.
+ * The row of a client's message. `undefined`: the message ends too early, or has a variant that this version of the
+ * protocol does not know, so it does not decode either. The tests of the table check that the keys are of the type.
  */
 export const peekClient = (bytes: Uint8Array): ClientRowKey | undefined =>
   find(clientNodes, bytes, false)?.key as ClientRowKey | undefined

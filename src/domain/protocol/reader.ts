@@ -1,7 +1,9 @@
 /**
- * The primitives of bincode, read from the front of a buffer (wire.md §2). What a message consists of is said by shapes
- * (`shape.ts`).
+ * The primitives of bincode, read from the front of a buffer (wire.md §2).
+ *
+ * Not here: the parts of a message, which shapes describe (shape.ts).
  */
+
 import { endOfBuffer, Failure } from "./outcome.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

@@ -1,3 +1,8 @@
+/**
+ * Shapes of the errors in answers (wire.md §4.8). The router adapts errors of subscriptions to what the client can
+ * read.
+ */
+
 import { HttpFilter, StealType } from "./http-filter-messages.ts"
 import { SocketAddress } from "./network-messages.ts"
 import {

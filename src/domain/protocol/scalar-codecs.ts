@@ -1,6 +1,7 @@
 /**
  * How values without parts travel (wire.md §2): the leaves from which `codec.ts` builds the codec of any shape.
  */
+
 import { readHeaders, writeHeaders } from "./headers-codec.ts"
 import { formatIp, parseIp } from "./ip-address.ts"
 import { Failure } from "./outcome.ts"
@@ -8,10 +9,13 @@ import { type Marker, marker, type Reader } from "./reader.ts"
 import type { Primitive } from "./shape.ts"
 import type { Writer } from "./writer.ts"
 
-/** What is derived from a shape. All three throw `Failure` or `RangeError`, which `codec.ts` keeps inside. */
+/**
+ * The functions that are derived from a shape. All three throw `Failure` or `RangeError`, which `codec.ts` keeps
+ * inside.
+ */
 export interface Compiled {
   readonly read: (reader: Reader) => unknown
-  /** Refuses what `read` refuses, but makes no value: what it returns means nothing. */
+  /** Refuses the same bytes as `read` without making a value. Its return value means nothing. */
   readonly check: (reader: Reader) => unknown
   /** Values are checked by the compiler where they are made; inside they are as dynamic as the shape. */
   readonly write: (writer: Writer, value: never) => void

@@ -5,7 +5,7 @@
  * Source of the encoding: wire.md §2 (bincode 2.0.1, standard configuration).
  */
 
-/** What a shape's values look like in TypeScript; exists for the compiler only. */
+/** Carries the TypeScript type of a shape's values; exists for the compiler only. */
 interface Typed<T> {
   readonly "~type"?: T
 }

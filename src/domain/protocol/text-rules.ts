@@ -2,10 +2,11 @@
  * Texts that upstream parses while decoding. A parsed value is written back in its canonical form, so decoding yields
  * that form (wire.md §2.4; behaviour of the Rust crates `http` 1.4 and `semver` 1.0).
  */
+
 import * as Result from "effect/Result"
 import type { TextRule } from "./shape.ts"
 
-/** The canonical form, or what is wrong with the text. */
+/** The canonical form, or the problem of the text. */
 export type TextCheck = Result.Result<string, string>
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -36,7 +37,7 @@ const authorityEnd = (text: string): Result.Result<number, string> => {
   return problem === undefined ? Result.succeed(end) : Result.fail(problem)
 }
 
-/** What is wrong with an authority whose characters are fine; `at`: where its last `@` is, or -1. */
+/** The problem of an authority whose characters are fine; `at`: where its last `@` is, or -1. */
 const hostProblem = (authority: string, at: number): string | undefined => {
   const open = authority.indexOf("[")
   const close = authority.indexOf("]")

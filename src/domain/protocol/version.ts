@@ -3,10 +3,10 @@
  * `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
  */
 
-/** What this project speaks: mirrord-protocol of mirrord 3.250.0. */
+/** The version that this project speaks: mirrord-protocol of mirrord 3.250.0. */
 export const protocolVersion = "1.29.0"
 
-/** What an agent assumes of a client that has not announced a version. */
+/** The version that an agent assumes of a client that has not announced any. */
 export const unannouncedVersion = "1.2.2"
 
 /** The least version for each extension that the router or the agent has to look at (wire.md §5.2). */
@@ -86,6 +86,6 @@ export const compareVersions = (a: string, b: string): number => {
 
 export const minVersion = (a: string, b: string): string => (compareVersions(a, b) <= 0 ? a : b)
 
-/** Whether a peer of this version understands what was added in `least`. */
+/** Whether a peer of this version understands a message that was added in `least`. */
 export const atLeast = (version: string, least: string): boolean =>
   split(version).pre.length === 0 && compareVersions(version, least) >= 0

@@ -1,10 +1,11 @@
 /**
- * Finds where a message ends without decoding it (wire.md §1.4). Resumable: when bytes are missing it remembers where
- * it stands and goes on from there, so that a message that trickles in is walked once.
+ * Finds where a message ends without decoding it (wire.md §1.4). When bytes are missing the walker remembers where it
+ * stands and continues from there, so that a message that trickles in is walked once. It checks only the parts that
+ * decide about lengths: markers, variants, option flags.
  *
- * It checks what decides about lengths (markers, variants, option flags) and leaves the rest, such as UTF-8, to the
- * decoder.
+ * Not here: checking the rest, such as UTF-8 (codec.ts).
  */
+
 import { maximumDepth } from "./codec.ts"
 import { type ProtocolError, Failure } from "./outcome.ts"
 import { marker, varintTail } from "./reader.ts"
@@ -115,12 +116,12 @@ const build = (shape: Shape): Program => {
   }
 }
 
-/** What is left to do: a program, the next operation in it, and how often it runs again afterwards. */
+/** The work that is left: a program, the next operation in it, and how often it runs again afterwards. */
 interface Frame {
   readonly program: Program
   next: number
   again: number
-  /** For the path of an error; of an enum's variant, and so also what counts as nesting. */
+  /** The name of an enum's variant, for the path of an error and for counting the nesting; empty for other frames. */
   readonly label: string
 }
 

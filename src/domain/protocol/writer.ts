@@ -1,3 +1,9 @@
+/**
+ * Writes the primitives of bincode (wire.md §2).
+ *
+ * Not here: the parts of a message, which shapes describe (shape.ts).
+ */
+
 const utf8 = new TextEncoder()
 const u128Max = (1n << 128n) - 1n
 const u64Max = (1n << 64n) - 1n

@@ -1,3 +1,8 @@
+/**
+ * The published kind MirrordClusterSession: a session in one cluster. A primary creates it for a parent, or an operator
+ * for a user's own session; the operator of the cluster writes its status.
+ */
+
 import * as Schema from "effect/Schema"
 import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
 import { nullable, text, time } from "./field-schemas.ts"

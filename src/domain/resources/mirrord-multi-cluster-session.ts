@@ -1,3 +1,8 @@
+/**
+ * The published kind MirrordMultiClusterSession: the parent of a session over many clusters. Primaries create it and
+ * write its status.
+ */
+
 import * as Schema from "effect/Schema"
 import { Condition } from "./condition.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"

@@ -1,3 +1,8 @@
+/**
+ * The virtual object MirrordOperator, by which an operator describes itself. Operators serve it; clients and primaries
+ * read it.
+ */
+
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"

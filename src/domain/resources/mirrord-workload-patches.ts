@@ -1,3 +1,8 @@
+/**
+ * The published kinds MirrordClusterWorkloadPatch and MirrordClusterWorkloadPatchRequest. Here they only make
+ * definitions in `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { int32, nullable, text, truth } from "./field-schemas.ts"
@@ -42,7 +47,7 @@ export const MirrordClusterWorkloadPatchRequest = Schema.Struct({
     })
   )
 })
-/** One wish to change a workload. */
+/** A request to change a workload. */
 export type MirrordClusterWorkloadPatchRequest = typeof MirrordClusterWorkloadPatchRequest.Type
 
 const common = {

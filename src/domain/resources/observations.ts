@@ -1,3 +1,5 @@
+/** Fields of a status that we add to published kinds. */
+
 import * as Schema from "effect/Schema"
 import { Condition } from "./condition.ts"
 import { int64, nullable } from "./field-schemas.ts"

@@ -1,3 +1,5 @@
+/** The published kind of preview environments, PreviewSession. Here it only makes the definition in `crds/`. */
+
 import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { branchEngines, previewEnv } from "./feature-flags.ts"

@@ -1,3 +1,5 @@
+/** The user and the target of a session, as several kinds hold them. */
+
 import * as Schema from "effect/Schema"
 import { text } from "./field-schemas.ts"
 

@@ -1,3 +1,5 @@
+/** The virtual object Session, which operators serve for `mirrord session list`. */
+
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"

@@ -1,20 +1,16 @@
+/**
+ * Which connection to one agent steals which port, over all sessions. Agents are shared, and of two subscriptions that
+ * exclude each other an agent silently evicts the earlier one (wire.md §7.7). So the operator decides before it asks
+ * the agent, by the agent's own rule (agent.md §6.1, §6.2): a port is stolen whole by one connection, or with filters
+ * by any number.
+ *
+ * Not here: the ports of one session's clients (port-locks.ts).
+ */
+
 import type { Claim, ConnectionName } from "./port-locks.ts"
 
 /**
- * Which connection to one agent steals which port, over all sessions. Agents are shared, and there the later of two
- * subscriptions that exclude each other evicts the earlier silently (wire.md §7.7), so it is decided before the agent
- * is asked (agent.md §6.2). The agent's own rule (§6.1) says which excludes which: a port is stolen whole by one, or
- * with filters by any number.
- *
- * Within a session nothing is refused here: who may steal was arbitrated where the session's clients connect
- * (`port-locks.ts`), and after a reconnect the new link may be here before the old one has ended. What comes through
- * the session's latest link wins; a dead one that still does what it was told, such as subscribing with an agent that
- * is new, takes nothing from it.
- */
-
-/**
- * What a client wants when another session is in the way (connect parameter `on_concurrent_steal`, operator-api.md
- * §7.8).
+ * The client's wish when another session is in the way (connect parameter `on_concurrent_steal`, operator-api.md §7.8).
  */
 export type ConcurrentSteal = "abort" | "override" | "continue"
 
@@ -22,7 +18,7 @@ export type ConcurrentSteal = "abort" | "override" | "continue"
 export interface AgentClient {
   readonly connection: ConnectionName
   readonly session: string
-  /** Which of all clients' links this one serves: later links have higher numbers. */
+  /** Number of the link that this connection serves. Over all clients, later links have higher numbers. */
   readonly link: number
   readonly policy: ConcurrentSteal
 }
@@ -33,29 +29,37 @@ interface PortState {
     { readonly session: string; readonly link: number; readonly claim: Claim }
   >
   /**
-   * Sessions that were closed for the port by `override`. They may not take it back the same way, or two of them would
-   * do so for ever.
+   * Sessions that lost the port to an `override`. They may not take it back by `override`, or two sessions would evict
+   * each other for ever.
    */
   readonly losers: ReadonlySet<string>
 }
 
-/** Ports that nobody steals are not in it. */
+/** By port. A port that nobody steals has no entry. */
 export type AgentLocks = ReadonlyMap<number, PortState>
 
 export const noAgentLocks: AgentLocks = new Map()
 
 export type AgentClaimed =
   | { readonly _tag: "Refused" }
-  /** A later link of the session has it. The agent must not be asked; the client may think that it has the port. */
+  /**
+   * A later link of the session has the port. The agent must not be asked; the client may believe that it has the port.
+   */
   | { readonly _tag: "Superseded" }
   /**
-   * The agent may be asked. It silently gives nothing of this port any more to the `evicted` connections of other
+   * The agent may be asked. From then on it silently gives nothing of this port to the `evicted` connections of other
    * sessions.
    */
   | { readonly _tag: "Granted"; readonly evicted: ReadonlyArray<ConnectionName> }
 
 const nothing: PortState = { holders: new Map(), losers: new Set() }
 
+/**
+ * Decides about a subscription to steal. Nothing is refused within a session: the operator that the session's clients
+ * connect to has decided already (port-locks.ts). After a reconnect the session's new link may arrive before the old
+ * link has ended, so the latest link wins. A dead link may still act, for example subscribe with an agent that is new,
+ * but it takes no port from a later link.
+ */
 export const claimOnAgent = (
   locks: AgentLocks,
   { connection, link, policy, session }: AgentClient,

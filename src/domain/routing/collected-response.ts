@@ -1,3 +1,11 @@
+/**
+ * Adapts HTTP responses to members that are older than the version agreed with the client: the pieces of a body are
+ * collected until it is complete, and sent as one response (wire.md §5.7, §8.19). Below 1.3.0 trailers are lost, as
+ * with every agent of that age.
+ *
+ * Not here: which member gets a response (traffic.ts).
+ */
+
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type { ClientMessage } from "../protocol/client-message.ts"
@@ -5,18 +13,12 @@ import type { BodyFrame, ChunkedResponse, HttpResponse, HttpResponseFramed } fro
 import { atLeast, gate } from "../protocol/version.ts"
 import { limits } from "./limits.ts"
 
-/**
- * HTTP responses for members that are older than the version agreed with the client: pieces are collected until the
- * body is complete and sent as one (wire.md §5.7, §8.19). Below 1.3.0 trailers are lost, as they are with every such
- * agent.
- */
-
 type OpenPieces = { readonly before: Pieces; readonly frames: ReadonlyArray<BodyFrame> }
 type Pieces = OpenPieces | undefined
 type BodyChunk = Extract<ChunkedResponse, { readonly _tag: "Body" }>["value"]
 type Collected =
   | { readonly _tag: "Open"; readonly head: HttpResponseFramed; readonly pieces: Pieces; readonly cost: number }
-  /** Answered with 502 already; the rest is thrown away. */
+  /** The requester was answered with 502; further pieces are thrown away. */
   | { readonly _tag: "GivenUp" }
 
 /** By client-facing id and request id; entries end with the response or with the id. */
@@ -45,7 +47,7 @@ export const responseOf = (message: ClientMessage): ResponseMessage | undefined 
 export type Adapted =
   | { readonly _tag: "Send"; readonly message: ResponseMessage }
   | { readonly _tag: "Wait" }
-  /** Too much was collected; the caller of the stolen request gets this error in place of the response. */
+  /** Too much was collected: the sender of the stolen request gets this error in place of the response. */
   | { readonly _tag: "GiveUp"; readonly message: ResponseMessage }
 
 const costOf = (frames: ReadonlyArray<BodyFrame>): number =>
@@ -84,7 +86,7 @@ const whole = (response: HttpResponseFramed, memberVersion: string): ResponseMes
   }
 }
 
-/** 502 in the form that every agent reads; the port is not used by agents (wire.md §3.5). */
+/** A 502 in the form that every agent reads. Agents do not use the port (wire.md §3.5). */
 const badGateway = (connectionId: bigint, requestId: number, why: string): ResponseMessage => ({
   _tag: "HttpResponse",
   value: {
@@ -120,7 +122,7 @@ const put = (
   }
 }
 
-/** The id is gone, and with it whatever was collected for it. */
+/** Forgets all pieces that were collected for an id, which is freed. */
 export const forgetCollected = (all: CollectedResponses, id: bigint): CollectedResponses => {
   const requests = Option.getOrUndefined(HashMap.get(all.byId, id))
   return requests === undefined
@@ -128,7 +130,7 @@ export const forgetCollected = (all: CollectedResponses, id: bigint): CollectedR
     : requests.keys().reduce((left, request) => put(left, id, request, undefined), all)
 }
 
-/** What an older member gets in place of a response message. Ids stay those of the client. */
+/** The form in which an older member gets a response message. Ids stay those of the client. */
 export const adaptResponse = (all: CollectedResponses, message: ResponseMessage, memberVersion: string): Step => {
   if (message._tag === "HttpResponse") return [all, { _tag: "Send", message }]
   if (message._tag === "HttpResponseFramed")
@@ -178,7 +180,10 @@ const collect = (all: CollectedResponses, head: HttpResponseFramed, pieces: Open
   ]
 }
 
-/** The local process broke off: the requester hears so, unless it has had an answer already. */
+/**
+ * The local process broke off its response: the requester gets a 502, unless it was answered when the response was
+ * given up.
+ */
 const fail = (all: CollectedResponses, { connectionId, requestId }: ResponseId): Step => {
   const answered = entry(all, connectionId, requestId)?._tag === "GivenUp"
   const message = badGateway(connectionId, requestId, "the local process did not complete its response")

@@ -1,13 +1,15 @@
+/**
+ * Reads and replaces the connection id of a message, in whichever field it stands (wire.md §1.6: in five places at the
+ * end). The request id beside it is kept: agents ignore answers with another request id (wire.md §7.3).
+ *
+ * Not here: which id stands for which connection (ids.ts).
+ */
+
 import type { ClientMessage } from "../protocol/client-message.ts"
 import type { DaemonTcp } from "../protocol/incoming-messages.ts"
 import type { Channel } from "./ids.ts"
 
-/**
- * Reading and replacing the connection id of a message, wherever it sits (wire.md §1.6: in five places at the end). The
- * request id next to it is kept: agents ignore answers with another one (wire.md §7.3).
- */
-
-/** A message about one incoming connection, and how to say the same of another id. */
+/** A message about one incoming connection, and how to make the same message with another id. */
 export interface Addressed<T> {
   readonly channel: Channel
   readonly id: bigint
@@ -69,7 +71,7 @@ export const addressedByClient = (message: ClientMessage): Addressed<ClientMessa
   }
 }
 
-/** `undefined`: a subscription's result, which names a port. */
+/** `undefined`: the message is a subscription's result, which names a port. */
 export const addressedByMember = (message: DaemonTcp): Omit<Addressed<DaemonTcp>, "channel"> | undefined => {
   switch (message._tag) {
     case "SubscribeResult":

@@ -1,7 +1,8 @@
 /**
- * A message with its row of the routing table, as the router's handlers get it: read as far as the row needs it and no
- * further.
+ * A message with its row of the routing table, as the router's handlers get it. A message is read as far as its row
+ * needs it and no further.
  */
+
 import type { ClientRowKey, DaemonRowKey } from "../protocol/peek.ts"
 import type { MemberName } from "./member.ts"
 import type { Link } from "./state.ts"
@@ -26,8 +27,8 @@ export interface MemberFrame {
 }
 
 /**
- * The message at the front of `bytes`. What follows is ignored on a WebSocket (wire.md §1.1), but would be a message of
- * its own on an agent's socket.
+ * The message at the front of `bytes`. Further bytes are ignored on a WebSocket (wire.md §1.1); on an agent's socket
+ * they would be the next message.
  */
 export const messageOnly = (bytes: Uint8Array, used: number): Uint8Array =>
   used === bytes.length ? bytes : bytes.subarray(0, used)

@@ -1,7 +1,10 @@
 /**
- * What the router does with a message of its client: finds the row, reads as much of the message as the row needs, and
- * carries the row's action out. Where messages go is said in `table.ts`.
+ * Handles a message of the client: finds its row, reads as much of the message as the row needs, and carries the row's
+ * action out.
+ *
+ * Not here: where messages go, which table.ts decides.
  */
+
 import { clientMessage } from "../protocol/client-message.ts"
 import { largestMessage } from "../protocol/frame-cutter.ts"
 import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
@@ -50,10 +53,10 @@ export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
   if (checked._tag !== "Sound") cannotRead(turn, checked, bytes)
 }
 
-/** Takes a message whose row says `A`; the message may turn out not to be readable. */
+/** Handles messages whose row has the action `A`. A message may turn out to be unreadable. */
 interface Handler<A extends ClientAction> {
   (turn: Turn, key: ClientRowKey, bytes: Uint8Array): void
-  /** For the compiler only: ties what a handler reads to the rows that may have its action. */
+  /** Only for the compiler: ties the messages that a handler reads to the rows that may name its action. */
   readonly "~action"?: A
 }
 
@@ -74,7 +77,7 @@ const reading =
   (turn, key, bytes) => {
     const decoded = clientMessage.decode(bytes)
     if (decoded._tag !== "Decoded") return cannotRead(turn, decoded, bytes)
-    // The row was found by the tags that the decoder reads; the types let a row have its action for such a row only.
+    // The row was found by the tags that the decoder reads, and only rows of such messages may have the action `A`.
     handle(turn, decoded.value as MessageOf<A>, {
       key,
       row: clientTable[key],
@@ -135,7 +138,10 @@ const malformed = (turn: Turn, why: string): void => {
   if (firstTime(turn, "malformed")) warnUser(turn, `a message of the client cannot be read and is dropped: ${why}`)
 }
 
-/** Never broadcast: an older agent ends its connection on it (wire.md §9.1). */
+/**
+ * A message that we do not know goes to the default only, and only if the default is newer than we are. It is never
+ * broadcast: an older agent ends its connection on such a message (wire.md §9.1).
+ */
 const unknownFromClient = (turn: Turn, error: ProtocolError, bytes: Uint8Array): void => {
   const { defaultMember } = turn.state.options
   const version = turn.state.links.get(defaultMember)?.version

@@ -1,7 +1,10 @@
 /**
- * What the router does with a message of a member: finds the row, reads as much of the message as the row needs, and
- * carries the row's action out. What a message means for the client is said in `table.ts`.
+ * Handles a message of a member: finds its row, reads as much of the message as the row needs, and carries the row's
+ * action out.
+ *
+ * Not here: what a message means for the client, which table.ts decides.
  */
+
 import { daemonMessage } from "../protocol/daemon-message.ts"
 import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
 import { type DaemonMessageAt, type DaemonRowKey, peekDaemon } from "../protocol/peek.ts"
@@ -34,10 +37,10 @@ export const fromMember = (turn: Turn, member: MemberName, bytes: Uint8Array): v
   if (checked._tag !== "Sound") cannotRead(turn, checked, received)
 }
 
-/** Takes a message whose row says `A`; the message may turn out not to be readable. */
+/** Handles messages whose row has the action `A`. A message may turn out to be unreadable. */
 interface Handler<A extends DaemonAction> {
   (turn: Turn, key: DaemonRowKey, received: Received): void
-  /** For the compiler only: ties what a handler reads to the rows that may have its action. */
+  /** Only for the compiler: ties the messages that a handler reads to the rows that may name its action. */
   readonly "~action"?: A
 }
 
@@ -66,7 +69,7 @@ const reading =
   (turn, key, received) => {
     const decoded = daemonMessage.decode(received.bytes)
     if (decoded._tag !== "Decoded") return cannotRead(turn, decoded, received)
-    // The row was found by the tags that the decoder reads; the types let a row have its action for such a row only.
+    // The row was found by the tags that the decoder reads, and only rows of such messages may have the action `A`.
     handle(turn, decoded.value as MessageOf<A>, frameOf(key, received, decoded.used))
   }
 
@@ -128,8 +131,8 @@ const unreadable = (turn: Turn, member: MemberName, { path, message }: ProtocolE
   giveUp(turn, member, `it sent a message that cannot be read: ${path}: ${message}`)
 
 /**
- * The client may know what the router does not; a client that does not would drop its connection, again and again
- * (wire.md §9.2).
+ * A message of the default that we do not know. A newer client may know it and gets it. Another client would end its
+ * connection on it, reconnect and end it again (wire.md §9.2).
  */
 const unknownFromDefault = (turn: Turn, member: MemberName, error: ProtocolError, bytes: Uint8Array): void => {
   const tag = outermost(error)

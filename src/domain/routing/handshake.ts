@@ -1,14 +1,17 @@
+/**
+ * Decides when the client may get messages that it did not ask for (wire.md §6.5, §8.16). A log line where the client
+ * expects an answer ends the client. That may happen in the phases A to D, and on a connection that never says
+ * `ReadyForLogs`. So log lines wait for `ReadyForLogs` and for the answer of a version switch under way. Answers are
+ * never postponed.
+ *
+ * Not here: the agreement about versions (versions.ts).
+ */
+
 import { daemonMessage } from "../protocol/daemon-message.ts"
 import { atLeast, unannouncedVersion } from "../protocol/version.ts"
 import { limits } from "./limits.ts"
 import { drop, type RouterState, toClient, type Turn, update, updateClient, warnOperator } from "./state.ts"
 import { logLevelSince } from "./table.ts"
-
-/**
- * What may reach the client unasked, and when (wire.md §6.5, §8.16). In the phases A to D and on a connection that
- * never says `ReadyForLogs`, a log line where an answer is expected ends the client; so log lines wait for
- * `ReadyForLogs` and for the answer of a version switch that is under way. Answers are never postponed.
- */
 
 /** The version by which messages to the client are gated. */
 export const clientVersion = (state: RouterState): string => state.client.version ?? unannouncedVersion
@@ -23,7 +26,7 @@ const deliverLog = (turn: Turn, bytes: Uint8Array): void => {
   updateClient(turn, { postponedLogs: [...postponedLogs, bytes] })
 }
 
-/** Passes on the log lines that were postponed, if the time has come. */
+/** Sends the postponed log lines to the client, if it may get log lines now. */
 export const releaseLogs = (turn: Turn): void => {
   const { postponedLogs } = turn.state.client
   if (postponedLogs.length === 0 || !mayLog(turn.state)) return
@@ -31,7 +34,10 @@ export const releaseLogs = (turn: Turn): void => {
   for (const bytes of postponedLogs) toClient(turn, bytes)
 }
 
-/** A member's log line. Agents keep silent until `ReadyForLogs`, so an earlier one is no loss. */
+/**
+ * Passes on a member's log line. A line before `ReadyForLogs` is dropped, which loses nothing: agents are silent until
+ * then.
+ */
 export const logFromMember = (turn: Turn, level: keyof typeof logLevelSince, bytes: Uint8Array): void => {
   const since = logLevelSince[level]
   if (since !== undefined && !atLeast(clientVersion(turn.state), since)) return drop(turn, "infoLog")
@@ -39,14 +45,16 @@ export const logFromMember = (turn: Turn, level: keyof typeof logLevelSince, byt
   deliverLog(turn, bytes)
 }
 
-/** A warning of the router's own, to the operator's log and to the user as soon as the client can take it. */
+/**
+ * Gives a warning of the router itself to the operator's log, and to the user as soon as the client may get log lines.
+ */
 export const warnUser = (turn: Turn, message: string): void => {
   warnOperator(turn, message)
   if (turn.state.ended) return
   deliverLog(turn, daemonMessage.encode({ _tag: "LogMessage", value: { message, level: { _tag: "Warn" } } }))
 }
 
-/** Postpones what the client says until the default is connected; `false`: there is no room for it. */
+/** Keeps a message that comes before the default is connected; `false`: there is no room for it. */
 export const postpone = (turn: Turn, bytes: Uint8Array): boolean => {
   const postponedCost = turn.state.postponedCost + bytes.length + limits.postponedMessageCost
   if (postponedCost > limits.postponedBytes) return false

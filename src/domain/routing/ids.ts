@@ -1,17 +1,19 @@
+/**
+ * Client-facing ids of incoming connections and requests. Every agent counts its own ids from 0, separately for
+ * mirrored and stolen traffic (wire.md §7.3). The client gets ids from one counter for both channels, and no id twice,
+ * because messages for a freed id may still be under way (wire.md §6.15, §6.12).
+ *
+ * Not here: reading and replacing ids in messages (connection-id.ts).
+ */
+
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type { MemberName } from "./member.ts"
 
-/**
- * Client-facing ids of incoming connections and requests. Every agent counts from 0 on its own, separately for mirrored
- * and stolen traffic (wire.md §7.3); the client gets ids from one counter for both channels, and none twice, because
- * messages for an id may still be under way when it is freed (wire.md §6.15, §6.12).
- */
-
 /** Mirrored or stolen traffic. */
 export type Channel = "Tcp" | "TcpSteal"
 
-/** The owner of a client-facing id, and what it calls the connection itself. */
+/** The member that owns a client-facing id, and the member's own id of the connection. */
 export interface Route {
   readonly member: MemberName
   readonly channel: Channel
@@ -19,7 +21,8 @@ export interface Route {
 }
 
 /**
- * Entries are freed by either side's end of a connection and by the loss of the member; the caller bounds their number.
+ * The ids in use. An entry is freed when either side ends the connection, or when the member is lost. The caller bounds
+ * the number of entries.
  */
 export interface Ids {
   readonly next: bigint
@@ -37,11 +40,11 @@ const space = (ids: Ids, member: MemberName, channel: Channel): HashMap.HashMap<
 /** How many connections and requests are open. */
 export const openIds = (ids: Ids): number => HashMap.size(ids.routes)
 
-/** What the client calls a member's connection. */
+/** The client-facing id of a member's connection; `undefined`: it has none. */
 export const clientIdOf = (ids: Ids, member: MemberName, channel: Channel, memberId: bigint): bigint | undefined =>
   Option.getOrUndefined(HashMap.get(space(ids, member, channel), memberId))
 
-/** Whose connection the client means; `undefined` for an id that is unknown, freed or of the other channel. */
+/** The connection that the client means; `undefined` for an id that is unknown, freed or of the other channel. */
 export const routeOf = (ids: Ids, channel: Channel, clientId: bigint): Route | undefined => {
   const route = Option.getOrUndefined(HashMap.get(ids.routes, clientId))
   return route?.channel === channel ? route : undefined
@@ -61,7 +64,7 @@ export const openId = (ids: Ids, member: MemberName, channel: Channel, memberId:
   ]
 }
 
-/** Forgets an id in both directions; unknown ones are no error. */
+/** Forgets an id in both directions. An unknown id is no error. */
 export const freeId = (ids: Ids, clientId: bigint): Ids => {
   const route = Option.getOrUndefined(HashMap.get(ids.routes, clientId))
   if (route === undefined) return ids
@@ -74,7 +77,7 @@ export const freeId = (ids: Ids, clientId: bigint): Ids => {
   }
 }
 
-/** Forgets everything of a member; returns what was open, in the order in which it was opened. */
+/** Forgets all ids of a member, and returns the client-facing ones in the order in which they were opened. */
 export const freeMember = (
   ids: Ids,
   member: MemberName

@@ -1,9 +1,11 @@
 /**
- * What one client connection may cost. Each bound is generous for a real client, and reaching it is reported, never
- * silent.
+ * The bounds on the cost of one client connection. Each bound is generous for a real client, and the router reports
+ * when it is reached.
  */
 export const limits = {
-  /** What the client said before the default was connected, bytes; each message counts `postponedMessageCost` more. */
+  /**
+   * Bytes of the client's messages before the default is connected; each message counts `postponedMessageCost` more.
+   */
   postponedBytes: 1024 * 1024,
   postponedMessageCost: 64,
   /** Pings, version switches or subscriptions that one member has not answered. A client pings every 30 s. */
@@ -13,15 +15,15 @@ export const limits = {
   /** Active port subscriptions, and the bytes kept to replay them. */
   subscriptions: 1024,
   subscriptionBytes: 4 * 1024 * 1024,
-  /** Milliseconds after which a member is asked again for a port that somebody else had there. */
+  /** Milliseconds until a member is asked again for a port that somebody else had there. */
   askAgainAfter: 30_000,
-  /** Log lines that wait for the client to be ready for them; longer ones do not wait. */
+  /** Log lines that wait until the client is ready for them. A longer line than `postponedLogBytes` is dropped. */
   postponedLogs: 64,
   postponedLogBytes: 16 * 1024,
   /** Bodies of responses collected for members that cannot take them in pieces, bytes over all responses. */
   collectedBytes: 16 * 1024 * 1024,
-  /** What one collected piece counts for besides its bytes. */
+  /** Bytes that a collected piece counts beside its content. */
   collectedPieceCost: 256,
-  /** Kinds of warnings that have been given once; beyond it warnings of this sort are left out. */
+  /** Kinds of warnings that are given once and remembered. Beyond this number, further kinds are not given at all. */
   warnings: 256
 } as const

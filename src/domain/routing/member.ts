@@ -1,6 +1,6 @@
 /**
- * A member of the router: a cluster in the primary, an agent of one of the target's pods in a single or member
- * operator. The machine tells members apart by this name only and quotes it in warnings.
+ * A member of the router: a cluster in the primary, or one agent of the target's pods in a single or member operator.
+ * The router distinguishes members by this name only, and quotes it in warnings.
  */
 export type MemberName = string & { readonly MemberName: unique symbol }
 

@@ -1,6 +1,10 @@
 /**
- * How the router loses members and what they owe it. A member that comes is `router.ts`'s business.
+ * How the router loses members, and how it notes the answers that they owe.
+ *
+ * Not here: a member that connects (router.ts), and what the loss means for pings, subscriptions and traffic (files
+ * beside this).
  */
+
 import { warnUser } from "./handshake.ts"
 import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
@@ -9,7 +13,8 @@ import { loseSubscriber } from "./subscriptions.ts"
 import { loseTraffic } from "./traffic.ts"
 
 /**
- * The member's connection is gone. Of the default nothing can be made good behind the client's back (wire.md §8.12).
+ * The member's connection is gone. The loss of the default ends the client's connection: no other member can take its
+ * place unnoticed (wire.md §8.12).
  */
 export const lose = (turn: Turn, member: MemberName, reason: string): void => {
   if (member === turn.state.options.defaultMember) {
@@ -29,7 +34,10 @@ export const giveUp = (turn: Turn, member: MemberName, reason: string): void => 
   lose(turn, member, reason)
 }
 
-/** Notes what a member will owe. A member that owes too much is given up, which `false` says. */
+/**
+ * Notes an answer that a member will owe. `false`: the member must not be asked, because it is not connected, or
+ * because it owed too much and was given up.
+ */
 export const owe =
   (turn: Turn) =>
   (member: MemberName, change: (link: Link) => Link): boolean => {

@@ -1,3 +1,11 @@
+/**
+ * One Pong for each Ping of the client (wire.md §8.2). A ping goes to every connected member. Its Pong goes out when
+ * the default has answered, and the others have answered too or were waited for long enough. A member owes only pings
+ * that were sent to it, so nobody waits for a member that was lost or came later.
+ *
+ * Not here: whether the client still lives (session/client-pulse.ts).
+ */
+
 import type { MemberName } from "./member.ts"
 import {
   drop,
@@ -13,13 +21,7 @@ import {
   update
 } from "./state.ts"
 
-/**
- * One Pong per Ping (wire.md §8.2). A ping goes to every member; its Pong goes out when the default has answered and
- * the others have too or have been waited for long enough. A member owes exactly the pings that were sent to it, so one
- * that is lost or came later is not waited for.
- */
-
-/** Stands for the router's own pings among the numbers of the client's, which start at 1. */
+/** Number of every ping of the router itself. The client's pings are numbered from 1. */
 const ownPing = 0
 
 /**
@@ -69,7 +71,7 @@ export const settlePings = (turn: Turn): void => {
   update(turn, { nextOwnPing: turn.now + options.pingMembersEvery })
   for (const member of liveMembers(turn.state)) {
     const link = turn.state.links.get(member)
-    // One at a time: a member that does not answer is not owed a growing queue.
+    // A member has at most one unanswered ping of the router, or a silent member would collect a growing queue.
     if (link === undefined || link.pings.includes(ownPing)) continue
     setLink(turn, member, { ...link, pings: [...link.pings, ownPing] })
     sayToMember(turn, member, { _tag: "Ping" })

@@ -1,23 +1,16 @@
+/**
+ * Which connection of one session holds which port (wire.md §7.7, §8.22). Two connections of a session are two clients
+ * of each agent, and of two subscriptions that exclude each other an agent silently evicts the earlier one. So the
+ * session decides before an agent is asked.
+ *
+ * Not here: the ports of one agent over all sessions (agent-locks.ts).
+ */
+
 import { clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { StealType } from "../protocol/http-filter-messages.ts"
 import { peekClient, peekDaemon } from "../protocol/peek.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
-
-/**
- * Which connection of one session holds which port (wire.md §7.7, §8.22). Two connections of a session are two clients
- * of each agent, and there the later of two subscriptions that exclude each other evicts the earlier silently; so the
- * session decides before an agent is asked. The rules of one agent, without the eviction:
- *
- * - a port is stolen whole by one connection, or with filters by any number;
- * - who asks for what another connection excludes gets `PortAlreadyStolen`, the holder keeps it, unless it fell silent:
- *   then it is most likely the newcomer's own former connection, and loses everything;
- * - a connection may always replace its own subscription, if the others' permit the new one;
- * - mirroring excludes nothing.
- *
- * The session feeds every client message through {@link lockFromClient} before the router of that connection, every
- * message to the client through {@link lockToClient}, and {@link releaseConnection} when a connection ends.
- */
 
 /** A client connection of the session; any name that is unique while it is open. */
 export type ConnectionName = string & { readonly ConnectionName: unique symbol }
@@ -25,7 +18,13 @@ export const connectionName = (name: string): ConnectionName => name as Connecti
 
 export type Claim = "whole" | "filtered"
 
-/** Bounded by the connections of the session times the subscriptions that a router permits each of them. */
+/**
+ * The held ports, at most the session's connections times the subscriptions that a router permits each of them.
+ *
+ * The session passes every message of a client through {@link lockFromClient} before the connection's router sees it,
+ * and every message to the client through {@link lockToClient}. When a connection ends, it calls
+ * {@link releaseConnection}.
+ */
 export type PortLocks = ReadonlyMap<number, ReadonlyMap<ConnectionName, Claim>>
 
 export const noLocks: PortLocks = new Map()
@@ -36,7 +35,7 @@ export type Claimed =
   /** `holder`: one of the connections in the way. */
   | { readonly _tag: "Refused"; readonly holder: ConnectionName }
 
-/** A port, and how somebody wants to have it. */
+/** A port, and whether it is to be stolen whole or with a filter. */
 export interface PortClaim {
   readonly port: number
   readonly claim: Claim
@@ -47,6 +46,15 @@ export type MayBeReplaced = (holder: ConnectionName) => boolean
 
 const nobody: MayBeReplaced = () => false
 
+/**
+ * Claims a port for a connection, by the rules of one agent without its eviction:
+ *
+ * - A port is stolen whole by one connection, or with filters by any number.
+ * - A port stays with its holder, and a newcomer that the holder excludes gets `PortAlreadyStolen`.
+ * - A holder that fell silent is most likely the newcomer's own former connection, and loses all of its ports.
+ * - A connection may always replace its own subscription, if the others' permit the new one.
+ * - Mirroring excludes nothing.
+ */
 export const claimPort = (
   locks: PortLocks,
   connection: ConnectionName,
@@ -80,7 +88,7 @@ export const releasePort = (locks: PortLocks, connection: ConnectionName, port: 
 export const releaseConnection = (locks: PortLocks, connection: ConnectionName): PortLocks =>
   [...locks.keys()].reduce((left, port) => releasePort(left, connection, port), locks)
 
-/** What a client's message asks for; without `claim` it gives the port back. */
+/** The steal that a client's message asks for. Without `claim` the message gives the port back. */
 export interface Steal {
   readonly port: number
   readonly claim: Claim | undefined
@@ -100,15 +108,16 @@ export const readSteal = (bytes: Uint8Array): Steal | undefined => {
   return { port: portOf(steal.value), claim: steal.value._tag === "All" ? "whole" : "filtered" }
 }
 
-/** What a client gets in place of a port that somebody else has. */
+/** The answer to a client whose port somebody else has. */
 export const alreadyStolen = (port: number): DaemonMessage => ({
   _tag: "TcpSteal",
   value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: port } } }
 })
 
 /**
- * A message of the client before its router sees it. With `answer` the router must not see it: the client gets `answer`
- * instead. Connections in `replaced` are to be ended. Bytes that do not decode are left to the router.
+ * Claims or releases the port of a client's message, before the router sees the message. With `answer` the router must
+ * not see the message, and the client gets `answer` instead. Connections in `replaced` are to be ended. Bytes that do
+ * not decode are left to the router.
  */
 export const lockFromClient = (
   locks: PortLocks,
@@ -131,7 +140,7 @@ export const lockFromClient = (
   return { locks: next, replaced: claimed.replaced }
 }
 
-/** A message of the router to the client: a subscription that failed holds nothing. */
+/** Releases the port of a subscription that failed, as a message of the router to the client says. */
 export const lockToClient = (locks: PortLocks, connection: ConnectionName, bytes: Uint8Array): PortLocks => {
   const port = refusedPort(bytes)
   return port === undefined ? locks : releasePort(locks, connection, port)

@@ -1,7 +1,9 @@
 /**
- * The router: one client connection, N members, as a pure machine. Where a message goes stands in `table.ts`;
- * `from-client.ts` and `from-member.ts` carry it out. `docs/routing.md` is the readable form.
+ * The router: one client connection, N members, as a pure machine. docs/routing.md is its readable form.
+ *
+ * Not here: where a message goes (table.ts), and how that is carried out (from-client.ts, from-member.ts).
  */
+
 import { fromClient } from "./from-client.ts"
 import { fromMember } from "./from-member.ts"
 import { warnUser } from "./handshake.ts"
@@ -30,7 +32,7 @@ export const makeRouter = (options: RouterOptions): RouterState => initialState(
 export const step = (state: RouterState, input: RouterInput): readonly [RouterState, ReadonlyArray<RouterOutput>] => {
   if (state.ended) return [state, []]
   const turn: Turn = { now: input.now, state, outputs: [] }
-  // What was due before this input is settled without it: a late answer stays late even if the Tick comes after it.
+  // Deadlines that have passed are settled before this input: a late answer stays late even if the Tick comes after it.
   settle(turn)
   switch (input._tag) {
     case "FromClient":

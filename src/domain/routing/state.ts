@@ -1,7 +1,9 @@
 /**
- * What the router knows and says: its inputs, outputs and state, and the few ways to change the state and to say
- * something during a step. What it decides stands in the other files of this folder.
+ * The router's inputs, outputs and state, and the few ways to change the state and to send something during a step.
+ *
+ * Not here: decisions, which stand in the other files of this folder.
  */
+
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -16,7 +18,7 @@ export interface RouterOptions {
   readonly defaultMember: MemberName
   /** For the texts of warnings. */
   readonly memberKind: "cluster" | "agent"
-  /** Milliseconds that a merged answer waits for members other than the default once the default has answered. */
+  /** Milliseconds that a merged answer waits for the other members once the default has answered. */
   readonly mergeBound: number
   /**
    * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire.md §8.21).
@@ -30,7 +32,7 @@ export type RouterInput = { readonly now: number } & (
   | { readonly _tag: "FromMember"; readonly member: MemberName; readonly bytes: Uint8Array }
   | { readonly _tag: "MemberConnected"; readonly member: MemberName }
   | { readonly _tag: "MemberLost"; readonly member: MemberName; readonly reason: string }
-  /** It is no member any more: lost for good, if it was connected. */
+  /** The member has left the session for good. A connected member is lost as well. */
   | { readonly _tag: "MemberLeft"; readonly member: MemberName; readonly reason: string }
   /** A sentence for the user's log, said as soon as the client's phase allows it. */
   | { readonly _tag: "WarnUser"; readonly message: string }
@@ -76,22 +78,24 @@ export interface Ping {
   readonly answeredAt: number | undefined
 }
 
-/** What the client wants now; replayed to members that connect. */
+/** A port that the client is subscribed to now. It is replayed to members that connect. */
 export interface Subscription {
   readonly channel: Channel
   readonly port: number
   readonly filtered: boolean
-  /** The least version of a member that can read it. */
+  /** The least version of a member that can read `bytes`. */
   readonly needs: string | undefined
+  /** The client's message. */
   readonly bytes: Uint8Array
+  /** Number of the {@link SubscriptionRequest} that made the subscription. */
   readonly request: number
-  /** Members that got it on their present connection. */
+  /** Members that got `bytes` on their present connection. */
   readonly sent: ReadonlySet<MemberName>
-  /** Members that refused it after the client had its result. */
+  /** Members that refused the subscription after the client had its result. */
   readonly leftOut: ReadonlyMap<MemberName, LeftOut>
 }
 
-/** `untilFree`: somebody else has the port there, so the member is asked again. */
+/** `untilFree`: somebody else has the port at that member, which is asked again later. */
 export type LeftOut = "forGood" | "untilFree"
 
 /** A PortSubscribe whose result the client waits for. */
@@ -100,22 +104,24 @@ export interface SubscriptionRequest {
   readonly key: string
   readonly channel: Channel
   readonly port: number
+  /** Members whose answer the result waits for. */
   readonly waiting: ReadonlySet<MemberName>
   readonly accepted: ReadonlySet<MemberName>
-  /** When the others began to be waited for: the default has accepted or takes no part. */
+  /** When the default had accepted or dropped out, epoch ms. From then on the others have `mergeBound` to answer. */
   readonly boundFrom: number | undefined
+  /** The refusal that the client will get. */
   readonly error: ResponseError | undefined
 }
 
 /**
- * A connected member: what it still owes. The queues are in the order of the requests, as one connection answers in
- * order.
+ * A connected member, with the answers that it owes. The queues are in the order of the requests, as a connection
+ * answers in order.
  */
 export interface Link {
-  /** The highest version that it has admitted to; `undefined` until its first answer. */
+  /** The highest version that it has answered; `undefined` until its first answer. */
   readonly version: string | undefined
   readonly versionSwitches: ReadonlyArray<VersionSwitch>
-  /** Numbers of the client's pings; {@link ownPing} for the router's. */
+  /** Numbers of the client's pings; 0 for the router's own pings. */
   readonly pings: ReadonlyArray<number>
   readonly results: Readonly<Record<Channel, ReadonlyArray<ExpectedResult>>>
 }
@@ -128,7 +134,7 @@ export interface VersionSwitch {
 
 export interface ExpectedResult {
   readonly port: number
-  /** Number of the client's request; a replay carries that of the request which it repeats. */
+  /** Number of the client's request. A replay has the number of the request that it repeats. */
   readonly request: number
   readonly filtered: boolean
 }
@@ -140,7 +146,7 @@ export interface ClientPhase {
   readonly unansweredSwitches: number
   readonly readyForLogs: boolean
   readonly postponedLogs: ReadonlyArray<Uint8Array>
-  /** Channels in which the client has ever subscribed: it cannot handle traffic of others. */
+  /** Channels in which the client has ever subscribed. It cannot handle traffic of another channel. */
   readonly subscribed: Readonly<Record<Channel, boolean>>
 }
 
@@ -150,7 +156,7 @@ export interface RouterState {
   readonly ended: boolean
   readonly links: ReadonlyMap<MemberName, Link>
   readonly client: ClientPhase
-  /** What the client said before the default was connected. */
+  /** Messages of the client from before the default was connected. */
   readonly postponed: ReadonlyArray<Uint8Array>
   readonly postponedCost: number
   readonly ids: Ids
@@ -161,7 +167,8 @@ export interface RouterState {
   readonly requests: ReadonlyArray<SubscriptionRequest>
   readonly nextRequest: number
   /**
-   * When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: nobody is.
+   * When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: there are
+   * none.
    */
   readonly askAgainAt: number | undefined
   readonly collected: CollectedResponses
@@ -238,7 +245,7 @@ export const setLink = (turn: Turn, member: MemberName, link: Link): void =>
 /** `cluster cluster-b`, for messages to people. */
 export const nameOf = (state: RouterState, member: MemberName): string => `${state.options.memberKind} ${member}`
 
-/** The connection is over; the state lets go of everything that it held. */
+/** Ends the client's connection. The state lets go of everything that it held. */
 export const end = (turn: Turn, how: "DropClient" | "EndSession", reason: string): void => {
   emit(turn, { _tag: how, reason })
   turn.state = { ...initialState(turn.state.options), ended: true }

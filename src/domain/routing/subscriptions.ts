@@ -1,3 +1,10 @@
+/**
+ * Port subscriptions (wire.md §6.9, §8.4, §8.11, §8.14, §8.19). A PortSubscribe goes to every member that can read it,
+ * the client gets one merged result, and members that connect later get the subscription as a replay.
+ *
+ * Not here: who may steal a port, which is decided before the router sees the message (port-locks.ts), and traffic.ts.
+ */
+
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -30,25 +37,33 @@ import { type ClientActions, type DaemonActions, filterSince } from "./table.ts"
 import { readableError } from "./versions.ts"
 
 /**
- * Port subscriptions: sent to every member that can read them, one merged result per request, replayed to members that
- * come later (wire.md §6.9, §8.4, §8.11, §8.14, §8.19).
+ * A PortSubscribe leaves two records. Its {@link SubscriptionRequest} lives until the client has the result, and knows
+ * which members are waited for and which accepted. Its {@link Subscription} lives until the port is subscribed anew,
+ * unsubscribed or rejected, and knows which members got it.
  *
- * A member whose version is not known yet gets a subscription that needs one only after its version answer, which is
- * the first thing that it says.
+ * The first refusal before the result rejects the subscription for all members. A refusal after the result only leaves
+ * the refusing member out.
+ *
+ * Some subscriptions need a version. A member gets these only after its version answer, which is the first thing that
+ * it says.
  */
 
+/** Notes the result that a member will owe; `false`: the member cannot be asked. */
 type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
 
 const keyOf = (channel: Channel, port: number): string => `${channel} ${port}`
 
+/** The higher of two versions; a missing version is the lowest. */
 const later = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && compareVersions(b, a) > 0) ? b : a
 
+/** The least version that can read a filter with all its parts. */
 const filterNeeds = (filter: HttpFilter): string | undefined =>
   filter._tag === "Composite"
     ? filter.filters.map(filterNeeds).reduce(later, filterSince.Composite)
     : filterSince[filter._tag]
 
+/** The content of a PortSubscribe, the same for all of its forms. */
 interface Wanted {
   readonly channel: Channel
   readonly port: number
@@ -97,16 +112,17 @@ const without = (members: ReadonlySet<MemberName>, member: MemberName): Readonly
   return rest
 }
 
-/** The active subscription of a request, if it has not been replaced, unsubscribed or rejected since. */
+/** The subscription that a request made; `undefined` once it was replaced, unsubscribed or rejected. */
 const active = (state: RouterState, number: number): Subscription | undefined => {
   for (const subscription of state.subscriptions.values()) if (subscription.request === number) return subscription
   return undefined
 }
 
+/** Bytes that are kept for replays. */
 const replayBytes = (state: RouterState): number =>
   state.subscriptions.values().reduce((total, subscription) => total + subscription.bytes.length, 0)
 
-/** The client's PortSubscribe, either channel. */
+/** The client's PortSubscribe, in either channel. It replaces the port's former subscription in that channel. */
 export const subscribeFromClient = (
   turn: Turn,
   message: ClientMessageAt<ClientActions["subscribe"]>,
@@ -155,7 +171,10 @@ export const subscribeFromClient = (
   for (const member of liveMembers(turn.state)) offer(turn, member, key, owe)
 }
 
-/** Sends a subscription to a member that has not got it, as far as its version allows and is known. */
+/**
+ * Sends a subscription to a member that has not got it and can read it. A member whose version is needed but not known
+ * yet gets nothing; {@link offerAll} comes back to it.
+ */
 const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
   const subscription = turn.state.subscriptions.get(key)
   const link = turn.state.links.get(member)
@@ -173,6 +192,7 @@ const offer = (turn: Turn, member: MemberName, key: string, owe: Owe): void => {
   toMember(turn, member, bytes)
 }
 
+/** The member cannot read the subscription, so its request goes on without the member. */
 const tooOld = (turn: Turn, member: MemberName, { needs, port, request }: Subscription, version: string): void => {
   if (firstTime(turn, `old ${member} ${needs} ${port}`)) {
     warnUser(
@@ -184,7 +204,10 @@ const tooOld = (turn: Turn, member: MemberName, { needs, port, request }: Subscr
   stopWaiting(turn, member, (open) => open.number === request)
 }
 
-/** Makes requests independent of a member's answer. If it was the default's, the bound of the others runs from now. */
+/**
+ * The requests that `which` chooses wait no longer for a member's answer. If the member is the default, the time of the
+ * others begins now.
+ */
 const stopWaiting = (turn: Turn, member: MemberName, which: (request: SubscriptionRequest) => boolean): void => {
   if (!turn.state.requests.some((request) => request.waiting.has(member) && which(request))) return
   const byDefault = member === turn.state.options.defaultMember
@@ -202,8 +225,8 @@ const stopWaiting = (turn: Turn, member: MemberName, which: (request: Subscripti
 }
 
 /**
- * Members that were still to get the subscription will not: they count as if they had accepted it and the next one
- * after it.
+ * Takes the members that never received a superseded subscription out of its request, where they count as having
+ * accepted it. If the port is subscribed anew, they get that subscription.
  */
 const supersede = (turn: Turn, subscription: Subscription | undefined): void => {
   const request = turn.state.requests.find((open) => open.number === subscription?.request)
@@ -215,7 +238,7 @@ const supersede = (turn: Turn, subscription: Subscription | undefined): void => 
   for (const member of unsent) stopWaiting(turn, member, (open) => open.number === request.number)
 }
 
-/** What a member is owed that has just connected or made its version known. */
+/** Offers all subscriptions to a member that has just connected or made its version known. */
 export const offerAll = (turn: Turn, member: MemberName, owe: Owe): void => {
   for (const key of turn.state.subscriptions.keys()) offer(turn, member, key, owe)
 }
@@ -234,8 +257,8 @@ export const unsubscribeFromClient = (
 }
 
 /**
- * The request fails: members that have accepted or still may are unsubscribed at once, in the order of their
- * connection.
+ * Fails a request. Members that accepted the subscription, or still may, are unsubscribed at once: a connection keeps
+ * the order of its messages. The `culprit`, which refused, needs no unsubscription.
  */
 const reject = (turn: Turn, number: number, error: ResponseError, culprit: MemberName | undefined): void => {
   patchRequest(turn, number, { error, waiting: new Set() })
@@ -249,6 +272,7 @@ const reject = (turn: Turn, number: number, error: ResponseError, culprit: Membe
   }
 }
 
+/** The port that an error names, if it names any. */
 const portOfError = (error: ResponseError): number | undefined => {
   if (error._tag === "PortAlreadyStolen") return error.value
   if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
@@ -258,13 +282,16 @@ const portOfError = (error: ResponseError): number | undefined => {
   return blockedAction.value._tag === "All" ? blockedAction.value.value : blockedAction.value.port
 }
 
-/** An error that the client survives: it accepts these kinds only, and with the right port (wire.md §6.9). */
+/**
+ * The error in a form that the client survives: it accepts only some kinds, and only with the right port (wire.md
+ * §6.9).
+ */
 const survivable = (state: RouterState, error: ResponseError, port: number): ResponseError => {
   const readable = readableError(error, clientVersion(state))
   return portOfError(readable) === port ? readable : { _tag: "PortAlreadyStolen", value: port }
 }
 
-/** A SubscribeResult. The answers of one channel come in the order of the requests, per port. */
+/** A member's SubscribeResult. For each port of a channel, results come in the order of the requests. */
 export const resultFromMember = (
   turn: Turn,
   { _tag: channel, value: { value: result } }: DaemonMessageAt<DaemonActions["result"]>,
@@ -273,7 +300,8 @@ export const resultFromMember = (
   const port = result._tag === "Ok" ? result.value : portOfError(result.error)
   const queue = link.results[channel]
   const named = queue.findIndex((expected) => expected.port === port)
-  // An error may name no port or a wrong one; it still answers something, and the client must not wait for ever.
+  // An error may name no port or a wrong port. It still answers some request, and the client must not wait for ever, so
+  // the oldest request is taken.
   const at = named < 0 && result._tag === "Err" ? 0 : named
   const expected = queue[at]
   if (expected === undefined) return drop(turn, "strayResult")
@@ -285,12 +313,16 @@ export const resultFromMember = (
   patchRequest(turn, request.number, { accepted: new Set(request.accepted).add(member) })
 }
 
-/** Why a member does not take a subscription; `text` is its own explanation, where it gave one. */
+/** Why a member does not take a subscription. `text`: its own explanation, if it gave any. */
 interface Refusal {
   readonly error: ResponseError
   readonly text: string | undefined
 }
 
+/**
+ * A member refuses a subscription. If the result still waits for the member, the client gets the refusal; otherwise the
+ * member is left out of the subscription.
+ */
 const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refusal: Refusal): void => {
   const { request: number, port } = expected
   const request = turn.state.requests.find((open) => open.number === number)
@@ -298,8 +330,8 @@ const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refus
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
   const { error, text } = refusal
-  // Mirroring excludes nothing: there the error stands for something else, such as a filter that an agent does not
-  // take.
+  // A mirror subscription never finds its port taken. There the error has another cause, such as a filter that the
+  // agent does not take.
   const leftOut: LeftOut =
     subscription.channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined
       ? "untilFree"
@@ -316,23 +348,23 @@ const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refus
   }
 }
 
-/** The client still waits for the result: it gets the refusal. */
+/** Rejects a request whose result the client still waits for. */
 const refusedRequest = (
   turn: Turn,
   member: MemberName,
   { request, port }: ExpectedResult,
   { error, text }: Refusal
 ): void => {
-  // The error itself has no room for the member's name. Towards agents once is enough: a primary asks every now and
-  // then ({@link askAgain}).
+  // The error has no room for the member's name, so a warning has it. About an agent, one warning is enough: a primary
+  // repeats its refused subscriptions every now and then ({@link askAgain}).
   if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`))
     warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
   reject(turn, request, survivable(turn.state, error, port), member)
 }
 
 /**
- * Offers subscriptions again to the members that refused them for somebody else's sake. Nobody tells when a port
- * becomes free, and its holder may be a connection that is dead already.
+ * Offers subscriptions again to the members that refused them because somebody else had the port. No message tells when
+ * a port becomes free, and its holder may be a connection that is already dead.
  */
 export const askAgain = (turn: Turn, owe: Owe): void => {
   if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return
@@ -350,8 +382,8 @@ export const askAgain = (turn: Turn, owe: Owe): void => {
 }
 
 /**
- * A Close in place of the result of a filtered subscription is how agents refuse a filter that does not compile
- * (wire.md §7.4). `false`: no such result is expected, the Close means what it says.
+ * Takes a Close as the refusal of the oldest filtered subscription whose result is expected: agents refuse a filter
+ * that does not compile by a Close (wire.md §7.4). `false`: no such result is expected, and the Close is meant.
  */
 export const closeAsResult = (turn: Turn, member: MemberName, link: Link, reason: string): boolean => {
   const candidates = (["Tcp", "TcpSteal"] as const).flatMap((channel) => {
@@ -367,7 +399,10 @@ export const closeAsResult = (turn: Turn, member: MemberName, link: Link, reason
   return true
 }
 
-/** A lost member counts as answered and has to be offered everything again when it returns. */
+/**
+ * Requests wait no longer for a lost member. When it returns, it is offered all subscriptions but those that it refused
+ * for good.
+ */
 export const loseSubscriber = (turn: Turn, member: MemberName): void => {
   stopWaiting(turn, member, () => true)
   update(turn, {
@@ -380,10 +415,11 @@ export const loseSubscriber = (turn: Turn, member: MemberName): void => {
   })
 }
 
+/** Whether the default has accepted or dropped out, and the others have used up their time. */
 const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
   boundFrom !== undefined && turn.now >= boundFrom + turn.state.options.mergeBound
 
-/** Answers the requests that are decided, per port in the order of the requests. */
+/** Answers the requests that are decided. Requests of the same port are answered in their order. */
 export const settleRequests = (turn: Turn): void => {
   const blocked = new Set<string>()
   for (const { number } of turn.state.requests) {
@@ -416,7 +452,7 @@ export const requestDeadline = (state: RouterState): number | undefined => {
   const seen = new Set<string>()
   let first = Infinity
   for (const { key, boundFrom } of state.requests) {
-    // A later request of the same port is answered after the earlier one, however long it has waited.
+    // A later request of the same port is answered after the earlier request, however long it has waited.
     if (!seen.has(key)) first = Math.min(first, boundFrom ?? Infinity)
     seen.add(key)
   }

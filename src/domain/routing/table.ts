@@ -1,28 +1,26 @@
 /**
- * The routing table: for every message of either direction where it goes and why. The router takes every such decision
- * from here, `docs/routing.md` is printed from here, and a row for each variant is demanded by the types and by a
- * test.
+ * The routing table: for every message of either direction, where it goes and why. The router takes every such decision
+ * from here, and docs/routing.md is printed from here. The types and a test demand a row for each variant.
  *
- * Source: wire.md §8 and §9, from which the reasons are taken.
+ * Not here: carrying the rows out (from-client.ts, from-member.ts). Source of the reasons: wire.md §8 and §9.
  */
+
 import type { HttpFilter } from "../protocol/http-filter-messages.ts"
 import type { ProtocolError } from "../protocol/outcome.ts"
 import type { ClientRowKey, DaemonRowKey } from "../protocol/peek.ts"
 import { gate } from "../protocol/version.ts"
 
 interface Row {
-  /**
-   * The least version of the receiving side that understands the message; `undefined`: it was there from the beginning.
-   */
+  /** The least version of the receiving side that understands the message; `undefined`: the message always existed. */
   readonly since: string | undefined
-  /** What the loss of a member means for the message or for its answer. */
+  /** The meaning of a member's loss for the message or for its answer. */
   readonly lost: string
   readonly reason: string
   /** The citation, such as `wire.md §9.1`. */
   readonly source: string
 }
 
-/** What the router does with a client's message apart from passing it on, and of which messages it knows how to. */
+/** The router's actions on a message of the client, each with the rows whose messages it can handle. */
 export interface ClientActions {
   readonly forward: ClientRowKey
   readonly goodbye: "Close"
@@ -48,15 +46,15 @@ export type ClientRow<A extends ClientAction = ClientAction> = Row & {
   /** `owner`: the member that allocated the message's connection id. */
   readonly to: "default" | "all" | "owner" | "answered" | "rejected"
   readonly action: A
-  /** Who keeps the message away from a receiver that is too old. */
+  /** The side that keeps the message away from a receiver that is too old. */
   readonly gatedBy: "client" | "router" | undefined
 }
 
 type Incoming<K extends string> = `Tcp.${K}` | `TcpSteal.${K}`
 
 /**
- * As {@link ClientActions}, for a member's message. `open` makes a new client-facing id, `request` uses the known or
- * makes one, `use` needs a known one, `end` frees it.
+ * As {@link ClientActions}, for a member's message. `open` makes a new client-facing id, `request` uses the known id or
+ * makes one, `use` needs a known id, `end` frees it.
  */
 export interface DaemonActions {
   readonly forward: DaemonRowKey
@@ -93,7 +91,7 @@ const lostAnswer =
 
 type Versions<K extends string> = { readonly [P in K]: string | undefined }
 
-/** One row for each named variant of `prefix`, differing in their version only. */
+/** One row for each named variant of `prefix`. The rows differ in their version only. */
 const each = <P extends string, K extends string, R extends Omit<Row, "since">>(
   prefix: P,
   versions: Versions<K>,
@@ -168,7 +166,7 @@ const rejected = (since: string | undefined, reason: string, source = "wire.md �
 const beginning = undefined
 const connectionRequests = { Connect: beginning, Write: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
 
-/** Where each client message goes. */
+/** The row of each client message. */
 export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<ClientActions, K>> } = {
   Close: {
     to: "all",
@@ -372,7 +370,7 @@ const dropped = (since: string | undefined, reason: string): DaemonRow<"drop"> =
   source: "wire.md §9.2"
 })
 
-/** What happens to each daemon message. */
+/** The row of each daemon message. */
 export const daemonTable: { readonly [K in DaemonRowKey]: DaemonRow<ActionFor<DaemonActions, K>> } = {
   Close: {
     treatment: "fromDefault",
@@ -484,12 +482,12 @@ export const logLevelSince: { readonly [K in "Warn" | "Error" | "Info"]: string 
 }
 
 /**
- * Messages of a variant that this version of the protocol does not know (wire.md §9, §10.7). Only what lies outside
- * these tags may be passed on unread: inside them are ids to rewrite and results to merge.
+ * Outermost variants inside of which an unknown variant is never passed on unread (wire.md §9, §10.7): they hold ids to
+ * rewrite and results to merge.
  */
 export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])
 
 /**
- * The outermost variant of a message in which an unknown one was found; the index itself if that is the unknown one.
+ * The outermost variant of a message with an unknown variant; its index on the wire, if it is itself the unknown one.
  */
 export const outermost = (error: ProtocolError): string => error.path.split(".")[1] ?? ""

@@ -1,3 +1,10 @@
+/**
+ * Incoming traffic, mirrored and stolen: messages about one connection or request. The id of a connection is the
+ * member's own towards the member, and ours towards the client (wire.md §8.5 to §8.10, §8.24).
+ *
+ * Not here: subscribing to ports (subscriptions.ts), and where an id stands in a message (connection-id.ts).
+ */
+
 import type { ClientMessage } from "../protocol/client-message.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
@@ -12,11 +19,6 @@ import type { MemberName } from "./member.ts"
 import { drop, firstTime, nameOf, sayToClient, sayToMember, toClient, toMember, type Turn, update } from "./state.ts"
 import type { ClientActions, DaemonActions } from "./table.ts"
 
-/**
- * Incoming traffic, mirrored and stolen: messages about one connection or request, whose id is the member's on one side
- * and ours on the other (wire.md §8.5 to §8.10, §8.24).
- */
-
 const free = (turn: Turn, clientId: bigint): void =>
   update(turn, { ids: freeId(turn.state.ids, clientId), collected: forgetCollected(turn.state.collected, clientId) })
 
@@ -25,13 +27,13 @@ const closeAtClient = (turn: Turn, channel: Channel, clientId: bigint): void => 
   sayToClient(turn, { _tag: channel, value: { _tag: "Close", value: { connectionId: clientId } } })
 }
 
-/** The member is told that nobody wants its connection, so that its peer does not wait. */
+/** Tells the member that nobody takes its connection, so that the connection's peer does not wait. */
 const refuse = (turn: Turn, member: MemberName, channel: Channel, memberId: bigint): void =>
   sayToMember(turn, member, { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: memberId } })
 
 type TrafficAction = "open" | "request" | "use" | "end"
 
-/** A member's message about one connection: of the treatment `rewriteId`. */
+/** Passes a member's message about one connection on to the client, with the client-facing id. */
 export const trafficFromMember = (
   turn: Turn,
   { _tag: channel, value: message }: DaemonMessageAt<DaemonActions[TrafficAction]>,
@@ -66,7 +68,7 @@ export const trafficFromMember = (
   send(clientId)
 }
 
-/** A client message to the owner of its id. */
+/** Passes a client's message on to the member that owns its id, with the member's own id. */
 export const trafficFromClient = (
   turn: Turn,
   message: ClientMessageAt<ClientActions["toOwner" | "endOwner" | "response" | "endResponse"]>,
@@ -91,6 +93,7 @@ export const trafficFromClient = (
   if (row.action === "endOwner" || row.action === "endResponse") free(turn, clientId)
 }
 
+/** Sends a response to a member that is too old for the form in which the client sent it. */
 const respondInOldForm = (turn: Turn, message: ClientMessage, { member, memberId }: Route, version: string): void => {
   const response = responseOf(message)
   if (response === undefined) return

@@ -1,3 +1,12 @@
+/**
+ * Version agreement (wire.md §5.7). Every member hears the client's true version. The client hears min(client,
+ * default), once per switch and as soon as the default has answered. The answers of other members only tell what may be
+ * sent to them.
+ *
+ * A client that never announces a version is older than 1.3.0; members then hear the router's own version. No client
+ * that gets past the operator's API is that old.
+ */
+
 import type { ResponseError } from "../protocol/response-error.ts"
 import { atLeast, compareVersions, gate, minVersion, protocolVersion } from "../protocol/version.ts"
 import type { MemberFrame } from "./frame.ts"
@@ -15,15 +24,6 @@ import {
   type Turn,
   updateClient
 } from "./state.ts"
-
-/**
- * Version agreement (wire.md §5.7): every member hears the client's true version, the client hears min(client,
- * default), once per switch and as soon as the default has answered. The other members' answers teach what may be
- * broadcast to them and go no further.
- *
- * A client that never announces a version is older than 1.3.0; members then go by the router's own version. No client
- * that gets past the operator's API is that old.
- */
 
 type Owe = (member: MemberName, change: (link: Link) => Link) => boolean
 
@@ -43,14 +43,17 @@ export const switchFromClient = (turn: Turn, announced: string, bytes: Uint8Arra
   }
 }
 
-/** Tells a member that has just connected the client's version, or ours to learn its own. */
+/** Announces the client's version to a member that has just connected, or ours if the client has announced none. */
 export const introduce = (turn: Turn, member: MemberName, owe: Owe): void => {
   const announced = turn.state.client.version ?? protocolVersion
   if (owe(member, owing(announced, false)))
     sayToMember(turn, member, { _tag: "SwitchProtocolVersion", value: announced })
 }
 
-/** A client's gates never open for a pre-release (wire.md §5.1), so none is ever answered. */
+/**
+ * The version without its pre-release. A client's gates never open for a pre-release (wire.md §5.1), so the answer has
+ * none.
+ */
 const withoutPreRelease = (version: string): string => {
   if (atLeast(version, "0.0.0")) return version
   const release = version.replace(/[-+].*$/, "")
@@ -60,7 +63,7 @@ const withoutPreRelease = (version: string): string => {
 export const versionFromMember = (turn: Turn, version: string, { bytes, link, member }: MemberFrame): void => {
   const [answered, ...versionSwitches] = link.versionSwitches
   if (answered === undefined) return drop(turn, "strayVersion")
-  // A member answers no more than it was told, so the highest answer says most about it.
+  // A member never answers a higher version than it was told, so its highest answer says most about it.
   const known = link.version === undefined || compareVersions(version, link.version) > 0 ? version : link.version
   setLink(turn, member, { ...link, versionSwitches, version: known })
   if (!answered.forClient) return
@@ -98,8 +101,8 @@ export const readableError = (error: ResponseError, client: string): ResponseErr
 }
 
 /**
- * Whether a member can read what is there `since` a version. A member whose version is not known yet is told later,
- * when its version answer comes (`from-member.ts`).
+ * Whether a member can read a message that exists `since` a version. A member of unknown version gets the message
+ * later, after its version answer (`from-member.ts`).
  */
 export const mayRead = (version: string | undefined, since: string | undefined): boolean =>
   since === undefined || (version !== undefined && atLeast(version, since))

@@ -1,7 +1,9 @@
 /**
- * What a primary knows of a parent's child in one cluster, and how it is read from the child's object. Whether the
- * object may be believed to be there at all, the caller knows.
+ * A parent's child in one cluster as a primary knows it, and how it is read from the child's object.
+ *
+ * Not here: whether the object may be believed to be there at all, which the caller knows.
  */
+
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
@@ -9,9 +11,9 @@ import type { ChildMarks } from "./child-owner.ts"
 import { childAnnotations } from "./names.ts"
 import { isFailureReason, type SessionFailure } from "./session-failure.ts"
 
-/** What a primary knows of a parent's child in one cluster. */
+/** A parent's child in one cluster, as a primary knows it. */
 export type ChildObservation =
-  /** Not known: not looked yet, or the cluster does not answer. `since`: epoch ms. */
+  /** Not known: nobody has looked yet, or the cluster does not answer. `since`: epoch ms. */
   | { readonly _tag: "Unknown"; readonly since: number }
   /**
    * There is none. `confirmed`: by the API server's own answer (404 to a GET or DELETE) after this operator's last
@@ -33,7 +35,7 @@ export type ChildObservation =
 /** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
 export const startingReason = "Starting"
 
-/** What the member says about its part. A condition for an older generation counts as nothing (failures.md §4.8). */
+/** The member's verdict about its part. A condition for an older generation counts as none (failures.md §4.8). */
 const currentCondition = ({ metadata: { generation = 0 }, status }: MirrordClusterSession): Condition | undefined => {
   const condition = findCondition(status?.conditions ?? undefined, readyCondition)
   return (condition?.observedGeneration ?? generation) >= generation ? condition : undefined
@@ -44,7 +46,7 @@ const failureOf = (condition: Condition | undefined): SessionFailure | undefined
     ? undefined
     : { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
 
-/** Reads what a member says about a child. */
+/** Reads the object of a child. */
 export const observeChild = (child: MirrordClusterSession): ChildObservation => {
   const { metadata, spec } = child
   const condition = currentCondition(child)

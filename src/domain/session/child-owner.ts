@@ -1,10 +1,12 @@
 /**
- * Which parent a child belongs to, as its object says. Readable in any object: what else a child holds may be garbage.
+ * The parent that a child belongs to, as the child's object says. It can be read even if the rest of the object cannot
+ * be decoded.
  */
+
 import * as Predicate from "effect/Predicate"
 import { childAnnotations } from "./names.ts"
 
-/** What a child says about the parent that made it. */
+/** The parts of a child that name the parent which made it. */
 export interface ChildMarks {
   /** `spec.multiClusterParentName`. */
   readonly parentName: string | undefined
@@ -18,7 +20,7 @@ export const parentNameOf = ({ spec }: Readonly<Record<string, unknown>>): strin
     ? spec.multiClusterParentName
     : undefined
 
-/** What a session's object says about its parent. */
+/** Reads the marks of a session's object. */
 export const childMarks = (object: {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | null }
   readonly [field: string]: unknown
@@ -27,10 +29,13 @@ export const childMarks = (object: {
   parentUid: object.metadata.annotations?.[childAnnotations.parentUid]
 })
 
-/** Whose child it is: this parent's, that of an earlier parent of the same name, or somebody else's. */
+/** The owner of a child: this parent, an earlier parent of the same name, or somebody else. */
 export type ChildOwner = "This" | "Earlier" | "Other"
 
-/** What carries a parent's UID is its child, whatever else was done to it; without any UID the name decides. */
+/**
+ * Decides who owns a child. A child with a parent's UID belongs to that parent, whatever else was edited. Without any
+ * UID the name decides.
+ */
 export const childOwner = (child: ChildMarks, parent: { readonly name: string; readonly uid: string }): ChildOwner => {
   if (child.parentUid === parent.uid) return "This"
   if (child.parentName !== parent.name) return "Other"

@@ -1,3 +1,9 @@
+/**
+ * Decides the next actions of a member for one of its sessions, from everything that was observed about the session.
+ *
+ * Not here: observing and acting (app/sessions/member), and the primary's side (session-plan.ts).
+ */
+
 import type { SessionTimes } from "../fleet/configuration.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
@@ -19,18 +25,21 @@ interface FailedAttempt {
 }
 
 /**
- * Where resolving the target stands. `P` is whatever starting an agent needs; `undefined` placement is for targetless.
+ * How far the target is resolved. `P` is the data from which an agent is started; a placement of `undefined` is
+ * targetless.
  */
 export type TargetObservation<P> =
   | { readonly _tag: "Unresolved" }
   | { readonly _tag: "Resolved"; readonly placement: P }
   | FailedAttempt
 
-/** Where the agent stands. An agent that ended because its last client left is `None` again. */
+/** How far the agent is started. An agent that ended because its last client left is `None` again. */
 export type AgentObservation =
   | { readonly _tag: "None" }
   | { readonly _tag: "Starting" }
-  /** A client's socket to it would be usable. `checkedAt`: when the target's pods were looked at last, epoch ms. */
+  /**
+   * A client's socket to the agent would be usable. `checkedAt`: when the target's pods were last looked at, epoch ms.
+   */
   | { readonly _tag: "Ready"; readonly checkedAt: number }
   | FailedAttempt
 
@@ -38,38 +47,38 @@ export type AgentObservation =
 export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
   /**
-   * When this process saw the child first, by its own clock: those of hosts differ (failures.md §4.12). A child that
-   * was there before it counts as a moment older than {@link operatorSince}.
+   * When this process first saw the child, by its own clock, since the clocks of hosts differ (failures.md §4.12). A
+   * child from before this process counts as a moment older than {@link operatorSince}.
    */
   readonly createdSeenAt: number
   readonly target: TargetObservation<P>
   readonly agent: AgentObservation
-  /** What else must hold before the child is ready, beside its target and its agent. */
+  /** Further requirements that must hold before the child is ready, beside its target and its agent. */
   readonly requirements: ReadonlyArray<Requirement>
   /** Client connections of this session here, those that still wait for the agent included. */
   readonly sockets: SocketPresence
   /**
-   * When this process saw `connectedTimestamp` change last, where it knows; takes the place of the timestamp's own
-   * value.
+   * When this process last saw `connectedTimestamp` change, if it did. It replaces the timestamp itself, which another
+   * host's clock wrote.
    */
   readonly heartbeatSeenAt: number | undefined
-  /** When this operator began to be able to see sockets. */
+  /** When this operator became able to see sockets. */
   readonly operatorSince: number
-  /** For sessions whose annotations do not say. */
+  /** The times of sessions whose annotations give none. */
   readonly defaults: SessionTimes
 }
 
-/** What a member does next for one of its sessions. At most one action writes the object. */
+/** The next action of a member for one of its sessions. At most one action writes the object. */
 export type ChildAction<P> =
   | { readonly _tag: "ResolveTarget" }
   /**
-   * Start an agent there; everything made for it carries an ownerReference to the child, so deleting the child cleans
-   * up.
+   * Start an agent in the placement. Everything made for it carries an ownerReference to the child, so deleting the
+   * child cleans up.
    */
   | { readonly _tag: "StartAgent"; readonly placement: P }
   /**
-   * Look at the target's pods again, and start agents next to new ones: a workload is scaled and rolled out while it is
-   * used.
+   * Look at the target's pods again, and start agents beside new pods: a workload may be scaled or rolled out during a
+   * session.
    */
   | { readonly _tag: "RefreshAgents" }
   /** Merge patch of the child's `status` through the status subresource. */
@@ -78,7 +87,10 @@ export type ChildAction<P> =
   | { readonly _tag: "DeleteChild"; readonly why: string; readonly precondition: Precondition }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
-/** Milliseconds that a member waits beyond the TTL, so that the primary, which counts heartbeats, is first. */
+/**
+ * Milliseconds that a member waits beyond the TTL, so that the primary, which counts heartbeats, ends the session
+ * first.
+ */
 const memberPatience = 15_000
 
 const firstRetry = 15_000
@@ -95,11 +107,11 @@ const seconds = (child: MirrordClusterSession, annotation: string, fallback: num
   return text !== undefined && /^[1-9][0-9]{0,8}$/u.test(text) ? Number(text) : fallback
 }
 
-/** When a child ends for want of a socket, and the sentence that says so; nothing while one is open. */
+/** When a child ends for want of a socket, and the sentence that says so; nothing while a socket is open. */
 const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
   const { createdSeenAt, sockets, operatorSince, defaults } = observed
   if (sockets.open > 0) return undefined
-  // Without a parent the real client itself talks to us, and pauses as liveness.ts says.
+  // Without a parent the real client connects to us directly, and may pause for minutes (`leaderGrace` in liveness.ts).
   const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
   const started = Math.max(
     createdSeenAt,
@@ -112,8 +124,8 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
   if (lastSeen === 0) {
     const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
-    // A parent whose client is away lives for its TTL, with a new leader longer; what ended before that would be made
-    // anew until then.
+    // The parent may outlive its client by the TTL, and longer after a change of leaders. Ending the child earlier
+    // would only make the parent create it again.
     const wait = Math.max(timeout, ttl + (fromParent ? leaderGrace : 0))
     return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
   }
@@ -162,7 +174,7 @@ const readiness = <P>(
 const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>
   generation === undefined ? {} : { observedGeneration: generation }
 
-/** The next step towards a running agent, and when a failed one is tried again. */
+/** The next step towards a running agent, and when a failed attempt is repeated. */
 const progress = <P>(
   { target, agent }: ObservedChild<P>,
   now: number
@@ -180,10 +192,10 @@ const progress = <P>(
 }
 
 /**
- * What a member does next for one MirrordClusterSession: target → agent → Ready condition, and the end on its own when
- * no socket comes, so that a primary that is gone for ever leaves nothing behind. Pure and level-triggered like the
- * primary's `plan`. A failed step is tried again after 15 s, doubling up to 5 min, for as long as the child lives: a
- * workload that appears later still joins.
+ * The next actions of a member for one MirrordClusterSession: target → agent → Ready condition. The child ends by
+ * itself when no socket comes, so that a primary that is gone for ever leaves nothing behind. Pure and level-triggered
+ * like the primary's `plan`. A failed step is repeated after 15 s, doubling up to 5 min, for as long as the child
+ * lives, so a workload that appears later still joins.
  */
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed

@@ -1,7 +1,9 @@
 /**
- * How one cluster's part of a session stands, and what its child needs. What follows for the whole session, such as
- * whether it goes on without the cluster, `session-start.ts` decides.
+ * Assesses one cluster's part of a session, and the need of its child.
+ *
+ * Not here: the consequences for the whole session, such as whether it goes on without the cluster (session-start.ts).
  */
+
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
 import type { ChildObservation } from "./child-observation.ts"
@@ -10,15 +12,15 @@ import type { ClusterReach } from "./observed-session.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
 /**
- * Milliseconds for which silence of a cluster is not yet taken for its loss: a busy server may ask to wait for five
+ * Milliseconds of a cluster's silence that are not yet taken for its loss: a busy server may ask to wait for five
  * seconds.
  */
 export const lossGrace = 8_000
 
-/** Milliseconds until a create that was refused is tried again. */
+/** Milliseconds until a refused create is tried again. */
 export const refusedRetry = 15_000
 
-/** What is said of a cluster that was silent for so long about its sessions, but not about itself. */
+/** The reason for a cluster that answers, but whose sessions could not be read for that long. */
 export const unreadable = "its sessions cannot be read"
 
 /** How one cluster's part of a session stands. */
@@ -30,8 +32,8 @@ export type ClusterVerdict =
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
 /**
- * What the child needs: nothing, to be created, or to be deleted because an earlier parent of the same name left it
- * behind or somebody edited it so that it is of no use.
+ * The need of a child. It is deleted if an earlier parent of the same name left it behind, or if somebody edited it so
+ * that it is of no use.
  */
 export type ChildNeed = "Nothing" | "Create" | "Delete"
 
@@ -73,7 +75,7 @@ const assessPresent = (
     const message = `another object there already has the name ${recorded.sessionName}`
     return { verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
   }
-  // An earlier parent's, or ours with somebody's edits: members know their sessions by the parent's name.
+  // The child is an earlier parent's, or ours but edited: members know their sessions by the parent's name.
   const isToBeMadeAnew = owner === "Earlier" || child.parentName !== parent.name
   if (isToBeMadeAnew) return { verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
   if (child.deleting) return { verdict: starting }

@@ -1,3 +1,9 @@
+/**
+ * Every connect parameter of the client, with its encoding, its values and their meaning, as data.
+ *
+ * Not here: reading parameters from a request (connect-request.ts).
+ */
+
 import * as Schema from "effect/Schema"
 
 const Text = Schema.String
@@ -90,7 +96,7 @@ export const connectParameters = {
 
 export type ConnectParameterName = keyof typeof connectParameters
 
-/** What the parameters mean, by name. */
+/** The decoded values of the parameters, by name. */
 export type ConnectParameterValues = {
   readonly [Name in ConnectParameterName]: (typeof connectParameters)[Name]["schema"]["Type"]
 }

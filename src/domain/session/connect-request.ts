@@ -1,3 +1,9 @@
+/**
+ * Reads the parameters of a connect request from its query string or header, and writes them for the members.
+ *
+ * Not here: which parameters there are (connect-parameter-catalogue.ts), and what follows from them.
+ */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { decodeBase64Text, encodeBase64Text } from "../credentials/base64.ts"
@@ -11,8 +17,8 @@ import {
 
 /**
  * The parameters of a connect request (operator-api.md §7.7). They travel with the request and are never stored, since
- * they carry branch names and filters. `entries` is everything that came, in order, parameters that we do not know
- * included; `values` is what the known ones mean.
+ * they carry branch names and filters. `entries`: all parameters in order, unknown ones too; `values`: the known ones,
+ * decoded.
  */
 export interface ConnectParams {
   readonly entries: ReadonlyArray<readonly [name: string, value: string]>
@@ -110,9 +116,9 @@ const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>([
 const position = (name: string): number => (isKnown(name) ? parameterNames.indexOf(name) : parameterNames.length)
 
 /**
- * The parameters that a primary sends to one member: names of database branches to the default cluster alone, for
- * branches exist only there; queue ids, filters and everything else to all; `is_default_cluster` as it is, whatever the
- * client wrote.
+ * The parameters that a primary sends to one member. Only the default cluster gets names of database branches, since
+ * branches exist only there. Every member gets queue ids, filters and everything else. `is_default_cluster` is set
+ * truthfully, whatever the client wrote.
  */
 export const forMember = (params: ConnectParams, { isDefault }: { readonly isDefault: boolean }): ConnectParams => {
   const isKept = (name: string) => name !== "is_default_cluster" && (isDefault || !branchParameters.has(name))

@@ -1,10 +1,17 @@
+/**
+ * Decides about a connect request of a session over many clusters: make the session, hold the request, attach it or
+ * refuse it.
+ *
+ * Not here: carrying the verdict out (app/sessions/primary), and the session's own life (session-plan.ts).
+ */
+
 import { clusterName } from "../fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import { failureStatus, reconnectNotPossible, type KubeStatus } from "./failure-status.ts"
 import { conditionSince, parentConditions, recordedFailure } from "./parent-view.ts"
 
-/** What happens to a connect request of a session. */
+/** The decision about a connect request of a session. */
 export type ConnectVerdict =
   /** There is no such session: make its parent, then hold. */
   | { readonly _tag: "Create" }
@@ -16,8 +23,8 @@ export type ConnectVerdict =
 
 /**
  * Decides about a connect request, first or repeated, from the session's parent alone, so every replica decides the
- * same. A running session whose default cluster is away is held; `plan` fails it past the bound, and then it is refused
- * with 410.
+ * same. While the default cluster of a running session is away, the request is held. `plan` fails the session past the
+ * bound, and then the request is refused with 410.
  */
 export const connectVerdict = (parent: MirrordMultiClusterSession | undefined): ConnectVerdict => {
   if (parent === undefined) return { _tag: "Create" }

@@ -1,3 +1,9 @@
+/**
+ * The HTTP answers to clients whose session failed or ended, as Kubernetes Status objects.
+ *
+ * Not here: the sentences in them (session-failure.ts).
+ */
+
 import type { FailureReason, SessionFailure } from "./session-failure.ts"
 
 /** A `metav1.Status` for a client whose request failed. */

@@ -1,3 +1,10 @@
+/**
+ * Decides when a replica writes a session's heartbeat, from which its successor learns when a client was last
+ * connected.
+ *
+ * Not here: the end of a session without heartbeats (liveness.ts).
+ */
+
 import type { SocketPresence } from "./liveness.ts"
 
 /** Milliseconds between two heartbeats of a session (one status write each, failures.md §4.11). */
@@ -6,15 +13,15 @@ export const heartbeatInterval = 10_000
 /** Milliseconds for which heartbeats go on after the last socket closed: a client that reconnects is not missed. */
 const heartbeatTail = 15_000
 
-/** Whether a heartbeat is due now, and when to ask again (epoch ms); nothing to ask while no socket comes. */
+/** Whether a heartbeat is due now, and when to ask again, epoch ms; `undefined`: not before a socket comes. */
 export interface HeartbeatDecision {
   readonly write: boolean
   readonly nextAt: number | undefined
 }
 
 /**
- * Decides about one session's heartbeat at this replica. `lastWrittenAt`: when this replica last wrote one. A clock
- * that jumped back makes one due at once instead of silencing the session.
+ * Decides about one session's heartbeat at this replica. `lastWrittenAt`: when this replica last wrote one. After a
+ * clock jumped back a heartbeat is due at once; otherwise the session would be silent until the clock catches up.
  */
 export const heartbeat = (
   sockets: SocketPresence,

@@ -1,3 +1,9 @@
+/**
+ * Decides when a session ends for want of a client, from its heartbeat and from this replica's sockets.
+ *
+ * Not here: writing heartbeats (heartbeat.ts), and whether a connected client still lives (client-pulse.ts).
+ */
+
 /** The client's sockets of one session at this replica. A connect request that is being held counts as a socket. */
 export interface SocketPresence {
   readonly open: number
@@ -8,33 +14,33 @@ export interface SocketPresence {
 export const noSockets: SocketPresence = { open: 0, lastClosedAt: undefined }
 
 /**
- * While an API server answers 503 the real client pauses up to 131 s between two tries: so long after its start a
- * leader cannot conclude from silence that a session's client is gone. Milliseconds.
+ * Milliseconds after its start in which a leader concludes nothing from a client's silence: while an API server answers
+ * 503, the real client pauses up to 131 s between two tries.
  */
 export const leaderGrace = 150_000
 
-/** What the end of a session is decided from. All times are epoch ms. */
+/** The facts from which the end of a session is decided. All times are epoch ms. */
 export interface LivenessObservation {
   readonly createdAt: number
   /**
    * The heartbeat: `status.connectedTimestamp`, or better, when this process saw it change (clocks of hosts differ).
    */
   readonly heartbeatAt: number | undefined
-  /** When this leader began to be able to write heartbeats. */
+  /** When this leader became able to write heartbeats. */
   readonly leaderSince: number
   readonly sockets: SocketPresence
 }
 
 /**
- * How long after `since`, when an operator began to serve, silence says nothing about a client, in ms: only a session
- * that is older, and whose client has not been here since, can be in the real client's long pause.
+ * Milliseconds after `since`, when an operator began to serve, in which silence says nothing about a client. Only an
+ * older session whose client has not been here since can be in the real client's long pause.
  */
 export const graceAfterStart = (createdAt: number, since: number, { lastClosedAt }: SocketPresence): number =>
   createdAt < since && lastClosedAt === undefined ? leaderGrace : 0
 
 /**
- * From when a session's TTL runs: the latest of heartbeat, last socket, creation, and where it applies this leader's
- * start + 150 s.
+ * The moment from which a session's TTL runs: the latest of its heartbeat, its last socket, its creation and, where it
+ * applies, this leader's start + {@link leaderGrace}.
  */
 const aliveUntil = ({ createdAt, heartbeatAt, leaderSince, sockets }: LivenessObservation): number =>
   Math.max(

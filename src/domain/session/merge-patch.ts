@@ -1,3 +1,9 @@
+/**
+ * JSON merge patches, by which objects are changed without touching the fields of other writers.
+ *
+ * Not here: preconditions of a write (session-action.ts).
+ */
+
 import { isObject, jsonEqual } from "../json.ts"
 
 /** A JSON merge patch (RFC 7396): `null` removes a key, objects are merged, everything else replaces. */
@@ -6,8 +12,8 @@ export interface MergePatch {
 }
 
 /**
- * The patch that turns `from` into `to`, mentioning only what differs; nothing when they are equal. `undefined` is
- * absence. Fields that neither names, such as those of other writers, are left alone.
+ * The patch that turns `from` into `to`. It mentions only what differs; nothing when they are equal. `undefined` is
+ * absence. Fields that neither object names, such as those of other writers, are left alone.
  */
 export const mergePatch = (from: object, to: object): MergePatch | undefined => {
   const before: Readonly<Record<string, unknown>> = { ...from }

@@ -1,3 +1,9 @@
+/**
+ * Names of sessions' objects, and the finalizer, annotations and labels on them.
+ *
+ * Not here: names made from clusters (fleet/cluster-name.ts), and reading session ids (session-id.ts).
+ */
+
 import { clusterSlug, type ClusterName, type Sha256Hex } from "../fleet/cluster-name.ts"
 import { sessionIdName, type SessionId } from "./session-id.ts"
 
@@ -22,9 +28,12 @@ export const sessionIdOfParent = (name: string): SessionId | undefined => {
 /** Held by the primary on a parent until the children that its status names are gone or owed. */
 export const parentFinalizer = "operator.metalbear.co/multi-cluster-session"
 
-/** Annotations by which a primary tells a member what the published child has no field for. */
+/** Annotations for values that the published child has no field for. The primary writes and the member reads them. */
 export const childAnnotations = {
-  /** UID of the parent: tells the child of this parent from one that an earlier parent of the same name left behind. */
+  /**
+   * UID of the parent, which distinguishes this parent's child from a child that an earlier parent of the same name
+   * left behind.
+   */
   parentUid: "operator.metalbear.co/multi-cluster-parent-uid",
   /** Seconds that the child lives without a socket. */
   sessionTtlSecs: "operator.metalbear.co/session-ttl-secs",

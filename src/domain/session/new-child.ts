@@ -1,3 +1,9 @@
+/**
+ * The child that a primary creates for a parent in one cluster, as it is sent.
+ *
+ * Not here: when it is created (session-start.ts), and sessions that a user makes directly (session-spec.ts).
+ */
+
 import type { MirrordMultiClusterSessionSpec } from "../resources/mirrord-multi-cluster-session.ts"
 import { childAnnotations, ownerLabel } from "./names.ts"
 import type { SessionSettings } from "./observed-session.ts"

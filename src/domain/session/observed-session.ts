@@ -1,3 +1,9 @@
+/**
+ * Everything from which a primary decides about one multi-cluster session, as plain data.
+ *
+ * Not here: observing it (app/sessions/primary), and the decision (session-plan.ts).
+ */
+
 import type { ClusterName, Sha256Hex } from "../fleet/cluster-name.ts"
 import type { SessionStart, SessionTimes } from "../fleet/configuration.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
@@ -9,7 +15,7 @@ export interface ClusterReach {
   readonly reachable: boolean
   /** Why not, one sentence. */
   readonly error: string | undefined
-  /** When the look at it was begun that says so, epoch ms; nothing where it is known without one. */
+  /** When the check that says so began, epoch ms; missing where no check was needed. */
   readonly askedAt?: number
 }
 
@@ -32,21 +38,21 @@ export interface ObservedSession {
   }
   readonly settings: SessionSettings
   /**
-   * When this process saw the parent first, by its own clock: those of hosts differ (failures.md §4.12). A parent that
-   * was there before it counts as a moment older than {@link leaderSince}.
+   * When this process first saw the parent, by its own clock, since the clocks of hosts differ (failures.md §4.12). A
+   * parent from before this process counts as a moment older than {@link leaderSince}.
    */
   readonly createdSeenAt: number
-  /** When this process saw first that the parent is being deleted, if it is. */
+  /** When this process first saw that the parent is being deleted, if it is. */
   readonly deletedSeenAt: number | undefined
-  /** When this process saw first that the session has failed, if it has. */
+  /** When this process first saw that the session has failed, if it has. */
   readonly failedSeenAt: number | undefined
   /** When this process became leader and could write. */
   readonly leaderSince: number
   /** The client's sockets at this replica. */
   readonly sockets: SocketPresence
   /**
-   * When this process saw `connectedTimestamp` change last, where it knows; takes the place of the timestamp's own
-   * value.
+   * When this process last saw `connectedTimestamp` change, if it did. It replaces the timestamp itself, which another
+   * host's clock wrote.
    */
   readonly heartbeatSeenAt: number | undefined
   /** Names of this parent's children that the ledger of debts holds. */

@@ -1,7 +1,9 @@
 /**
- * What the plan reads from a parent, and what a client and other replicas read from its status. No decision is made
- * here.
+ * Reads a parent: the fields that the plan needs, and the parts of its status that a client and other replicas need.
+ *
+ * Not here: any decision.
  */
+
 import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import type {
@@ -15,8 +17,8 @@ import type { Precondition } from "./session-action.ts"
 import { isFailureReason, type SessionFailure } from "./session-failure.ts"
 
 /**
- * Types of the conditions on a parent. Times that a decision needs are their `lastTransitionTime`s, so any replica can
- * go on.
+ * Types of the conditions on a parent. Decisions take their times from `lastTransitionTime`, so that any replica can
+ * continue.
  */
 export const parentConditions = {
   /** The default cluster's part is usable. */
@@ -27,7 +29,7 @@ export const parentConditions = {
   failed: "Failed"
 } as const
 
-/** What the plan reads from a parent. Times are epoch ms. */
+/** The fields of a parent that the plan reads. Times are epoch ms. */
 export interface ParentView {
   readonly name: string
   readonly uid: string
@@ -40,7 +42,7 @@ export interface ParentView {
   readonly clusters: ReadonlyArray<ClusterName>
   readonly defaultCluster: ClusterName | undefined
   readonly phase: SessionPhase | undefined
-  /** In the order of the spec's clusters; what only the status names comes last. */
+  /** In the order of the spec's clusters; clusters that only the status names come last. */
   readonly recorded: ReadonlyMap<ClusterName, ClusterSessionStatus>
   readonly conditions: ReadonlyArray<Condition>
   readonly connectedAt: number | undefined
@@ -48,7 +50,7 @@ export interface ParentView {
   readonly precondition: Precondition
 }
 
-/** What a parent's status says of each cluster, in the order of {@link ParentView.recorded}. */
+/** The entry of each cluster in a parent's status, in the order of {@link ParentView.recorded}. */
 const recordedOf = (
   { status }: MirrordMultiClusterSession,
   clusters: ReadonlyArray<ClusterName>
@@ -68,7 +70,7 @@ const recordedOf = (
   )
 }
 
-/** Reads a parent. Its age is counted by this process's own clock. */
+/** Reads a parent. Its creation and deletion are timed by this process's own clock. */
 export const parentView = (
   parent: MirrordMultiClusterSession,
   { createdSeenAt, deletedSeenAt, fleet }: Pick<ObservedSession, "createdSeenAt" | "deletedSeenAt" | "fleet">
@@ -94,7 +96,7 @@ export const parentView = (
   }
 }
 
-/** Since when a condition has a status, epoch ms, or nothing when it has not. */
+/** Since when a condition has a status, epoch ms; nothing if its status is another. */
 export const conditionSince = (
   conditions: ReadonlyArray<Condition> | undefined,
   type: string,

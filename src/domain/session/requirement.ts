@@ -5,12 +5,12 @@
 
 import type { SessionFailure } from "./session-failure.ts"
 
-/** How one thing stands that a session needs. */
+/** A thing that a session needs, and whether it is there. */
 export type Requirement =
   | { readonly _tag: "Met" }
   /** It is on its way; the sentence says what is being done. */
   | { readonly _tag: "Pending"; readonly message: string }
-  /** It cannot be, for now; the session's user is told why. */
+  /** It is not possible for now; the session's user is told why. */
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
 export const met: Requirement = { _tag: "Met" }

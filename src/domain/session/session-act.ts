@@ -1,24 +1,27 @@
 /**
- * The acts about sessions that the audit log keeps, and the fields of their lines. Writing the lines is the shell's.
+ * The acts about sessions that the audit log keeps, and the fields of their lines.
+ *
+ * Not here: writing the lines (app/kernel).
  */
+
 import { oneLine } from "../one-line.ts"
 
 /** Longest text of a field, and most items of a list; a client chooses some of them. UTF-16 code units. */
 const longestField = 300
 const mostItems = 50
 
-/** Who asked, as the API server authenticated them. */
+/** The user who asked, as the API server authenticated them. */
 export interface AuditedCaller {
   readonly user: string
   readonly groups: ReadonlyArray<string>
   /**
-   * `X-Forwarded-For` as the API server sent it: its last entry is the API server's own, those before it the client may
-   * have chosen.
+   * `X-Forwarded-For` as the API server sent it. Its last entry is the API server's own; the client may have chosen the
+   * earlier entries.
    */
   readonly from?: string
 }
 
-/** What a session is about. Nothing of what it carries. */
+/** The subject of a session; nothing of the traffic that it carries. */
 export interface AuditedSession {
   /** Name of the session's object. */
   readonly session?: string
@@ -34,23 +37,31 @@ interface Asked {
   readonly by: AuditedCaller
   /** Public key of a user's certificate that this operator has verified. */
   readonly userId?: string
-  /** What the client says of itself; verified by nobody. */
+  /** The client's own claims, which nobody has verified. */
   readonly claims?: { readonly username?: string; readonly hostname?: string }
 }
 
 /** One act about a session. */
 export type SessionAct =
   | (AuditedSession & Asked & { readonly act: "created" | "connected" })
-  /** One more connection of a session that had a client before: that client comes back, or another of its processes. */
+  /**
+   * A further connection of a session that had a client before: the client came back, or it is another of its
+   * processes.
+   */
   | (AuditedSession & Asked & { readonly act: "reconnected" })
   | (AuditedSession & Asked & { readonly act: "disconnected"; readonly message: string })
   | (AuditedSession &
       Asked & { readonly act: "refused"; readonly code: number; readonly reason: string; readonly message: string })
   /** `Stopped`, `AllStopped`: by a user, one session or all of them. */
   | (AuditedSession & Asked & { readonly act: "ended"; readonly cause: "Stopped" | "AllStopped" })
-  /** By the operator itself: no client in time, a while after it failed, or its client was told that it is over. */
+  /**
+   * By the operator itself: no client came in time, the session failed a while ago, or its client was told that it is
+   * over.
+   */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Expired" | "ToldOver"; readonly message: string })
-  /** By somebody who deleted its object past the operator, such as with `kubectl`; only the API server knows who. */
+  /**
+   * Somebody deleted the object without asking the operator, for example with `kubectl`. Only the API server knows who.
+   */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Deleted"; readonly message: string })
 
 /** A value of a line in the log. */
@@ -63,7 +74,7 @@ const clean = (value: AuditValue): AuditValue => {
   return value.length > mostItems ? [...items, `… ${value.length - mostItems} more`] : items
 }
 
-/** By whom an act was asked for; nothing for one that nobody asked this operator for. */
+/** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
   if (act.act !== "ended") return act
   return act.cause === "Stopped" || act.cause === "AllStopped" ? act : {}
@@ -96,9 +107,8 @@ const messageOf = (act: SessionAct): string | undefined => {
 }
 
 /**
- * The fields of an act's line in the log, which has `audit=true` so that it can be told from others. What is not known
- * is left out, what the client claims says so in its name, and whatever somebody sent stays within its own field and
- * line.
+ * The fields of an act's line in the log; `audit=true` distinguishes it from other lines. Unknown values are left out,
+ * and names of the client's claims begin with `claimed`. Text of others stays within its own field and line.
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   const { by, claims, userId } = askedOf(act)

@@ -1,3 +1,9 @@
+/**
+ * The actions by which a primary carries a session on, as plain data.
+ *
+ * Not here: which action is next (session-plan.ts), and performing it (app/sessions/primary).
+ */
+
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
 import type { MergePatch } from "./merge-patch.ts"
@@ -22,7 +28,7 @@ export interface NewChild {
 }
 
 /**
- * What a primary does next for one session. At most one action of a plan writes the parent. Actions may be executed in
+ * An action of a primary for one session. At most one action of a plan writes the parent. Actions may be executed in
  * any order, and any of them may fail or be skipped: the next plan starts from what is then observed.
  */
 export type SessionAction =
@@ -46,8 +52,8 @@ export type SessionAction =
   /** Merge patch of the parent's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /**
-   * A child that could not be deleted in time: to be kept in a ledger that outlives the parent and paid when the
-   * cluster returns.
+   * Write a child that could not be deleted in time into the ledger, which outlives the parent. The debt is paid when
+   * the cluster returns.
    */
   | {
       readonly _tag: "RecordDebt"

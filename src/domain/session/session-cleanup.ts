@@ -1,3 +1,9 @@
+/**
+ * Deletes the children of a parent that ended or failed, and says which of them are still there.
+ *
+ * Not here: when a child that cannot be deleted becomes a debt (session-plan.ts).
+ */
+
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ChildObservation } from "./child-observation.ts"
 import { childOwner } from "./child-owner.ts"
@@ -9,7 +15,7 @@ import type { SessionAction } from "./session-action.ts"
 /** Milliseconds for which deleting a child is tried before it becomes a debt. */
 export const debtGrace = 60_000
 
-/** The deletion of a parent's children, as far as it stands. */
+/** How far the deletion of a parent's children is. */
 export interface Cleanup {
   readonly actions: ReadonlyArray<SessionAction>
   /** Children that are neither known to be gone nor owed. */
@@ -23,8 +29,8 @@ const isGone = (child: ChildObservation | undefined, parent: ParentView): boolea
     case "Present":
       return childOwner(child, parent) === "Other"
     case "Refused":
-      // Refused means never made, but an earlier create may have got through unseen: only an answer to DELETE settles
-      // it.
+      // The last create was refused, but an earlier create may have succeeded unseen. Only the answer to a DELETE
+      // settles it.
       return false
     case "Unknown":
     case undefined:
@@ -33,9 +39,9 @@ const isGone = (child: ChildObservation | undefined, parent: ParentView): boolea
 }
 
 /**
- * Deletes the children that the status names, and no others: never by prefix, of which another parent's may have the
- * same (failures.md §4.14). A child in a cluster that cannot be reached waits without holding up the others; it is
- * enough that the API server answers, as a cluster whose operator is gone still deletes.
+ * Deletes exactly the children that the status names. Nothing is deleted by its prefix, which another parent's children
+ * may share (failures.md §4.14). A child in a cluster that cannot be reached waits without delaying the others. An
+ * answer of the API server is enough: a cluster whose operator is gone still deletes.
  */
 export const cleanUpChildren = (observed: ObservedSession, parent: ParentView): Cleanup => {
   const open = [...parent.recorded].flatMap(([cluster, { sessionName }]) =>

@@ -1,10 +1,19 @@
-/** Why a session, or one cluster's part of it, cannot be. The words are condition reasons, visible with `kubectl`. */
+/**
+ * The reasons why a session fails, and the sentences that tell its user the cause and the cure.
+ *
+ * Not here: the answer over HTTP (failure-status.ts).
+ */
+
+/**
+ * Reasons why a session, or one cluster's part of it, is not possible. The words are condition reasons, visible with
+ * `kubectl`.
+ */
 export const failureReasons = [
   /** The target, or its container, does not exist. */
   "NoSuchTarget",
   /** The target exists and has no pod that is ready, now. */
   "TargetNotReady",
-  /** Somebody may not do what the session needs. */
+  /** A right is missing that the session needs. */
   "Forbidden",
   /** Not ready in time. */
   "TimedOut",
@@ -25,7 +34,7 @@ export interface SessionFailure {
   readonly message: string
 }
 
-/** What a person can do about a failure. */
+/** The cure for each failure. */
 const cures: Readonly<Record<FailureReason, string>> = {
   NoSuchTarget: "check the target's name, container and namespace, and that it exists in that cluster",
   TargetNotReady:
@@ -38,7 +47,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   Error: "look at the operator's log in that cluster, then run the command again"
 }
 
-/** What a person can do about a failure, as the rest of a sentence. */
+/** The cure for a failure, as the rest of a sentence. */
 export const cureOf = (reason: FailureReason): string => cures[reason]
 
 /** A failure as one sentence naming cluster, cause and cure. */

@@ -1,3 +1,9 @@
+/**
+ * The id of a session: its forms in requests, lists and names of objects.
+ *
+ * Not here: the names themselves (names.ts).
+ */
+
 import type { Brand } from "effect/Brand"
 import * as Result from "effect/Result"
 

@@ -1,3 +1,10 @@
+/**
+ * Decides the next actions of a primary for one multi-cluster session, from its finalizer to its deletion.
+ *
+ * Not here: the start of the children and the session's status (session-start.ts), the deletion of children
+ * (session-cleanup.ts), and performing the actions (app/sessions/primary).
+ */
+
 import { withCondition } from "../resources/condition.ts"
 import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
@@ -8,16 +15,16 @@ import type { SessionAction } from "./session-action.ts"
 import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
 import { planStart } from "./session-start.ts"
 
-/** Milliseconds for which a failed parent stays, so that `kubectl` can show why. */
+/** Milliseconds that a failed parent stays, so that `kubectl` can show why it failed. */
 export const failedRetention = 300_000
 
-/** Ends a plan: looks again at the earliest of some times that are still to come. */
+/** The last action of a plan: plan again at the earliest of these times that is still to come. */
 const requeue = (times: ReadonlyArray<number | undefined>, now: number): ReadonlyArray<SessionAction> => {
   const future = times.filter((at): at is number => at !== undefined && at > now)
   return future.length === 0 ? [] : [{ _tag: "RequeueAt", at: Math.min(...future) }]
 }
 
-/** No client may be connected any more, whatever the session's phase was. */
+/** The conditions of a session that is being deleted: no client may connect, whatever its phase was. */
 const endedConditions = (parent: ParentView, open: ReadonlyArray<{ readonly cluster: string }>, now: number) =>
   withCondition(
     parent.conditions,
@@ -31,7 +38,10 @@ const endedConditions = (parent: ParentView, open: ReadonlyArray<{ readonly clus
     now
   )
 
-/** Being deleted: children first, then the finalizer. What cannot be deleted within the grace is owed. */
+/**
+ * Plans for a parent that is being deleted: its children go first, then its finalizer. A child that cannot be deleted
+ * within the grace becomes a debt.
+ */
 const planTermination = (
   observed: ObservedSession,
   parent: ParentView,
@@ -60,7 +70,7 @@ const planTermination = (
   return [...phase, ...actions, ...debts, ...requeue([owedAt, now + cleanupRetry], now)]
 }
 
-/** Failed: the children go at once, the parent after a while. */
+/** Plans for a failed parent: its children go at once, the parent itself after a while. */
 const planAfterFailure = (observed: ObservedSession, parent: ParentView, now: number): ReadonlyArray<SessionAction> => {
   const failedAt = observed.failedSeenAt ?? now
   const { actions, open } = cleanUpChildren(observed, parent)
@@ -86,13 +96,13 @@ const recordChildren = (observed: ObservedSession, parent: ParentView): SessionA
 }
 
 /**
- * What a primary does next for one multi-cluster session: the reconcile decision of the MultiClusterSessionManager.
- * Pure, level-triggered and idempotent: it looks only at what is, the same observation gives the same plan, and when
- * its actions have been carried out the next plan is empty or a single `RequeueAt`.
+ * The next actions of a primary for one multi-cluster session: the reconcile decision of the
+ * MultiClusterSessionManager. Pure, level-triggered and idempotent: it looks only at what is, and the same observation
+ * gives the same plan. When its actions have been carried out, the next plan is empty or a single `RequeueAt`.
  *
  * The order of a life: finalizer → children's names into the status → children → Ready or Failed → (no client for the
  * TTL) → parent deleted → children deleted → finalizer gone. A child is created only when the observed status already
- * names it, and only what the status names is ever deleted.
+ * names it, and only children that the status names are ever deleted.
  */
 export const plan = (observed: ObservedSession, now: number): ReadonlyArray<SessionAction> => {
   if (observed.parent === undefined) return []

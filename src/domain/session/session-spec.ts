@@ -1,7 +1,9 @@
 /**
- * What the objects of new sessions say, from a user's connect request. Children of a primary's session are not made
- * here but in `new-child.ts`, from their parent.
+ * The specs of new sessions' objects, made from a user's connect request.
+ *
+ * Not here: the children of a primary's session, which are made from their parent (new-child.ts).
  */
+
 import * as Result from "effect/Result"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
@@ -11,7 +13,7 @@ import { parseTargetName } from "../target/target-path.ts"
 import { toKubeTarget } from "../target/target.ts"
 import type { ConnectParams } from "./connect-request.ts"
 
-/** What a user asks for. */
+/** A user's request for a session. */
 export interface SessionRequest {
   readonly namespace: string
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
@@ -19,7 +21,7 @@ export interface SessionRequest {
   readonly clientVersion: string | undefined
 }
 
-/** Where a multi-cluster session is made. */
+/** The clusters of a new multi-cluster session. */
 export interface SessionFleet {
   readonly clusters: ReadonlyArray<ClusterName>
   readonly primaryCluster: ClusterName

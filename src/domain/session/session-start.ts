@@ -1,7 +1,10 @@
 /**
- * The start of a session and its life while it runs: which children to create, whether the session is ready, goes on
- * without a cluster, or fails. How one cluster stands by itself is assessed in `cluster-verdict.ts`.
+ * The start of a session and its life while it runs: which children to create, and whether the session is ready, goes
+ * on without a cluster, or fails.
+ *
+ * Not here: how one cluster stands by itself (cluster-verdict.ts).
  */
+
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import type {
@@ -21,12 +24,12 @@ import { explainFailure, type SessionFailure } from "./session-failure.ts"
 const memberGrace = 15_000
 
 /**
- * Milliseconds for which a session is not refused for a look at a cluster that is older than the session: the cluster
- * may have come back since, and who asks then is not to hear of it. A younger look takes its place, usually within a
- * second.
+ * Milliseconds in which a session does not fail because of a check that is older than the session. The cluster may have
+ * come back since, and a user who starts a session now must not hear of its former loss. A newer check usually follows
+ * within a second.
  */
 const oldNewsGrace = 8_000
-/** Milliseconds until a session that waits for a younger look is planned again. */
+/** Milliseconds until a session that waits for a newer check is planned again. */
 const lookForNews = 1_000
 
 interface Situation {
@@ -38,7 +41,10 @@ interface Situation {
 
 const notInTime = `it was not ready ${memberGrace / 1000} s after the default cluster`
 
-/** From when members are waited for: a new leader gives them their time again, for it must first learn how they are. */
+/**
+ * When the time of the other members ends, epoch ms. A new leader gives them their full time again, since it must first
+ * learn how they are.
+ */
 const graceEnd = ({ observed, parent, now }: Situation): number =>
   Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince) +
   memberGrace
@@ -70,7 +76,9 @@ interface Failing {
 const failureOf = ({ cluster, verdict }: ClusterAssessment): ReadonlyArray<Failing> =>
   verdict._tag === "Lost" || verdict._tag === "Failed" ? [{ cluster, failure: verdict.failure }] : []
 
-/** Until when a cluster's loss does not count against the session, epoch ms, if so. */
+/**
+ * Until when an old check of a lost cluster does not count against the session, epoch ms; `undefined`: the loss counts.
+ */
 const isOldNewsUntil = ({ verdict }: ClusterAssessment, { parent, now }: Situation): number | undefined => {
   const until = parent.createdAt + oldNewsGrace
   const isOld = verdict._tag === "Lost" && verdict.askedAt !== undefined && verdict.askedAt < parent.createdAt
@@ -84,7 +92,7 @@ const demandedOf = (
 ): ReadonlyArray<ClusterAssessment> =>
   observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
 
-/** Why a session that is not Ready yet can never be, or nothing. */
+/** Why a session that is not Ready yet fails, or nothing. */
 const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
   const { observed, parent, now } = situation
   if (defaultCluster === undefined) {
@@ -100,7 +108,7 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
   return { cluster: notReady.cluster, failure: { reason: "TimedOut", message } }
 }
 
-/** Why a Ready session is over although its client is there: the default cluster stayed away past the bound. */
+/** Why a Ready session fails although its client is there: the default cluster stayed away past the bound. */
 const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
   const lostAt = conditionSince(situation.parent.conditions, parentConditions.defaultReady, "False")
   const bound = situation.observed.settings.remoteSessionTimeoutSecs
@@ -122,7 +130,7 @@ const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
 
 const startsAgain = "it was ready before and is being started again"
 
-/** What the status says about a cluster that is not ready, nothing while it is waited for. */
+/** The error that the status gives for a cluster that is not ready; nothing while the cluster is waited for. */
 const errorOf = (
   part: ClusterAssessment,
   recorded: { readonly before: string | undefined; readonly wasReady: boolean },
@@ -135,11 +143,11 @@ const errorOf = (
   const failure = isDefault || phase === "Ready" ? failureOf(part)[0]?.failure.message : undefined
   const error = failure ?? (isDefault ? undefined : leftOutReason(part, situation))
   if (phase !== "Ready") return error
-  // Once left out, a cluster keeps its reason until it is ready or there is a better one.
+  // A cluster that was left out keeps its reason until it is ready or a better reason is known.
   return isStarting ? (recorded.before ?? error) : (error ?? recorded.before)
 }
 
-/** What `status.clusterSessions.<c>` should say. Fields of others, such as `agentEndpoint`, stay. */
+/** The new `status.clusterSessions.<c>`. Fields of other writers, such as `agentEndpoint`, stay. */
 const entryOf = (
   part: ClusterAssessment,
   recorded: ClusterSessionStatus | undefined,
@@ -152,7 +160,7 @@ const entryOf = (
   return error === undefined ? { ...rest, ready: false } : { ...rest, ready: false, error }
 }
 
-/** One of the parent's conditions, as it is for its present generation. */
+/** A condition of the parent for its present generation. */
 const conditionOf = (
   { generation }: ParentView,
   type: string,

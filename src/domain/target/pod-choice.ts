@@ -53,7 +53,7 @@ const runningPodNamespace = ({ metadata, status }: Pod): Result.Result<string, P
   return isBeingDeleted(metadata) ? Result.fail({ _tag: "InDeletion" }) : Result.succeed(metadata.namespace)
 }
 
-/** What the cluster says of a pod once it has a node. */
+/** The fields that the cluster sets on a pod once the pod has a node. */
 interface ScheduledPod {
   readonly nodeName: string
   readonly podIps: ReadonlyArray<string>

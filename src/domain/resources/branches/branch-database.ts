@@ -1,3 +1,5 @@
+/** The published kind BranchDatabase, for databases of any engine. Here it only makes the definition in `crds/`. */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { anyBranching } from "../feature-flags.ts"

@@ -1,3 +1,8 @@
+/**
+ * The published kinds PgBranchDatabase, MysqlBranchDatabase and MongodbBranchDatabase, which clients made before
+ * BranchDatabase.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { branching } from "../feature-flags.ts"

@@ -1,3 +1,5 @@
+/** The label selector of policies and TLS configurations. Selectors of workloads are in core-kinds.ts. */
+
 import * as Schema from "effect/Schema"
 import { literals, nullable, text, textMap, texts } from "../field-schemas.ts"
 

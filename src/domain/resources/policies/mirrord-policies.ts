@@ -1,3 +1,5 @@
+/** The published kinds MirrordPolicy and MirrordClusterPolicy. Here they only make definitions in `crds/`. */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, text, texts, truth, uint16 } from "../field-schemas.ts"

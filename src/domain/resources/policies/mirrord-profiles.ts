@@ -1,3 +1,8 @@
+/**
+ * The published kinds MirrordProfile and MirrordClusterProfile. Here they only make definitions in `crds/`; clients
+ * read the objects themselves.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals } from "../field-schemas.ts"

@@ -1,3 +1,8 @@
+/**
+ * The published kinds MirrordTlsStealConfig and MirrordClusterTlsStealConfig. Here they only make definitions in
+ * `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { nullable, text, texts, truth, uint16 } from "../field-schemas.ts"

@@ -1,3 +1,5 @@
+/** The published kind MirrordClusterExternalResource. Here it only makes the definition in `crds/`. */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, text } from "../field-schemas.ts"

@@ -1,3 +1,8 @@
+/**
+ * The published kind MirrordClusterSplitSession: a session's part in queues of any broker. Here it only makes the
+ * definition in `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { anySplitting } from "../feature-flags.ts"

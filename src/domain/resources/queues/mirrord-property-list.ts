@@ -1,3 +1,7 @@
+/**
+ * The published kind MirrordPropertyList: settings of a broker's client. Here it only makes the definition in `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { anySplitting } from "../feature-flags.ts"

@@ -1,3 +1,5 @@
+/** The published kind MirrordSplitConfig: the queues of a workload. Here it only makes the definition in `crds/`. */
+
 import * as Schema from "effect/Schema"
 import { type CustomResource, ageColumn, column } from "../custom-resource.ts"
 import { anySplitting } from "../feature-flags.ts"

@@ -1,3 +1,8 @@
+/**
+ * The published kind MirrordWorkloadQueueRegistry: the SQS and RabbitMQ queues of a workload. Here it only makes the
+ * definition in `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { splitting } from "../feature-flags.ts"

@@ -1,3 +1,8 @@
+/**
+ * The published kinds MirrordSQSSession and MirrordRMQSession: a session's part in the queues of one broker. Here they
+ * only make definitions in `crds/`.
+ */
+
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { splitting } from "../feature-flags.ts"
