@@ -28,6 +28,7 @@ const files = [
   "scripts/release",
   "src/domain/credentials/cluster-auth.ts",
   "src/domain/fleet/configuration-fields.ts",
+  "src/domain/json.ts",
   "src/domain/resources",
   "test/support/property-seed.ts",
   "test/support/seed-properties.ts",

@@ -3,11 +3,11 @@
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { assert } from "vitest"
-import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 import { makeStatusWriter } from "../../../../lab/playground/kubernetes/status-writer.ts"
 import { pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { KubeError, type KubeErrorReason } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
+import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 
 const world = Effect.gen(function* () {
   const api = new MemoryKubeApi("c")
