@@ -1,4 +1,4 @@
 import packageJson from "../../../package.json" with { type: "json" }
 
-/** Our own release. */
+/** The version of this release. */
 export const version: string = packageJson.version
