@@ -1,4 +1,6 @@
-/** Asks the API server what a caller may do. The caller is identified in caller.ts. */
+/**
+ * Asks the API server what a caller may do. The caller is identified in caller.ts.
+ */
 
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"

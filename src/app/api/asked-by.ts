@@ -1,4 +1,6 @@
-/** Describes a client that connects, for the audit. Nothing is decided by it. */
+/**
+ * Describes a client that connects, for the audit. Nothing is decided by it.
+ */
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"

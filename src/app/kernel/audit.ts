@@ -1,4 +1,6 @@
-/** Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds. */
+/**
+ * Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds.
+ */
 
 import type { Effect } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"

@@ -1,4 +1,6 @@
-/** The program's log. Everything in src/app writes through it, and nothing writes otherwise. */
+/**
+ * The program's log. Everything in src/app writes through it, and nothing writes otherwise.
+ */
 
 import { Effect } from "effect"
 

@@ -2,6 +2,7 @@
  * The skeleton of a controller whose decisions are a pure plan. A turn reads one object from the cache, observes, plans
  * and performs. The caller says how to observe, plan and perform; this file knows no kind of resource.
  */
+
 import { Clock, Effect, Result, type Scope } from "effect"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"

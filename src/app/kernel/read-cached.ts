@@ -1,4 +1,6 @@
-/** Decodes objects from caches, each object once for each kind. Not for objects that change after they were read. */
+/**
+ * Decodes objects from caches, each object once for each kind. Not for objects that change after they were read.
+ */
 
 import type { Result } from "effect"
 import {

@@ -1,10 +1,10 @@
-import { Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
-import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
-
 /**
  * Keeps a collection of one cluster in memory by list and watch. Decides nothing from the objects; controllers and the
  * fleet do.
  */
+
+import { Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
+import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250

@@ -1,4 +1,6 @@
-/** A clock for sessions, which no change of the host's clock moves. Certificates are judged by the host's own clock. */
+/**
+ * A clock for sessions, which no change of the host's clock moves. Certificates are judged by the host's own clock.
+ */
 
 import { type Clock, Effect } from "effect"
 

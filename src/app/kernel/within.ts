@@ -1,4 +1,6 @@
-/** A time limit that holds in finalizers, where Effect's own timeouts do not. Elsewhere use Effect's own. */
+/**
+ * A time limit that holds in finalizers, where Effect's own timeouts do not. Elsewhere use Effect's own.
+ */
 
 import { Duration, Effect, Fiber } from "effect"
 

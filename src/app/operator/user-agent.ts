@@ -1,4 +1,6 @@
-/** The name under which an operator sends its requests. Nothing depends on it; it is for readers of audit logs. */
+/**
+ * The name under which an operator sends its requests. Nothing depends on it; it is for readers of audit logs.
+ */
 
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 

@@ -2,6 +2,7 @@
  * One served client: its options (`ClientConnectionOptions`), its state while it lives (`ClientConnection`) and the
  * ways in which it ends. Frames pass through `message-path.ts`.
  */
+
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/routing/port-locks.ts"

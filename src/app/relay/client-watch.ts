@@ -2,6 +2,7 @@
  * Watches a user's client for silence, and makes its silence known to the other connections of its session.
  * `client-pulse.ts` decides what a silence means.
  */
+
 import { Effect } from "effect"
 import { excuse, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
 import { type ClientConnection, elapsed, finish, isSilent } from "./client-connection.ts"

@@ -2,6 +2,7 @@
  * Follows the members of a connection besides their frames: they join and leave the session, and they fall silent.
  * Channels are opened and closed by `message-path.ts`.
  */
+
 import { Effect, type Scope } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import type { ClientConnection, MemberNews } from "./client-connection.ts"

@@ -3,6 +3,7 @@
  * (`fromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). The router decides
  * everything about a message; this file moves bytes, opens and closes sockets, and reads the time.
  */
+
 import { Effect, Metric, Schedule } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"

@@ -2,6 +2,7 @@
  * The life of one client's connection, the shell around the router: attaches the members, reads the client, watches
  * both, and closes everything in the end. Frames pass through `message-path.ts`.
  */
+
 import { Deferred, Effect, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"

@@ -3,6 +3,7 @@
  * steady clock, never from the times that objects carry: clocks of hosts differ and jump (failures.md §4.12). Reads no
  * clock: the caller passes the time.
  */
+
 import { Predicate } from "effect"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"

@@ -3,6 +3,7 @@
  * answers in the agent's place when another session's claim excludes a request. `agent-locks.ts` decides which claims
  * exclude each other.
  */
+
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import { peekDaemon } from "../../../domain/protocol/peek.ts"

@@ -3,6 +3,7 @@
  * connects to its representative agent, and serves the client. `member-sessions.ts` checks beforehand whether the
  * client may attach.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"

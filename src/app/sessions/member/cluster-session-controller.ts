@@ -3,6 +3,7 @@
  * reports when they are usable, and ends a session that nobody uses. Puts the controller together and listens to the
  * cache; `domain/session/child-plan.ts` decides.
  */
+
 import { Clock, Effect, FiberMap, type Scope } from "effect"
 import {
   mirrordClusterSessions,

@@ -8,7 +8,7 @@ import { Deferred, Effect, type Scope } from "effect"
 export interface LinkTerms {
   /**
    * Records a link for as long as the scope lives. The inner effect completes when a link of another term comes to the
-   * session. A link without a term is from a primary that elects no leader; it ends no other link.
+   * session. A link without a term is from a primary that elects no leader; it ends no link, and no link ends it.
    */
   readonly arrive: (session: string, term: string | undefined) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   /** How many links are known. */

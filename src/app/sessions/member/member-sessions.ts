@@ -2,6 +2,7 @@
  * Sessions with agents in this cluster, as clients see them: children of a primary's session, and sessions of users who
  * connect here directly. Checks what a client may do; `client-attachment.ts` attaches it.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import type { Caller } from "../../../domain/credentials/front-proxy.ts"
 import {

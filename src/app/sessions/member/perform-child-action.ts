@@ -2,6 +2,7 @@
  * Performs the actions that `domain/session/child-plan.ts` has decided for one session of this cluster: one function
  * per action. Decides nothing. Agents are started by `session-agents.ts`, for which no turn waits.
  */
+
 import { Clock, Effect } from "effect"
 import { childEvents } from "../../../domain/events/child-events.ts"
 import { expiredEvent } from "../../../domain/events/deed-events.ts"

@@ -3,6 +3,7 @@
  * start and refresh them is made in `domain/session/child-plan.ts`; the adapters of `Agents` know how an agent is
  * built.
  */
+
 import { Clock, Effect, Result } from "effect"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"

@@ -2,6 +2,7 @@
  * Finds the pods of a session's target in one cluster: reads the objects that the rules of `domain/target` need, and
  * applies those rules. Reads only.
  */
+
 import { Effect, Result } from "effect"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"

@@ -2,6 +2,7 @@
  * Calls about children to the API servers of their clusters. No turn waits for them, so a slow or silent cluster holds
  * up no other. When to create or delete a child is decided in `domain/session`, not here.
  */
+
 import { Clock, Effect } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"

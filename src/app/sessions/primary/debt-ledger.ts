@@ -3,6 +3,7 @@
  * ConfigMap beside the operator, so it outlives the parent and the process; a debt is paid as soon as its cluster
  * accepts the deletion. When a child is owed is decided in `domain/session/session-cleanup.ts`.
  */
+
 import { Clock, Effect, Random, Result, Schema, type Scope } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { configMaps } from "../../../domain/resources/core-kinds.ts"

@@ -2,6 +2,7 @@
  * Links from a user's connection to the members of its session. The connection waits for the default cluster's link;
  * other members join when they can. The relay carries the messages.
  */
+
 import { Data, Effect, Option, Result, type Scope } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"

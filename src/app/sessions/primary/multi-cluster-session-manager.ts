@@ -2,6 +2,7 @@
  * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. Puts the controller
  * together and listens to the cache; `domain/session/session-plan.ts` decides.
  */
+
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
 import {
   mirrordMultiClusterSessions,

@@ -2,6 +2,7 @@
  * Observes one session of a primary before it is planned: the parent, the children in the caches of the fleet, the
  * answers of API servers and the client's sockets. Reads only; `domain/session` decides what follows.
  */
+
 import { Result } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"

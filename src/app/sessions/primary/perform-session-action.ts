@@ -2,6 +2,7 @@
  * Performs the actions that `domain/session/session-plan.ts` has decided for one session: one function per action.
  * Decides nothing. Calls to other clusters are only begun here, see `child-calls.ts`.
  */
+
 import { Effect } from "effect"
 import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
 import { parentEvents } from "../../../domain/events/parent-events.ts"

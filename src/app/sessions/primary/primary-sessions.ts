@@ -2,6 +2,7 @@
  * Attaches users to sessions over all clusters, at the primary: finds or creates the session, waits for it, and links
  * its members. Starting and ending the session is left to the session manager.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import {

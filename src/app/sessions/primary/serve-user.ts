@@ -2,6 +2,7 @@
  * Serves a linked connection of a user to its end: gives the relay's router and locks what they need from a session
  * over many clusters. Links are opened in `member-links.ts`.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"

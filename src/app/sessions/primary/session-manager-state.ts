@@ -3,6 +3,7 @@
  * the few functions that keep this state in order; `observe-session.ts` reads it, `perform-session-action.ts` acts on
  * it.
  */
+
 import type { Clock, Effect, Fiber } from "effect"
 import type { ClusterName, Sha256Hex } from "../../../domain/fleet/cluster-name.ts"
 import {

@@ -2,6 +2,7 @@
  * One connection of a user to a session over many clusters, in its two states: asked for, and linked to members. Types
  * only; `primary-sessions.ts` makes such connections, `serve-user.ts` serves them.
  */
+
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
