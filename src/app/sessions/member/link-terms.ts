@@ -5,6 +5,7 @@
 
 import { Deferred, Effect, type Scope } from "effect"
 
+/** The open links of sessions in this cluster, by the term of the leader that opened them. */
 export interface LinkTerms {
   /**
    * Records a link for as long as the scope lives. The inner effect completes when a link of another term comes to the
