@@ -1,4 +1,11 @@
 #!/usr/bin/env node
+/**
+ * The program `braid-lab` of the workshop: its commands, their flags and their help. The operator's image does not
+ * contain it.
+ *
+ * Not here: the work of a command. Its code is loaded only when the command runs.
+ */
+
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
@@ -72,7 +79,7 @@ const agent = Command.make(
 )
 
 /**
- * The real agent's command line is not of our making (`-l PORT -t SECS targeted -c ID`), so it is passed on as it is.
+ * Passes the command line on as it is, because the real agent's form of it is fixed (`-l PORT -t SECS targeted -c ID`).
  */
 const runAgent = (argv: ReadonlyArray<string>): Effect.Effect<void> =>
   runs(

@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * `npm run build`: the tree that the operator's image holds. Nothing is compiled, since Node takes the types away
- * itself; it is the sources and the packages that they need at run time.
+ * Runs `npm run build`: stages the tree that the operator's image holds, the sources and the packages that they need at
+ * run time. Nothing is compiled, because Node takes the types away itself. image.mjs says what the tree holds.
  */
+
 import {
   chmodSync,
   copyFileSync,

@@ -1,5 +1,8 @@
 // @ts-check
-// Part of `npm run check`: chart, image and operator have one version.
+/**
+ * The part of `npm run check` that compares the versions of chart, image and operator. Changes nothing.
+ */
+
 import { readVersions } from "./release/version-places.mjs"
 
 const { problems } = readVersions(new URL("..", import.meta.url))

@@ -1,5 +1,8 @@
 // @ts-check
-/** What `npm run check` runs: programs that read the code and run none of it. scripts/test.mjs runs the tests. */
+/**
+ * Runs `npm run check`: programs that read the code and run none of it. The tests are run by scripts/test.mjs.
+ */
+
 import { spawnSync } from "node:child_process"
 import { parseArgs } from "node:util"
 
@@ -18,7 +21,7 @@ const code = ["src", "lab", "test", "scripts", "vitest.config.ts"]
 
 /** @typedef {{ readonly command: ReadonlyArray<string>; readonly cure: string }} Part */
 
-/** By name; the cure ends the sentence "To put it right, …". @type {Readonly<Record<string, Part>>} */
+/** The programs, by name; the cure ends the sentence "To put it right, …". @type {Readonly<Record<string, Part>>} */
 const parts = {
   tsc: { command: ["tsc"], cure: "mend the types" },
   oxlint: {

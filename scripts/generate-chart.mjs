@@ -1,5 +1,9 @@
-// @ts-check Writes what of the chart is made from elsewhere: its copy of the custom resources, the tables of its
-// README, and the schema of its values.
+// @ts-check
+/**
+ * Writes the generated parts of the chart: its copy of the custom resources, the tables of its README, and the schema
+ * of its values. Templates and values are written by hand.
+ */
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
@@ -72,8 +76,9 @@ const typeOf = (value) => {
 }
 
 /**
- * A value with a comment `# -- text`. @typedef {{ readonly path: ReadonlyArray<string>, readonly value: unknown,
- * readonly description: string }} Described
+ * A value with a comment `# -- text`.
+ *
+ * @typedef {{ readonly path: ReadonlyArray<string>; readonly value: unknown; readonly description: string }} Described
  */
 
 /** @param {string} text @returns {ReadonlyArray<Described>} */
@@ -115,8 +120,8 @@ const valueRows = (described) =>
     .map(({ key, value, description }) => row([key, typeOf(value), `\`${JSON.stringify(value)}\``, description]))
 
 /**
- * Helm checks values against the chart's schema before it renders, and says less about a mistake than the templates do.
- * So the schema tells editors what a value should be, and leaves it to the templates to refuse another.
+ * The schema only advises: it tells editors what a value should be, and leaves refusals to the templates. Helm checks
+ * values against the schema before it renders, and says less about a mistake than the templates do.
  *
  * @param {Readonly<Record<string, import("effect/Schema").Constraint>>} fields
  */

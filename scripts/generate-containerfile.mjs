@@ -1,5 +1,8 @@
 // @ts-check
-// Writes the Containerfile of the operator's image.
+/**
+ * Writes the Containerfile of the operator's image. Its content is described in image.mjs; no image is built here.
+ */
+
 import { readFileSync, writeFileSync } from "node:fs"
 import { containerfile } from "./image.mjs"
 

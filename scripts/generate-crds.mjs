@@ -1,5 +1,8 @@
-// Writes crds/*.yaml from the domain's schemas. With --check nothing is written; exit code 1 names the files that
-// differ.
+/**
+ * Writes crds/*.yaml from the domain's schemas; the schemas are in src/domain/resources. With --check nothing is
+ * written, and exit code 1 names the files that differ.
+ */
+
 import { readFileSync, writeFileSync } from "node:fs"
 import { stringify } from "yaml"
 import { customResourceDefinitions } from "../src/domain/resources/custom-resource-definitions.ts"

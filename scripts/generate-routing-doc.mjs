@@ -1,5 +1,8 @@
 // @ts-check
-// Writes docs/routing.md from the routing table; a test fails when the page and the table differ.
+/**
+ * Writes docs/routing.md; routing-document.ts has its text. A test fails when the page and the routing table differ.
+ */
+
 import { writeFileSync } from "node:fs"
 import { routingDocument } from "./routing-document.ts"
 

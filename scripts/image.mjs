@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The operator's image: what it is made of, and its Containerfile. `npm run build` stages the same tree, so that it can
- * be looked at and started without a container engine.
+ * Describes the operator's image: its content, and its Containerfile. `npm run build` stages the same tree, so that it
+ * can be examined and started without a container engine. Builds no image.
  */
 
 export const image = {
@@ -14,16 +14,16 @@ export const image = {
   node: "/nodejs/bin/node",
   /** `nonroot` of distroless images. Every file can be read by everybody, so any other user will do, too. */
   user: 65532,
-  /** Where the tree stands in the image. */
+  /** The folder of the tree in the image. */
   root: "/app",
   entry: "src/app/braid.ts",
-  /** What the tree holds of the repository; the packages that it needs at run time come on top. */
+  /** The parts of the repository in the tree; the packages that it needs at run time come on top. */
   files: ["LICENSE", "package.json", "src"],
-  /** What only building it needs. */
+  /** Files that are needed only to build the tree. */
   buildFiles: ["package-lock.json", ".npmrc", "scripts"]
 }
 
-/** Where `npm run build` stages the tree. */
+/** The folder in which `npm run build` stages the tree. */
 export const staged = "dist/image"
 
 const builtIn = "/build"

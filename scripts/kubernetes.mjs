@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * `npm run kubernetes`: the programs of a real control plane, for tests. Built from Go modules once per version; what
- * KUBEBUILDER_ASSETS or PATH have already is used as it is.
+ * Runs `npm run kubernetes`: provides the programs of a real control plane, for tests. They are built from Go modules
+ * once per version; programs in KUBEBUILDER_ASSETS or PATH are used as they are. Starts no control plane.
  */
+
 import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
@@ -75,7 +76,7 @@ const findInstalled = (program, version) => {
 const makeProgress = (what, total) => {
   const began = Date.now()
   let done = 0
-  let told = -1
+  let lastTenth = -1
   return {
     step: () => {
       done++
@@ -83,8 +84,8 @@ const makeProgress = (what, total) => {
       const text = `${what}: ${Math.min(done, total)} of ${total} packages, ${seconds} s`
       const tenth = Math.floor((10 * done) / total)
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
-      else if (tenth > told) console.error(text)
-      told = tenth
+      else if (tenth > lastTenth) console.error(text)
+      lastTenth = tenth
     },
     end: () => {
       if (process.stderr.isTTY) process.stderr.write("\r\u001b[K")
@@ -106,7 +107,7 @@ const build = (program, version, target) => {
   })
   if (listed.status !== 0) fail(`the packages of ${program.name} cannot be read; what Go says about it stands above`)
   const progress = makeProgress(program.name, listed.stdout.trim().split("\n").length)
-  // Without it the server calls itself v0.0.0, which clients dislike.
+  // Without this flag the server calls itself v0.0.0, which clients dislike.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
   const temporary = `${target}.${process.pid}`
   return new Promise((resolve) => {
@@ -158,7 +159,7 @@ const main = async () => {
   for (const program of programsOf(version)) {
     const target = join(folder, program.name)
     if (isProgram(target)) continue
-    // A link to something that is gone.
+    // There may be a link whose target is gone.
     rmSync(target, { force: true })
     const installed = findInstalled(program, version)
     if (installed !== undefined && installed !== target) {

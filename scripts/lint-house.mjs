@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * What every file of the house keeps to, as a lint plugin: lines of at most 120 columns, and comments whose sentences
- * begin with their subject. The formatter cuts neither texts nor comments. scripts/lint-walls.mjs has the imports.
+ * The rules that every file of the house keeps to, as a lint plugin: lines of at most 120 columns, and comments whose
+ * sentences begin with their subject. The formatter cuts neither texts nor comments. scripts/lint-walls.mjs has the
+ * imports.
  */
 
 /**

@@ -1,10 +1,12 @@
-import { isBuiltin } from "node:module"
 // @ts-check
 /**
  * The walls of the house as a lint plugin: `lab → src/app → src/adapters → src/ports → src/domain`, the rooms of
  * `src/app` and of `lab` among each other, and a pure domain. Imports are resolved to files, so that neither a detour
- * (`../../app`) nor a folder that happens to be called `ports` matters.
+ * (`../../app`) nor a folder that happens to be called `ports` matters. Lines and comments are checked in
+ * lint-house.mjs.
  */
+
+import { isBuiltin } from "node:module"
 import path from "node:path"
 
 /**
@@ -36,7 +38,7 @@ const inApp = (...others) => [
 /** @param {ReadonlyArray<string>} others */
 const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster/${room}`)]
 
-/** What each room may import beside itself. `/**` stands for the room and all rooms in it. */
+/** The rooms that each room may import beside itself. `/**` stands for the room and all rooms in it. */
 const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
   "src/domain": [],
   "src/ports": ["src/domain/**"],
@@ -73,7 +75,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
 /** Packages without input and output, that the domain may use. */
 const purePackages = new Set(["effect", "yaml", "ajv", "fast-json-patch"])
 
-/** The parts of Effect that only compute. What runs, waits or reads a clock belongs outside of the domain. */
+/** The parts of Effect that only compute. Parts that run, wait or read a clock belong outside of the domain. */
 const pureEffect = new Set(
   `Array BigDecimal BigInt Boolean Brand Chunk Combiner Data Encoding Equal Equivalence Function Graph HashMap
   HashRing HashSet Hash Iterable JsonPatch JsonPointer Match MutableHashMap MutableHashSet MutableList
@@ -82,7 +84,7 @@ const pureEffect = new Set(
   UndefinedOr Duration absurd flow hole identity pipe`.split(/\s+/)
 )
 
-/** Globals of the language itself. Everything else is the machine's, the clock's or chance. */
+/** Globals of the language itself. All others belong to the machine, the clock or chance. */
 const pureGlobals = new Set(
   `AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Error EvalError Float32Array
   Float64Array Infinity Int16Array Int32Array Int8Array Iterator JSON Map NaN Number Object Proxy RangeError
@@ -96,7 +98,7 @@ const pureGlobals = new Set(
 const pureDate = new Set(["parse", "UTC"])
 
 /**
- * Where a file stands: its floor (`src/domain`, `lab`), and its room, the innermost one that has a row above.
+ * The place of a file: its floor (`src/domain`, `lab`), and its room, the innermost room that has a row above.
  *
  * @param {string} file
  */
@@ -128,7 +130,7 @@ const packageOf = (source) =>
 const isPackageFile = (source) => /^(\.\.\/)+package\.json$/.test(source)
 
 /**
- * Why a module may not be imported from a room, or `undefined`.
+ * The reason why a module may not be imported from a room, or `undefined`.
  *
  * @param {string} source @param {string} file
  */
@@ -216,7 +218,7 @@ const imports = (context) => {
 }
 
 /**
- * Why a global is not for the domain, or `undefined`.
+ * The reason why a global is not for the domain, or `undefined`.
  *
  * @param {Reference} reference
  */

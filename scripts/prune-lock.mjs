@@ -1,8 +1,10 @@
 // @ts-check
 /**
- * Drops optional platform packages from package-lock.json that the registry did not have when the lock file was made;
- * `npm ci` would refuse a lock file that names them without an entry. To run after every `npm install`.
+ * Drops optional platform packages from package-lock.json that the registry did not have when the lock file was made:
+ * `npm ci` would refuse a lock file that names them without an entry. Run it after every `npm install`; it installs
+ * nothing.
  */
+
 import { readFileSync, writeFileSync } from "node:fs"
 
 /** @typedef {{ readonly packages: Record<string, { optionalDependencies?: Record<string, string> }> }} Lock */

@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * `npm run release`: one version for operator, image and chart, which are released together. Everything is looked at
- * first, then the chart is packaged from a copy, and the files are written last.
+ * Runs `npm run release`: one version for operator, image and chart, which are released together. First everything is
+ * checked, then the chart is packaged from a copy, and the files are written last. Commits and pushes nothing.
  */
+
 import { spawnSync } from "node:child_process"
 import {
   accessSync,
@@ -73,7 +74,7 @@ const read = (file) => readFileSync(join(folder, file), "utf8")
 /** @param {ReadonlyArray<string>} args */
 const git = (args) => spawnSync("git", args, { cwd: folder, encoding: "utf8" })
 
-/** Why this tree is not to be released as this version. @param {string} version */
+/** The reasons why this tree is not to be released as this version. @param {string} version */
 const treeProblems = (version) => {
   const status = git(["status", "--porcelain"])
   if (status.status !== 0)
@@ -141,7 +142,7 @@ const newTexts = (version, log) => {
 }
 
 /**
- * The chart as a package in `temporary`: what is committed of it, with the new texts.
+ * Packages the committed files of the chart, with the new texts, in `temporary`.
  *
  * @param {string} helm @param {string} temporary @param {string} version @param {ReadonlyMap<string, string>} texts
  */
@@ -165,14 +166,14 @@ const packageChart = (helm, temporary, version, texts) => {
 }
 
 /**
- * Writes the files and puts the package into dist/; on failure all is as it was.
+ * Writes the files and puts the package into dist/; a failure leaves all as it was.
  *
  * @param {ReadonlyMap<string, string>} texts @param {string} packaged @param {string} target
  */
 const writeAll = (texts, packaged, target) => {
   const before = new Map([...texts.keys()].map((file) => [file, read(file)]))
   const hadDist = existsSync(dist)
-  // Beside its place: only within one file system a file can be moved there in one step.
+  // Copied to a place beside the target, because only within one file system can a file be moved in one step.
   const beside = `${target}.${process.pid}`
   try {
     mkdirSync(dist, { recursive: true })

@@ -1,3 +1,8 @@
+/**
+ * Writes `docs/routing.md` from the routing table, for people. Rows that differ in name and version only are printed as
+ * one row. The table itself is src/domain/routing/table.ts.
+ */
+
 import { limits } from "../src/domain/routing/limits.ts"
 import {
   type ClientRow,
@@ -7,8 +12,6 @@ import {
   filterSince,
   logLevelSince
 } from "../src/domain/routing/table.ts"
-
-/** `docs/routing.md`: the routing table for people. Rows that differ in name and version only are printed as one. */
 
 interface Group<R> {
   readonly row: R

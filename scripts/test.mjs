@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * `npm test`: the check, then the tests, then one line that sums everything up. What could not be loaded or checked
- * counts as failed, so that the last line never says less than the exit code.
+ * Runs `npm test`: the check, then the tests, then one line that sums everything up. A file or check that could not be
+ * run counts as failed, so that the last line never says less than the exit code.
  */
+
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -25,8 +26,8 @@ with the real client and agent run where MIRRORD_BIN and MIRRORD_AGENT_BIN are s
 draw the cases of that seed; fast-check says the seed of one that fails.`
 
 /**
- * What vitest's JSON reporter writes, as far as it is used here. A test that passed has failure messages if it failed
- * before, on its first try.
+ * The output of vitest's JSON reporter, as far as it is used here. A test that passed has failure messages if its first
+ * try failed.
  *
  * @typedef {{
  *   readonly status: string
@@ -95,7 +96,7 @@ const main = () => {
   if (!checked) others.push("npm run check")
   if (report === undefined) others.push("vitest ended without a report")
   for (const file of broken) others.push(`${file.name} (could not be run: ${(file.message ?? "").split("\n")[0]})`)
-  // Errors outside of any test, no tests at all, a threshold: vitest fails although no test did.
+  // Vitest can fail although no test did: by an error outside of any test, by finding no tests, by a threshold.
   if (report !== undefined && !passed && broken.length + failedTests.length === 0)
     others.push("vitest, outside of the tests")
   if (ci && skipped.length > 0) {

@@ -1,4 +1,7 @@
 // @ts-check
+/**
+ * Gives a changelog its section for a new version, from its section "Unreleased". Reads and writes no file.
+ */
 
 /**
  * @typedef {{
@@ -28,8 +31,8 @@ const sectionsOf = (text) => {
 const hasEntries = (body) => /^[-*] \S/mu.test(body)
 
 /**
- * The changelog with a section for this version: the one that is there, or what was under "Unreleased" until now. The
- * format is that of Keep a Changelog 1.1.0.
+ * The changelog with a section for this version: the section that is there, or else the one called "Unreleased" until
+ * now. The format is that of Keep a Changelog 1.1.0.
  *
  * @param {string} text @param {string} version @param {string} date as 2026-01-31
  * @returns {{ readonly text: string } | { readonly problem: string }}

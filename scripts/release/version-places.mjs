@@ -1,11 +1,15 @@
 // @ts-check
+/**
+ * The places in the repository that name its version, and whether they agree. Reads only; release.mjs writes them.
+ */
+
 import { readFileSync } from "node:fs"
 import { parse } from "yaml"
 import { containerfile, image } from "../image.mjs"
 import { isVersion } from "./version.mjs"
 
 /**
- * Every place that names our version; the group is the version. The first is the one that counts.
+ * Every place that names our version; the pattern matches the version. The first place is the one that counts.
  *
  * @type {ReadonlyArray<{ readonly file: string; readonly field: string; readonly pattern: RegExp }>}
  */

@@ -1,6 +1,9 @@
 // @ts-check
+/**
+ * The form and the order of versions, by Semantic Versioning 2.0.0. Knows no files.
+ */
 
-/** Semantic Versioning 2.0.0, without build metadata: a version is an image's tag, too, and a tag has no "+". */
+/** A version without build metadata, because it is an image's tag too, and a tag has no "+". */
 const pattern =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-z-][\da-z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-z-][\da-z-]*))*))?$/iu
 

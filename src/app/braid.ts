@@ -2,7 +2,7 @@
 /**
  * The program `braid` of the operator's image: its commands, their flags and their help.
  *
- * Not here: what a command does. Its code stands in `commands` and is loaded only when the command runs.
+ * Not here: the work of a command. Its code stands in `commands` and is loaded only when the command runs.
  */
 
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -43,7 +43,7 @@ const cleanup = Command.make(
     )
 ).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
 
-/** How a person's commands find their cluster. */
+/** Flags by which a person's commands find their cluster. */
 const clusterFlags = {
   kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
   context: optionalText("context", "Context of the kubeconfig; otherwise its current one")

@@ -1,3 +1,8 @@
+/**
+ * The port for agents next to targets: started, found again and connected to. Which containers get agents is decided in
+ * src/domain/target; the frames of a connection are the relay's.
+ */
+
 import { Context, Data, type Effect } from "effect"
 import type { OwnerReference } from "../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../domain/target/pod-choice.ts"
@@ -26,21 +31,22 @@ export class AgentUnreachable extends Data.TaggedError("AgentUnreachable")<{
 }
 
 /**
- * Starts agents next to targets and connects to them. One agent per container, shared by all sessions (agent.md §2.5).
+ * Starts agents next to targets and connects to them. One agent per container, shared by all its sessions (agent.md
+ * §2.5).
  */
 export class Agents extends Context.Service<
   Agents,
   {
     /**
-     * Makes sure that an agent runs next to the container and that `owner` is among its owners: it goes when its last
-     * owner is gone. `undefined`: an agent of its own for a targetless session. Returns when the agent is ready to be
+     * Makes sure that an agent runs next to the container, with `owner` among its owners; it goes when its last owner
+     * is gone. Without a placement a targetless session gets an agent of its own. Completes when the agent can be
      * dialled.
      */
     readonly ensure: (
       placement: AgentPlacement | undefined,
       owner: OwnerReference
     ) => Effect.Effect<AgentHandle, AgentFailed>
-    /** A new connection: a new client for the agent, with fresh state. */
+    /** Opens a new connection, which is a new client for the agent, with fresh state. */
     readonly connect: (agent: AgentHandle) => Effect.Effect<FrameChannel, AgentUnreachable>
   }
 >()("braid/ports/Agents") {}

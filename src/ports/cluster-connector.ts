@@ -1,13 +1,13 @@
+/**
+ * The port by which this operator reaches clusters: its own and the members. When a cluster is connected, and with
+ * which credentials, is decided in src/app/fleet.
+ */
+
 import { Context, type Effect, type Redacted, type Scope } from "effect"
 import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
 import type { FrameChannel } from "./frame-channel.ts"
 import type { KubeApi } from "./kube-api.ts"
 import type { LinkRefused, LinkRequest } from "./member-link.ts"
-
-/**
- * How this operator reaches clusters: its own and the members. When a cluster is connected, and with which credentials,
- * is decided in src/app/fleet.
- */
 
 /** One cluster as this operator may use it. */
 export interface ClusterAccess {

@@ -1,6 +1,11 @@
 /**
- * A two-way stream of whole protocol messages, in plain callbacks: the message path runs no fiber and no promise per
- * message. Behind it is a client's WebSocket, the link to a member or an agent's TCP connection.
+ * The port for connections that carry whole protocol messages, in plain callbacks: the message path runs no fiber and
+ * no promise per message. Knows no message: a frame is bytes.
+ */
+
+/**
+ * A two-way stream of whole protocol messages: a client's WebSocket, the link to a member, or an agent's TCP
+ * connection.
  */
 export interface FrameChannel {
   /**
@@ -16,9 +21,9 @@ export interface FrameChannel {
    */
   readonly pause: () => void
   readonly resume: () => void
-  /** Ends the channel: what is queued is still sent, `ended` is not called for it. */
+  /** Ends the channel. Queued messages are still sent, and `ended` is not called. */
   readonly close: () => void
-  /** Starts delivery. Called once; what arrived before is delivered first. */
+  /** Starts delivery. Called once; messages that arrived earlier are delivered first. */
   readonly open: (handlers: FrameHandlers) => void
 }
 
@@ -28,6 +33,6 @@ export interface FrameHandlers {
   readonly ended: (reason: string) => void
   /** Everything queued was taken by the network. */
   readonly drained: () => void
-  /** Something that is not a message came and was left out: a text frame, for example. */
+  /** Something other than a message came, such as a text frame, and was left out. */
   readonly ignored: (what: string) => void
 }

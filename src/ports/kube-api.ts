@@ -1,7 +1,12 @@
+/**
+ * The port for the API server of one cluster: typed by resource, with one error for all failures. Contains no retries,
+ * no caches and no rules about resources.
+ */
+
 import { Data, type Effect, type Stream } from "effect"
 import type { ObjectMeta } from "../domain/resources/object-meta.ts"
 
-/** Which collection of the API a call is about. `plural` is the resource's name in URLs; the core group is `""`. */
+/** The collection of the API that a call is about. `plural` is the resource's name in URLs; the core group is `""`. */
 export interface ResourceRef {
   readonly group: string
   readonly version: string
@@ -10,9 +15,9 @@ export interface ResourceRef {
 }
 
 /**
- * An object as the API server sent it: nothing is checked but the metadata's presence, and nothing is dropped but, in
- * lists and watches, what `metadata.managedFields` holds. Equal parts of several objects may be one value, so nobody
- * may change any.
+ * An object as the API server sent it. Only the presence of its metadata is checked, and only the content of
+ * `metadata.managedFields` is dropped, in lists and watches. Equal parts of several objects may be one value, so nobody
+ * may change any part.
  */
 export interface KubeObject {
   readonly apiVersion?: string
@@ -23,7 +28,7 @@ export interface KubeObject {
 
 /**
  * `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason.
- * `NotLeading`: nothing was sent, for another replica may lead by now.
+ * `NotLeading`: nothing was sent, because another replica may lead by now.
  */
 export type KubeErrorReason =
   | "NotFound"
@@ -39,8 +44,8 @@ export type KubeErrorReason =
   | "Other"
 
 /**
- * What an API server answered instead of the wanted thing. `code` is the HTTP status, absent when nothing was answered;
- * `retryAfterMs`: so long the server wants to be left alone (its header Retry-After).
+ * The failure of a call to an API server. `code` is the HTTP status, absent when nothing was answered; `retryAfterMs`
+ * is the time for which the server asks to be left alone (its header Retry-After).
  */
 export class KubeError extends Data.TaggedError("KubeError")<{
   readonly cluster: string
@@ -64,7 +69,7 @@ export type WatchEvent =
 export interface Selection {
   readonly namespace?: string
   readonly labelSelector?: string
-  /** The one object of this name: rights to a single object cover its lists and watches too. */
+  /** Selects the object of this name: rights to a single object cover its lists and watches too. */
   readonly name?: string
 }
 
@@ -77,7 +82,7 @@ export interface DeleteOptions {
   readonly namespace?: string
   /** Another object of this name is a `Conflict`. */
   readonly uid?: string
-  /** How long a pod's programs get to end, instead of what the pod says; 0 when they have. */
+  /** How long a pod's programs get to end, instead of the pod's own setting; 0 when they have ended. */
   readonly gracePeriodSeconds?: number
 }
 
@@ -90,8 +95,8 @@ export interface KubeApi {
     selection?: Selection
   ) => Effect.Effect<{ readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }, KubeError>
   /**
-   * Changes after `resourceVersion`. Ends without error when the server ends it; fails with `Gone` when the version is
-   * too old.
+   * Changes after `resourceVersion`. Ends without error when the server ends the watch; fails with `Gone` when the
+   * version is too old.
    */
   readonly watch: (
     ref: ResourceRef,
@@ -100,7 +105,7 @@ export interface KubeApi {
   ) => Stream.Stream<WatchEvent, KubeError>
   readonly create: (ref: ResourceRef, object: object, namespace?: string) => Effect.Effect<KubeObject, KubeError>
   /**
-   * A JSON merge patch; a `metadata.resourceVersion` in it makes the server refuse a stale one with `Conflict`. A
+   * A JSON merge patch. With a `metadata.resourceVersion` in it, the server refuses a stale patch with `Conflict`. The
    * `metadata.uid` of another object conflicts too, but not in a patch of the status: there only the version counts.
    */
   readonly mergePatch: (

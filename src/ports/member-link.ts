@@ -1,6 +1,11 @@
+/**
+ * The request for a link to a member's operator, and its refusal. An open link is a `FrameChannel`; `ClusterAccess`
+ * opens it (docs/member-link.md).
+ */
+
 import { Data } from "effect"
 
-/** What a link to a member's operator needs beside the member itself; one link per client connection and member. */
+/** The parameters of a link beside the member itself. One link per client connection and member. */
 export interface LinkRequest {
   readonly cluster: string
   /** The client's own id, decimal. */
@@ -10,9 +15,14 @@ export interface LinkRequest {
   readonly target: string
   /** The connect parameters for this member as a query string. */
   readonly query: string
-  /** Whether the member's operator advertises `ConnectParamsInHeader`, and so reads the parameters from a header. */
+  /**
+   * Whether the member's operator advertises `ConnectParamsInHeader`, so that it reads the parameters from a header.
+   */
   readonly parametersInHeader: boolean
-  /** The asking leader's term, where one is elected: other leaders' links of this session end (docs/member-link.md). */
+  /**
+   * The asking leader's term, if a leader is elected there. A link of another term ends the session's links of this one
+   * (docs/member-link.md).
+   */
   readonly term?: string
 }
 

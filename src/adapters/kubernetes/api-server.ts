@@ -1,3 +1,8 @@
+/**
+ * Sends requests to one API server, with the current credentials of its configuration. Knows nothing of the API's
+ * objects, and calls no answer a failure.
+ */
+
 import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
@@ -5,24 +10,19 @@ import { Effect, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { isRecord } from "./kube-errors.ts"
 
-/**
- * Requests to one API server, with the credentials that its configuration has at that moment. The file knows nothing of
- * the API's objects, and calls no answer a failure.
- */
-
 /** How long a server may be silent. */
 export interface KubeApiTimes {
-  /** Until a connection stands, in ms. */
+  /** Longest time until a connection stands, in ms. */
   readonly connectTimeout: number
-  /** Until it begins an answer, in ms. */
+  /** Longest time until an answer begins, in ms. */
   readonly headersTimeout: number
-  /** Within an answer, in ms. */
+  /** Longest silence within an answer, in ms. */
   readonly bodyTimeout: number
-  /** A watch is silent while nothing happens; so many seconds after its start the server is asked to end it. */
+  /** Time after which the server is asked to end a watch, in s: a watch is silent while nothing happens. */
   readonly watchSeconds: number
   /**
-   * A watch that is silent for longer than this, in ms, hangs on a connection whose other end is gone. More than
-   * `watchSeconds`.
+   * Longest silence of a watch, in ms; a watch that is silent for longer hangs on a connection whose other end is gone.
+   * More than `watchSeconds`.
    */
   readonly watchTimeout: number
 }
@@ -52,7 +52,7 @@ export interface ApiRequest {
   readonly silence?: number
 }
 
-/** Ends its connections with the scope. */
+/** An API server whose connections end with the scope. */
 export const makeApiServer = (
   config: KubeConfig,
   times: KubeApiTimes,
@@ -64,8 +64,8 @@ export const makeApiServer = (
   )
 
 /**
- * Where the kubelet keeps a pod's token, which it renews. client-node would read it once a minute, and one file for all
- * configurations.
+ * The file in which the kubelet keeps and renews a pod's token. Read here for each request, because client-node reads
+ * it once a minute, and one file for all configurations.
  */
 const tokenFileOf = (config: KubeConfig): string | undefined => {
   const provider: unknown = config.getCurrentUser()?.authProvider
@@ -91,7 +91,7 @@ export const makeAgent = (
 
 type Pool = NonNullable<ApiServer["pool"]>
 
-/** The connections for these credentials: those of the last request unless the credentials have changed. */
+/** The connections for these credentials; the last request's connections unless the credentials have changed. */
 const poolFor = (server: ApiServer, options: RequestOptions): Pool => {
   const { ca, cert, key, rejectUnauthorized, servername } = options
   const url = server.config.getCurrentCluster()?.server

@@ -1,3 +1,8 @@
+/**
+ * Reaches clusters over HTTP and WebSocket, with client-node's configurations: implements the port `ClusterConnector`.
+ * Links are opened by the websocket adapter, which is passed in.
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, type Scope } from "effect"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
@@ -8,8 +13,8 @@ import { defaultTimes } from "./api-server.ts"
 import { makeKubeApi } from "./kube-api-http.ts"
 
 /**
- * Opens a link with the credentials of a configuration, in the name of `userAgent`; the `websocket` adapter's, handed
- * in by the wiring.
+ * Opens a link with the credentials of a configuration, in the name of `userAgent`. The `websocket` adapter implements
+ * it; the wiring passes it in, because adapters do not import each other.
  */
 export type OpenLink = (
   config: KubeConfig,
@@ -46,8 +51,8 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
 }
 
 /**
- * Accesses over HTTP and WebSocket. `ownConfig`: the operator's own configuration, in-cluster or of a kubeconfig.
- * `userAgent`: who asks.
+ * Accesses to clusters. `ownConfig`: the operator's own configuration, in-cluster or of a kubeconfig. `userAgent`: the
+ * name in which requests are sent.
  */
 export const makeClusterConnector = (
   ownConfig: KubeConfig,

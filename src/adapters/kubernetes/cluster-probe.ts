@@ -1,3 +1,8 @@
+/**
+ * Probes one API server for `braid doctor`: TLS, credentials, single requests. Returns failures as results and retries
+ * nothing.
+ */
+
 import { readFileSync } from "node:fs"
 import type { RequestOptions } from "node:https"
 import { isIP } from "node:net"
@@ -7,11 +12,6 @@ import { Effect, type Scope } from "effect"
 import type { Agent, Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 import { authorizationOf, makeAgent } from "./api-server.ts"
-
-/**
- * Looks at one API server as `braid doctor` needs it: TLS, credentials, single requests. The probe tells failures as
- * results and retries nothing.
- */
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
@@ -53,7 +53,7 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
         port: Number(url.port || 443),
         servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
         ca,
-        // The certificate's flaws are to be told; nothing secret is sent over this connection.
+        // Flaws of the certificate are a result here; nothing secret is sent over this connection.
         rejectUnauthorized: false,
         timeout: patience
       })
@@ -97,7 +97,7 @@ interface ProbeState {
   readonly url: URL
   /** How long connecting, and how long an answer, may take, ms. */
   readonly patience: number
-  /** Made for the first request. */
+  /** The connections; made for the first request. */
   agent: Agent | undefined
 }
 
@@ -150,10 +150,10 @@ const sendProbe = async (
   return resultOf(response)
 }
 
-/** Why the credentials cannot be had, as a sentence. */
+/** The reason why the credentials cannot be had, as a sentence. */
 const credentialsProblem = ({ config, url }: ProbeState): Effect.Effect<string | undefined> =>
   Effect.tryPromise(async () => {
-    // There client-node refuses to send any, whatever they are.
+    // Over plain HTTP client-node refuses to send any credentials.
     if (url.protocol === "http:" && config.getCurrentCluster()?.skipTLSVerify !== true) return undefined
     const { cert, key } = await optionsOf(config)
     createSecureContext({ cert, key })
@@ -168,8 +168,8 @@ const request = (probe: ProbeState, asked: ProbeRequest): Effect.Effect<ProbeRes
   )
 
 /**
- * {@link ClusterProbe} with the credentials of a configuration. Requests fail where an operator's would, since they are
- * made as `makeKubeApi` makes them. `patience`: how long connecting, and how long an answer, may take, ms.
+ * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them, so they
+ * fail where an operator's would. `patience`: how long connecting, and how long an answer, may take, in ms.
  */
 export const makeClusterProbe = (
   config: KubeConfig,

@@ -1,13 +1,13 @@
 /**
- * A JSON parser for what API servers send, made for memory: equal parts become one value. The parser knows where
- * managed fields are and nothing else of Kubernetes.
+ * A JSON parser for the answers of API servers, made to save memory: equal parts become one value. The parser knows
+ * where managed fields are and nothing else of Kubernetes.
  */
 
 /** How many parts are remembered: a power of two. */
 const most = 4_096
-/** Longer ones, in bytes, are not remembered; what is in them may be. */
+/** Longest parts that are remembered, in bytes; smaller parts inside of longer ones still are. */
 const [longestString, longestContainer] = [128, 1_024]
-/** Parts deeper than this are left to the platform's parser, which minds no depth. */
+/** Parts deeper than this are left to the platform's parser, which has no limit of depth. */
 const deepest = 10
 
 /** In a path: each element of an array. */
@@ -15,11 +15,11 @@ const every = null
 type Path = ReadonlyArray<string | typeof every>
 
 const object: Path = ["metadata", "managedFields"]
-/** Where managed fields are, by what a text holds: one object, a list of them, an event of a watch. */
+/** The paths of managed fields, by the content of a text: one object, a list of objects, an event of a watch. */
 const paths = { object, list: ["items", every, ...object], event: ["object", ...object] } satisfies Readonly<
   Record<string, Path>
 >
-/** Of all that is on no path. */
+/** The path of a part that leads to no managed fields. */
 const offPath: Path = []
 
 const quote = 0x22
@@ -35,17 +35,18 @@ const slotOf = (hash: number): number => (hash ^ (hash >>> 15)) & (most - 1)
 const empty = Buffer.alloc(0)
 
 /**
- * Parses JSON (in UTF-8) and gives equal parts one place in memory. Most strings of a cluster's objects are in hundreds
- * of them (kinds, namespaces, users, reasons, times), and so are whole owners, tolerations, conditions. A part that is
- * written as one before is not parsed again: what that saves is more than the search costs, and more than the
- * platform's parser gains by being native.
+ * Parses JSON (in UTF-8) and gives equal parts one place in memory. Most strings of a cluster's objects occur in
+ * hundreds of objects (kinds, namespaces, users, reasons, times), and so do whole owners, tolerations and conditions. A
+ * part with the same bytes as a remembered part is not parsed again. That saves more than the search costs, and more
+ * than the platform's parser gains by being native.
  *
- * `metadata.managedFields` are null in what comes out. They are a good part of every object, in many small pieces;
- * nobody here reads them, and no API leaves them out. Nothing else changes: a field of that name elsewhere stays.
+ * `metadata.managedFields` become null. They are a good part of every object, in many small pieces; no code here reads
+ * them, and no API leaves them out. Nothing else changes: a field of that name elsewhere stays.
  */
 export class InterningJsonParser {
   /**
-   * Of what came last, by slot. Only what comes twice is remembered: names and uids do not drive out what is common.
+   * The hash of the last part in each slot. A part is remembered at its second occurrence, so that names and uids do
+   * not drive out common parts.
    */
   readonly #hashes = new Int32Array(most)
   readonly #texts = Array.from<Uint8Array>({ length: most }).fill(empty)
@@ -53,14 +54,14 @@ export class InterningJsonParser {
   #json: Buffer = empty
   #at = 0
 
-  /** Nobody may change the result. Throws a SyntaxError, which quotes nothing, for what is no JSON. */
+  /** Parses one value, which nobody may change. Throws a SyntaxError, which quotes nothing, if the text is not JSON. */
   parse(json: Buffer, holds: keyof typeof paths): unknown {
     const values: Array<unknown> = []
     this.parseEach(json, holds, (value) => values.push(value))
     return values.length === 1 ? values[0] : this.#fail()
   }
 
-  /** Values that follow one another; what breaks off is told until there. */
+  /** Parses values that follow one another. If the text breaks off, the values before are still told. */
   parseEach(json: Buffer, holds: keyof typeof paths, tell: (value: unknown) => void): void {
     this.#json = json
     this.#at = 0
@@ -80,7 +81,7 @@ export class InterningJsonParser {
     for (let code = json[this.#at]; code !== undefined && isSpace(code); code = json[++this.#at]);
   }
 
-  /** Whether this comes next; then it is behind. */
+  /** Takes this character if it comes next, after white space. */
   #takes(code: number): boolean {
     if (this.#json[this.#at] !== code) {
       this.#skipSpace()
@@ -90,7 +91,10 @@ export class InterningJsonParser {
     return true
   }
 
-  /** The value at the path's `index`-th part. No two objects are equal that far, so nothing is looked for. */
+  /**
+   * Parses the value at the path's `index`-th part. No two objects are equal as a whole, so no remembered part is
+   * looked for.
+   */
   #parseOnPath(path: Path, index: number): unknown {
     if (index === path.length) {
       const end = this.#endOfValue()
@@ -225,7 +229,7 @@ export class InterningJsonParser {
     return value
   }
 
-  /** The part that ends here. The platform's own errors would quote it. */
+  /** Parses the part that ends here. Its error is replaced, because the platform's own errors would quote the part. */
   #parseNatively(start: number): unknown {
     try {
       return JSON.parse(this.#json.toString("utf8", start, this.#at))
@@ -234,7 +238,7 @@ export class InterningJsonParser {
     }
   }
 
-  /** Where the value ends that comes next. */
+  /** The end of the next value. */
   #endOfValue(): number {
     const json = this.#json
     let level = 0
@@ -249,7 +253,7 @@ export class InterningJsonParser {
     return this.#fail()
   }
 
-  /** Whether these bytes, of a string, are its characters. */
+  /** Whether these bytes of a string are its characters as they are. */
   #isPlain(start: number, end: number): boolean {
     const json = this.#json
     for (let at = start; at < end; at++) {
@@ -259,7 +263,7 @@ export class InterningJsonParser {
     return true
   }
 
-  /** Whether what is remembered there is written like this. */
+  /** Whether the remembered part of a slot has these bytes. */
   #isKnown(slot: number, start: number, end: number): boolean {
     const json = this.#json
     const text = this.#texts[slot] ?? empty
@@ -269,7 +273,7 @@ export class InterningJsonParser {
     return length > 0
   }
 
-  /** The part that ends here was not known. */
+  /** Notes an unknown part that ends here; remembers it at its second occurrence. */
   #met(slot: number, hash: number, start: number, value: unknown): void {
     if (this.#hashes[slot] === hash) {
       this.#texts[slot] = new Uint8Array(this.#json.subarray(start, this.#at))

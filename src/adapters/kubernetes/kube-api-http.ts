@@ -1,3 +1,8 @@
+/**
+ * {@link KubeApi} over HTTP: builds the request of each call and reads its answer. api-server.ts sends requests with
+ * their credentials, kube-errors.ts knows the meaning of failures; nothing is retried here.
+ */
+
 import type { Readable } from "node:stream"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
@@ -16,12 +21,7 @@ import { InterningJsonParser } from "./interning-json-parser.ts"
 import { isRecord, type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
 import { wholeLines } from "./whole-lines.ts"
 
-/**
- * {@link KubeApi} over HTTP: which request a call is, and what its answer holds. Requests and credentials are
- * api-server.ts's, the meaning of failures kube-errors.ts's; nothing is retried here.
- */
-
-/** One for all clusters: members of one fleet hold much the same. */
+/** One parser for all clusters, because the members of a fleet hold much the same. */
 const parser = new InterningJsonParser()
 
 const isKubeObject = (value: unknown): value is KubeObject => isRecord(value) && isRecord(value["metadata"])
@@ -43,7 +43,7 @@ const queryOf = (selection: Selection | undefined, more: Readonly<Record<string,
   return text === "" ? "" : `?${text}`
 }
 
-/** A cluster's name, as errors tell it, with its server. */
+/** A server, and the name of its cluster for errors. */
 interface Cluster {
   readonly name: string
   readonly server: ApiServer
@@ -52,11 +52,11 @@ interface Cluster {
 const answerOf = async (
   server: ApiServer,
   asked: ApiRequest,
-  told: Operation,
+  operation: Operation,
   signal: AbortSignal
 ): Promise<Dispatcher.ResponseData> => {
   const response = await send(server, asked, signal)
-  if (response.statusCode >= 300) throw await refused(told, response)
+  if (response.statusCode >= 300) throw await refused(operation, response)
   return response
 }
 
@@ -65,10 +65,10 @@ const call = (
   asked: ApiRequest,
   read: (response: Dispatcher.BodyMixin) => Promise<unknown> = (response) => response.json()
 ): Effect.Effect<unknown, KubeError> => {
-  const told = { cluster: name, operation: `${asked.method} ${asked.path}` }
+  const operation = { cluster: name, operation: `${asked.method} ${asked.path}` }
   return Effect.tryPromise({
-    try: async (signal) => read((await answerOf(server, asked, told, signal)).body),
-    catch: (cause) => unreachable(told, cause)
+    try: async (signal) => read((await answerOf(server, asked, operation, signal)).body),
+    catch: (cause) => unreachable(operation, cause)
   })
 }
 
@@ -92,44 +92,44 @@ const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefin
     // An empty slice of Go is null in JSON.
     const items = found["items"] === null ? [] : found["items"]
     const version = isRecord(metadata) ? metadata["resourceVersion"] : undefined
-    // Never taken for an empty list: what is missing from a list counts as deleted.
+    // A malformed list is never taken for an empty list: an object that is missing from a list counts as deleted.
     if (Array.isArray(items) && items.every(isKubeObject) && typeof version === "string")
       return Effect.succeed({ items, resourceVersion: version })
-    const told = { cluster: cluster.name, operation: `list ${ref.plural}` }
-    return Effect.fail(unexpected(told, "the answer is not a list of objects with a resourceVersion"))
+    const operation = { cluster: cluster.name, operation: `list ${ref.plural}` }
+    return Effect.fail(unexpected(operation, "the answer is not a list of objects with a resourceVersion"))
   })
 }
 
-/** An event as the server sent it; throws what ends the watch. `from`: the version that the watch began with. */
-const toEvent = (told: Operation, from: string, value: unknown): WatchEvent => {
+/** Reads an event of the server; throws if the event ends the watch. `from`: the version that the watch began with. */
+const toEvent = (operation: Operation, from: string, value: unknown): WatchEvent => {
   const event = isRecord(value) ? value : {}
   const changed = event["object"]
-  if (event["type"] === "ERROR") throw watchFailure(told, changed)
-  if (!isKubeObject(changed)) throw unexpected(told, "a watch event without object")
+  if (event["type"] === "ERROR") throw watchFailure(operation, changed)
+  if (!isKubeObject(changed)) throw unexpected(operation, "a watch event without object")
   if (event["type"] === "BOOKMARK") {
     return { _tag: "Bookmark", resourceVersion: changed.metadata.resourceVersion ?? from }
   }
   return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
 }
 
-/** As many events at a time as have come; those before a failure come first. */
+/** Gives as many events at a time as have come; the events before a failure come first. */
 const watchEvents = (
   body: Readable,
-  told: Operation,
+  operation: Operation,
   from: string
 ): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
   let failed: KubeError | undefined
   const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(wholeLines(body), (lines) => {
-    const come: Array<WatchEvent> = []
+    const events: Array<WatchEvent> = []
     try {
-      parser.parseEach(lines, "event", (value) => come.push(toEvent(told, from, value)))
+      parser.parseEach(lines, "event", (value) => events.push(toEvent(operation, from, value)))
     } catch (cause) {
-      failed = unreachable(told, cause)
+      failed = unreachable(operation, cause)
     }
-    return Arr.isReadonlyArrayNonEmpty(come) ? Effect.succeed(come) : again
+    return Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : nextOrFailure
   })
-  const again = Effect.suspend(() => (failed === undefined ? next : Effect.fail(failed)))
-  return again.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(told, cause))))
+  const nextOrFailure = Effect.suspend(() => (failed === undefined ? next : Effect.fail(failed)))
+  return nextOrFailure.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause))))
 }
 
 const watch = (
@@ -145,16 +145,16 @@ const watch = (
     resourceVersion: from
   })
   const path = `${pathOf(ref, selection?.namespace)}${query}`
-  const told = { cluster: name, operation: `WATCH ${path}` }
+  const operation = { cluster: name, operation: `WATCH ${path}` }
   const asked: ApiRequest = { method: "GET", path, silence: server.times.watchTimeout }
   return Stream.unwrap(
     Effect.gen(function* () {
       const signal = yield* Effect.abortSignal
       const response = yield* Effect.tryPromise({
-        try: () => answerOf(server, asked, told, signal),
-        catch: (cause) => unreachable(told, cause)
+        try: () => answerOf(server, asked, operation, signal),
+        catch: (cause) => unreachable(operation, cause)
       })
-      return Stream.fromPull(Effect.succeed(watchEvents(response.body, told, from)))
+      return Stream.fromPull(Effect.succeed(watchEvents(response.body, operation, from)))
     })
   )
 }
@@ -169,8 +169,8 @@ const deletion = (options: DeleteOptions | undefined): object => ({
 
 /**
  * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out
- * raw, as its typed models drop fields that they do not know. One connection pool, renewed when the credentials change.
- * `userAgent` is what audit logs and `managedFields` (up to its first slash) say of who asked.
+ * raw, because its typed models drop fields that they do not know. The connection pool is renewed when the credentials
+ * change. `userAgent` names the caller in audit logs and, up to its first slash, in `managedFields`.
  */
 export const makeKubeApi = (
   config: KubeConfig,

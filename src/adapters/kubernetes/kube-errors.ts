@@ -1,9 +1,9 @@
+/**
+ * Translates answers and failures of an API server into {@link KubeError}. Sends nothing.
+ */
+
 import type { Dispatcher } from "undici"
 import { KubeError, type KubeErrorReason } from "../../ports/kube-api.ts"
-
-/**
- * Answers and failures of an API server as {@link KubeError}. The file sends nothing.
- */
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -35,20 +35,22 @@ export interface Operation {
   readonly operation: string
 }
 
-/** The reason a `Status` or an HTTP code gives; `Expired` is the other name of `Gone` in watch errors. */
+/** The reason that a `Status` or an HTTP code gives; watch errors call `Gone` also `Expired`. */
 export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
   if (reason === "Expired") return "Gone"
   return typeof reason === "string" && reasons.has(reason) ? (reason as KubeErrorReason) : (byCode[code] ?? "Other")
 }
 
-/** A patch was meant for an object that has been made anew: its uid, a server says, cannot be changed. */
+/**
+ * Whether a patch was meant for another object of the same name: the server then says that the uid cannot be changed.
+ */
 const isOfAnother = (status: Readonly<Record<string, unknown>>): boolean => {
   const details = isRecord(status["details"]) ? status["details"] : {}
   const causes: ReadonlyArray<unknown> = Array.isArray(details["causes"]) ? details["causes"] : []
   return status["reason"] === "Invalid" && causes.some((cause) => isRecord(cause) && cause["field"] === "metadata.uid")
 }
 
-/** Kubernetes gives whole seconds; the header's other form, a date, is not used there. */
+/** Reads Retry-After. Kubernetes sends whole seconds; the header's other form, a date, is not used there. */
 const retryAfter = (header: string | ReadonlyArray<string> | undefined): number | undefined =>
   typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined
 
@@ -73,7 +75,7 @@ const failure = (
     ...(retryAfterMs === undefined ? {} : { retryAfterMs })
   })
 
-/** An answer that is not what was asked for. */
+/** The error of an answer that does not have the expected form. */
 export const unexpected = (operation: Operation, detail: string): KubeError => failure(operation, "Other", { detail })
 
 /** The error of a call that got no answer. */
@@ -84,7 +86,7 @@ export const unreachable = (operation: Operation, cause: unknown): KubeError => 
   return failure(operation, "Unreachable", { detail })
 }
 
-/** An answer with a status of 300 or more. */
+/** The error of an answer with a status of 300 or more. */
 export const refused = async (operation: Operation, response: Dispatcher.ResponseData): Promise<KubeError> => {
   const text = await response.body.text()
   const code = response.statusCode

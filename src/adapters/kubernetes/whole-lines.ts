@@ -1,13 +1,17 @@
+/**
+ * Cuts the body of an answer into whole lines as they arrive, for watches. Does not parse them.
+ */
+
 import type { Readable } from "node:stream"
 import { Cause, Effect, type Pull } from "effect"
 
 const newline = 0x0a
-/** A body that nobody asks for lines is read no further than this many bytes, unless a line is longer. */
+/** How many bytes are read ahead of the reader, unless a line is longer. */
 const mostAhead = 1024 * 1024
 
 /**
- * A body, cut after line ends: as many lines at a time as have come, of any length. A broken last line is dropped with
- * the connection. Fails with what the body fails with.
+ * Cuts a body after line ends: gives as many lines at a time as have come, of any length. A broken last line is dropped
+ * with the connection. Fails as the body fails.
  */
 export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
   let chunks: Array<Buffer> = []
@@ -28,13 +32,13 @@ export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
   }
   const answer = (): void => {
     answers = false
-    const one = hasLine ? Effect.sync(take) : ended
-    if (asked === undefined || one === undefined) return
+    const next = hasLine ? Effect.sync(take) : ended
+    if (asked === undefined || next === undefined) return
     const tell = asked
     asked = undefined
-    tell(one)
+    tell(next)
   }
-  // Not at once: what else is on its way comes along then, and each turn costs more than a line does.
+  // Delayed to the next turn of the event loop: bytes on their way come along then, and a turn costs more than a line.
   const answerSoon = (): void => {
     if (answers || asked === undefined) return
     answers = true

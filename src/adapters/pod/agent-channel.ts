@@ -1,7 +1,8 @@
 /**
- * Connections to agents over TCP: dialling, and the frames that go back and forth. Which agents there are is
- * `pod-agents.ts`'s business.
+ * Connections to agents over TCP: dials them and cuts their stream into frames. `pod-agents.ts` decides which agents
+ * there are.
  */
+
 import net, { type Socket } from "node:net"
 import { Effect } from "effect"
 import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
@@ -11,14 +12,14 @@ import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 
 /** How long an agent may take to finish closing before its connection is cut, in ms. */
 const closeGrace = 5_000
-/** How long an agent may take to answer the dialling, in ms. */
+/** How long an agent may take to accept a connection, in ms. */
 const dialTimeout = 10_000
 
 /** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire.md §1.3). */
 const streamChannel = (socket: Socket): FrameChannel => {
   const cutter = new FrameCutter(daemonMessage, DaemonMessage)
   let handlers: FrameHandlers | undefined
-  /** Why it ended before it was opened. */
+  /** The reason of an end before the channel was opened. */
   let endedEarly: string | undefined
   let over = false
   let corked = false
@@ -68,8 +69,8 @@ const streamChannel = (socket: Socket): FrameChannel => {
       if (over) return
       over = true
       handlers = undefined
-      // An agent that does not close its side in turn is not waited for; unread input would keep its end from being
-      // seen.
+      // Unread input would hide the agent's end, so it is read on. An agent that does not close its side in turn is cut
+      // off.
       socket.resume()
       socket.end()
       const timer = setTimeout(() => socket.destroy(), closeGrace)

@@ -45,7 +45,9 @@ interface AgentRequest {
   readonly owner: OwnerReference
 }
 
-/** The same for every session on the same container; a targetless session has an agent of its own. */
+/**
+ * The name of an agent: the same for every session on the same container; a targetless session has an agent of its own.
+ */
 const agentName = (target: AgentPlacement | undefined, owner: OwnerReference): string => {
   const key = target === undefined ? `session ${owner.uid}` : `${target.podUid} ${target.containerId}`
   return `mirrord-agent-${createHash("sha256").update(key).digest("hex").slice(0, 10)}`

@@ -1,3 +1,8 @@
+/**
+ * Issues and checks user certificates of mirrord's own credential flow (operator-api.md §5). Users' rights, and where
+ * the authority is kept, are not its business.
+ */
+
 import {
   createHash,
   createPrivateKey,
@@ -24,11 +29,10 @@ import {
 import { Result } from "effect"
 
 /**
- * User certificates of mirrord's own credential flow (operator-api.md §5). Two oddities of the real client decide how
- * this is done: its CSR carries an Ed25519 key under X25519's object identifier with a NULL parameter, which OpenSSL
- * refuses to parse; and it re-encodes the certificate before sending it back, adding NULL to algorithm identifiers
- * without parameters. So the CSR's key bytes are copied as they are, and the CA signs with RSA, whose identifiers have
- * the NULL by nature: the bytes come back unchanged.
+ * The authority signs with RSA, and a CSR's key bytes are copied as they are, because of two oddities of the real
+ * client. Its CSR carries an Ed25519 key under X25519's object identifier with a NULL parameter, which OpenSSL refuses
+ * to parse. It also re-encodes the certificate before sending it back, and adds NULL to algorithm identifiers without
+ * parameters. RSA's identifiers have the NULL anyway, so the bytes come back unchanged.
  */
 
 /** The certificate authority that signs users' certificates; kept in a Secret. */
@@ -45,7 +49,7 @@ export interface VerifiedUser {
   readonly commonName: string
 }
 
-/** Why a request or a certificate is not accepted, as a sentence without its beginning and its end. */
+/** The reason why a request or a certificate is not accepted, as a sentence without its beginning and its end. */
 export interface Refused {
   readonly message: string
 }

@@ -1,6 +1,6 @@
 /**
- * A connect request between the facade and the socket: held, upgraded, served, and audited if it is refused. How the
- * socket is upgraded is accept-upgrade.ts's.
+ * Takes a connect request from the facade to the socket: held, upgraded, served, and audited if it is refused.
+ * accept-upgrade.ts performs the upgrade of the socket.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -12,15 +12,15 @@ import { askedBy } from "./asked-by.ts"
 import type { ConnectRequest, OperatorFacade } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
 
-/** Name of the multi-cluster session, or of what the client took for a session's id. */
+/** Name of the multi-cluster session, or the text that the client sent as a session's id. */
 const sessionOf = ({ sessionId }: ConnectRequest): string | undefined => {
   const id = parseSessionIdHeader(sessionId)
   return Result.isSuccess(id) ? parentName(id.success) : sessionId
 }
 
 /**
- * One connect request from its arrival to the connection's end: held until the session is usable, upgraded, served.
- * `gone` fails when the client leaves before it was upgraded; `upgrade` answers 101 and gives the channel.
+ * Handles one connect request from its arrival to the connection's end: held until the session is usable, upgraded,
+ * served. `gone` fails when the client leaves before the upgrade; `upgrade` answers 101 and gives the channel.
  */
 export const acceptConnection = (
   facade: OperatorFacade["Service"],

@@ -1,6 +1,6 @@
 /**
- * One upgrade request from its arrival to the end of its connection: the caller is identified, the route is asked, and
- * the socket gets its 101 or its refusal, never both.
+ * Handles one upgrade request from its arrival to the end of its connection: identifies the caller, asks the route, and
+ * gives the socket its 101 or its refusal, never both. The routes are in upgrade-routes.ts.
  */
 
 import type { IncomingMessage } from "node:http"
@@ -28,12 +28,12 @@ export const makeWebSocketServer = (): WebSocketServer =>
     handleProtocols: (offered) => (offered.has(connectSubprotocol) ? connectSubprotocol : false)
   })
 
-/** Common to all upgrades of a server. */
+/** The parts that all upgrades of a server share. */
 export interface Upgrades {
   readonly facade: Facade
   readonly identify: (request: IncomingMessage) => CallerResult
   readonly webSockets: WebSocketServer
-  /** ms of silence after which the link of a primary that used to ping counts as lost. */
+  /** Silence after which the link of a primary that used to ping counts as lost, in ms. */
   readonly longestLinkSilence: number
 }
 
@@ -42,7 +42,7 @@ interface PendingUpgrade {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
-  /** After 101 the socket speaks WebSocket: no refusal may be written to it any more. */
+  /** Whether 101 was sent: the socket speaks WebSocket then, so no refusal may be written to it any more. */
   isUpgraded: boolean
 }
 
@@ -56,8 +56,8 @@ const clientGone = ({ socket }: PendingUpgrade): Effect.Effect<never, ApiError> 
   })
 
 /**
- * The channel is made inside of the callback: whatever the client says or does from the next tick on must find somebody
- * who listens.
+ * Makes the channel inside of the callback: from the next tick on the client may send or leave, and a listener must be
+ * there by then.
  */
 const openChannel = (
   { longestLinkSilence, webSockets }: Upgrades,
@@ -85,7 +85,7 @@ const servePending = (upgrades: Upgrades, pending: PendingUpgrade) => {
   )
 }
 
-/** Written without a router: the socket has left it. */
+/** The bytes of a refusal. No router writes them, because the socket has left it. */
 const refusalText = (error: ApiError): string => {
   const body = JSON.stringify(statusBody(error.code, error.reason, error.message))
   return [
@@ -98,7 +98,7 @@ const refusalText = (error: ApiError): string => {
   ].join("\r\n")
 }
 
-/** Tells a client that was not upgraded why, and the log of what nobody expected. */
+/** Tells a client that was not upgraded why, and logs unexpected failures. */
 const refuse = ({ isUpgraded, socket }: PendingUpgrade, cause: Cause.Cause<ApiError>): Effect.Effect<void> => {
   const isStopping = Cause.hasInterruptsOnly(cause)
   const failure = Cause.squash(cause)

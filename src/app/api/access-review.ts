@@ -1,5 +1,5 @@
 /**
- * Questions to the API server: what somebody may do. Callers' identities are known in caller.ts.
+ * Asks the API server what a caller may do. The caller is identified in caller.ts.
  */
 
 import { Effect, Result } from "effect"
@@ -19,8 +19,8 @@ export interface Deed {
 }
 
 /**
- * Asks the API server whether the caller may do what it could not check itself (docs/decisions.md, "What the API server
- * has checked, and what we ask it").
+ * Asks the API server for a right that it could not check itself (docs/decisions.md, "What the API server has checked,
+ * and what we ask it").
  */
 export const mayDo = (
   api: KubeApi,

@@ -19,10 +19,13 @@ import { OperatorFacade } from "./operator-facade.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
 
-/** Connect parameters may travel in a header, protobuf descriptors and all (operator-api.md §2.3). Bytes. */
+/**
+ * Largest headers of a request, in bytes: they may hold connect parameters with protobuf descriptors (operator-api.md
+ * §2.3).
+ */
 const largestHeaders = 1024 * 1024
 /**
- * How long an idle connection is kept, in ms: longer than the API server keeps it (90 s), or a request would meet a
+ * How long an idle connection is kept, in ms: longer than by the API server (90 s), or a request could meet a
  * connection that is just being closed.
  */
 const idleBound = 120_000
@@ -35,21 +38,22 @@ export class ServerError extends Data.TaggedError("ServerError")<{ readonly deta
   }
 }
 
-/** Where to listen. Port 0: any that is free. */
+/** An address to listen on. Port 0: any free port. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
 }
 
 export interface ApiServerOptions extends ListenAddress {
-  /** Instead of `host` and `port` where this machine does not have such an address, such as `[::]` without IPv6. */
+  /** Used if this machine does not have the address `host` and `port`, such as `[::]` without IPv6. */
   readonly fallback?: ListenAddress | undefined
   readonly certificate: ServingCertificateSource
   readonly frontProxy: FrontProxySource
-  /** Setting `requireFrontProxyClientCert`. */
+  /** The setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
   /**
-   * ms of silence after which the link of a primary that used to ping counts as lost. Usually {@link longestSilence}.
+   * Silence after which the link of a primary that used to ping counts as lost, in ms; {@link longestSilence} by
+   * default.
    */
   readonly longestLinkSilence?: number
 }
@@ -83,11 +87,11 @@ const listenAtOneOf = (
     Effect.mapError((error) => new ServerError({ detail: error.message }))
   )
 
-/** A server with everything that has to end before it may. */
+/** A server, and everything that has to end before it. */
 interface RunningServer {
   readonly server: https.Server
   readonly webSockets: WebSocketServer
-  /** Sockets that left the HTTP server, which does not know them any more. */
+  /** Upgraded sockets, which the HTTP server does not know any more. */
   readonly upgraded: Set<Duplex>
   /** Upgrade requests from their arrival to the end of their connection. */
   readonly connections: FiberSet.FiberSet<void>
@@ -98,7 +102,7 @@ const secureContextOf = ({ certificate, frontProxy }: ApiServerOptions) => {
   return {
     key: Redacted.value(keyPem),
     cert: certificatePem,
-    // Without this, whoever a public CA vouches for would be trusted while the front proxy's is not known.
+    // Never `undefined`: Node would then trust every public CA while the front proxy's CA is unknown.
     ca: frontProxy.known()?.certificateAuthority ?? []
   }
 }
@@ -113,7 +117,7 @@ const makeServer = (options: ApiServerOptions): https.Server =>
     keepAliveTimeout: idleBound
   })
 
-/** Answers what stays HTTP. */
+/** Answers requests that are not upgraded. */
 const makeRequestHandler = (identify: (request: IncomingMessage) => CallerResult) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -121,15 +125,17 @@ const makeRequestHandler = (identify: (request: IncomingMessage) => CallerResult
     return yield* NodeHttpServer.makeHandler(app, { scope })
   }).pipe(Effect.provideService(Authenticator, { identify }))
 
-/** Takes care of an upgrade's socket, which nobody else does from now on. */
+/** Takes over the socket of an upgrade, which has no other owner from now on. */
 const adopt = ({ upgraded }: RunningServer, socket: Duplex): void => {
-  // Without a listener a reset at this point would end the process.
+  // Without a listener a reset of the connection would end the process.
   socket.on("error", () => socket.destroy())
   upgraded.add(socket)
   socket.once("close", () => upgraded.delete(socket))
 }
 
-/** Requests that are held get their refusal, sessions end in order. After a while the rest is cut off. */
+/**
+ * Stops a server: held requests are refused, sessions end in order. After a while all other connections are cut off.
+ */
 const stopServer = (
   { connections, server, upgraded, webSockets }: RunningServer,
   run: (act: Effect.Effect<void>) => unknown
@@ -156,7 +162,7 @@ const portOf = (server: https.Server, { port }: ListenAddress): number => {
 }
 
 /**
- * Serves the aggregated API over HTTPS until the scope ends; then open connections are closed and it waits for them
+ * Serves the aggregated API over HTTPS until the scope ends; then it closes open connections and waits for them
  * shortly.
  */
 export const serveApi = (
@@ -185,8 +191,8 @@ export const serveApi = (
       }),
       () => stopServer(running, run)
     )
-    // For connections from now on. Of those that stand, a request decides: one that is refused is the last on its
-    // connection.
+    // Holds for new connections only. On a standing connection each request is judged anew, and a refused request is
+    // its last.
     for (const source of [frontProxy, certificate]) {
       source.listen(() => server.setSecureContext(secureContextOf(options)))
     }

@@ -1,5 +1,5 @@
 /**
- * The audit's words about somebody who connects. Nothing is decided by it.
+ * Describes a client that connects, for the audit. Nothing is decided by it.
  */
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
@@ -7,8 +7,8 @@ import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
 
 /**
- * The asker of a connection, for the audit: what was verified, and apart from it what the client claims. `owner`: of a
- * verified certificate.
+ * The client of a connection, for the audit: the verified caller, and apart from it the client's own claims. `owner`:
+ * from a verified certificate.
  */
 export const askedBy = ({ caller, clientHostname, clientName }: ConnectRequest, owner?: SessionOwner) => {
   const by: AuditedCaller = caller

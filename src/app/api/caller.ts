@@ -1,6 +1,6 @@
 /**
- * The caller of a request, as far as the API server vouches for it on this connection. Callers' rights are asked of the
- * API server (access-review.ts).
+ * The caller of a request, as far as the API server vouches for it on this connection. access-review.ts asks for the
+ * caller's rights.
  */
 
 import type { X509Certificate } from "node:crypto"
@@ -32,7 +32,7 @@ export interface FrontProxySource {
   readonly listen: (changed: () => void) => void
 }
 
-/** Connections that led to the authorities of now when they were last looked at. */
+/** Connections whose certificate led to the current authorities when it was last checked. */
 const vouched = new WeakMap<TLSSocket, KnownFrontProxy>()
 
 const refuse = (why: string): CallerResult =>
@@ -45,7 +45,7 @@ const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined)
   const certificate = isTls ? socket.getPeerX509Certificate() : undefined
   if (!isTls || !socket.authorized || certificate === undefined)
     return "the connection has no client certificate of the API server's front proxy"
-  // The handshake was judged by the authorities of its time.
+  // Checked again, because the handshake was judged by the authorities of its time.
   if (vouched.get(socket) !== proxy && !leadsTo(certificate, proxy.authorities))
     return "the client certificate's authority is not the front proxy's any more"
   vouched.set(socket, proxy)
@@ -58,9 +58,8 @@ const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined)
 
 /**
  * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client
- * certificate leads to its CA and has one of its names; anybody else who reaches this port is nobody.
- *
- * `verify` is false only where an installation says so (`requireFrontProxyClientCert: false`).
+ * certificate leads to its CA and has one of its names; any other client of this port is nobody. `verify` is false only
+ * if the installation sets `requireFrontProxyClientCert: false`.
  */
 export const callerOf = (
   request: IncomingMessage,

@@ -27,11 +27,11 @@ interface Attempt {
   readonly params: ConnectParams
 }
 
-/** A connect request by its sort: who connects, and to what. */
+/** A connect request by its sort: the client, and the kind of session that it connects to. */
 export type ConnectAttempt =
-  /** Somebody without a user certificate links to a child: the operator of a primary. */
+  /** A client without a user certificate links to a child: the operator of a primary. */
   | (Attempt & { readonly _tag: "Child" })
-  /** A user, by a verified certificate. */
+  /** A user connects, with a verified certificate. */
   | (Attempt & { readonly _tag: ConnectRoute; readonly owner: SessionOwner })
 
 /** A session that users see in lists and may stop. */
@@ -40,7 +40,7 @@ export interface ServedSession {
   readonly metadata: ObjectMeta
   readonly namespace: string
   readonly info: (now: number) => SessionInfo
-  /** For the line of the log when it is stopped. */
+  /** The session's part of the audit line when it is stopped. */
   readonly audited: AuditedSession
 }
 
@@ -50,23 +50,28 @@ export interface ServedSessions {
   readonly find: (id: SessionId) => ServedSession | undefined
 }
 
-/** Every field is a question of the operator's; a capability has those that concern it. Times are epoch ms. */
+/**
+ * The questions that the operator asks a capability; each capability answers those that concern it. Times are epoch ms.
+ */
 export interface Capability {
-  /** Tells clients what they may ask for. */
+  /** Features that clients may ask for. */
   readonly features?: ReadonlyArray<Feature>
-  /** Why sessions cannot be served at the moment, one sentence each; every connect is refused with them. */
+  /** The reasons why sessions cannot be served at the moment, one sentence each; every connect is refused with them. */
   readonly problems?: () => ReadonlyArray<string>
-  /** Opens when it has read what it serves from. A connect waits for it, for a moment. */
+  /** Completes when the capability has read what it serves from. A connect waits for it, for a moment. */
   readonly started?: Effect.Effect<void>
-  /** Adds to the status of the `MirrordOperator` object. */
+  /** The capability's part of the status of the `MirrordOperator` object. */
   readonly status?: (now: number) => Partial<MirrordOperatorStatus>
   readonly sessions?: ServedSessions
-  /** Hears of what its sessions are planned from. */
+  /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void
-  /** Must be met before a session in this cluster is ready. Once it changes, `ChildChanged` is to be published. */
+  /**
+   * A requirement that must be met before a session in this cluster is ready. When it changes, the capability publishes
+   * `ChildChanged`.
+   */
   readonly requirement?: (session: MirrordClusterSession) => Requirement
-  /** Refuses a connect that it knows to be impossible, such as one whose parameters need what is not there. */
+  /** Refuses a connect that is impossible, such as a connect whose parameters need something that is not there. */
   readonly admit?: (attempt: ConnectAttempt) => Effect.Effect<void, ApiError>
-  /** Serves the attempts that are its own; `undefined`: it is not. */
+  /** Serves an attempt of the capability's own sort; `undefined` for other attempts. */
   readonly attach?: (attempt: ConnectAttempt) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> | undefined
 }

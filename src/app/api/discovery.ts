@@ -1,6 +1,6 @@
 /**
- * Discovery of the aggregated API (operator-api.md §1.5). Only what is served is listed: verbs have side effects
- * (§1.6).
+ * Discovery of the aggregated API (operator-api.md §1.5). Lists only what is served, because verbs have side effects
+ * (§1.6); routes.ts serves it.
  */
 
 import { operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"

@@ -1,6 +1,6 @@
 /**
- * One way to stand before the operator: what holds for each kind of request is said once, not for each request. Layers
- * of the facade (elected, starting, leading, own clock) differ in their gate alone.
+ * Wraps a facade with one treatment for each kind of request, instead of one for each request. Layers of the facade
+ * (elected, starting, leading, own clock) differ only in their gates; no gate knows a capability.
  */
 
 import { Effect, identity, type Scope } from "effect"
@@ -11,9 +11,9 @@ export type Facade = OperatorFacade["Service"]
 
 type Connecting = Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
 
-/** The treatment of requests on their way. Kinds that are missing pass as they are. */
+/** The treatment of requests, by kind. Requests of a missing kind pass unchanged. */
 export interface FacadeGate {
-  /** Answers in the operator's place while it cannot: it never fails. */
+  /** Answered here while the operator cannot; never fails. */
   readonly problems: Facade["problems"]
   /** Requests that change nothing. */
   readonly read?: <A>(request: Effect.Effect<A, ApiError>) => Effect.Effect<A, ApiError>
@@ -22,7 +22,7 @@ export interface FacadeGate {
   readonly connect?: (connecting: Connecting) => Connecting
 }
 
-/** The facade behind a gate. `behind` is asked for with each request: who answers may change. */
+/** The facade behind a gate. `behind` is evaluated for each request, because the facade that answers may change. */
 export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeGate): Facade => {
   const { connect = identity, problems, read = identity, write = identity } = gate
   return {

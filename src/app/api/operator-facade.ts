@@ -1,6 +1,6 @@
 /**
- * All that the HTTP surface asks of the operator behind it. Declared here so that routes know neither roles nor
- * capabilities.
+ * All requests that the HTTP surface makes of the operator behind it. Declared here so that routes know neither roles
+ * nor capabilities.
  */
 
 import { Context, type Effect, type Scope } from "effect"
@@ -11,10 +11,7 @@ import type { ApiError } from "./status.ts"
 /** A request to connect, as read from the upgrade (operator-api.md §7). */
 export interface ConnectRequest {
   readonly caller: Caller
-  /**
-   * The right of the caller that the API server has checked: to connect to the target only below the path prefix
-   * `proxy/`, else only to read it.
-   */
+  /** The verb that the API server has authorized: `proxy` below the path prefix `proxy/`, otherwise only `get`. */
   readonly checked: "proxy" | "get"
   readonly namespace: string
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
@@ -26,25 +23,25 @@ export interface ConnectRequest {
   readonly clientVersion: string | undefined
   readonly clientName: string | undefined
   readonly clientHostname: string | undefined
-  /** `x-braid-term`: which leader of a primary asks. */
+  /** `x-braid-term`: the term of the primary's leader that asks. */
   readonly term?: string | undefined
   /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
   readonly query: string
 }
 
-/** A connection that may be answered with 101: everything it needs is there. */
+/** A connection that may be answered with 101: its session is usable. */
 export interface AcceptedConnection {
   /** Runs the connection to its end. */
   readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** All that the HTTP surface needs from the operator behind it, whatever its role. */
+/** The operator as the HTTP surface sees it, whatever its role. */
 export class OperatorFacade extends Context.Service<
   OperatorFacade,
   {
     /** The `MirrordOperator` object as it is now (operator-api.md §3). */
     readonly describe: Effect.Effect<object, ApiError>
-    /** Why no session can be served at the moment, one sentence each; empty: ready. */
+    /** The reasons why no session can be served at the moment, one sentence each; empty: ready. */
     readonly problems: Effect.Effect<ReadonlyArray<string>>
     /** Signs a user's certificate request; PEM in, PEM out. */
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
@@ -56,7 +53,7 @@ export class OperatorFacade extends Context.Service<
      */
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
     readonly deleteAllSessions: (caller: Caller) => Effect.Effect<number, ApiError>
-    /** Holds until the session is usable. */
+    /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }
 >()("braid/app/OperatorFacade") {}

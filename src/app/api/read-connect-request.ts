@@ -1,6 +1,6 @@
 /**
- * An upgrade of a target's path as a connect request (operator-api.md §7): the path's parts, the headers, the
- * parameters. Whether it may be is decided behind the facade.
+ * Reads an upgrade of a target's path as a connect request (operator-api.md §7): the path's parts, the headers, the
+ * parameters. Whether the request is allowed is decided behind the facade.
  */
 
 import type { IncomingMessage } from "node:http"
@@ -19,7 +19,7 @@ export interface UpgradeRequest {
   readonly query: string
 }
 
-/** Below the API's root; `proxy/` says that the right to connect was checked. */
+/** The path of a target below the API's root; with `proxy/` the API server has checked the right to connect. */
 export const targetPath = /^\/(?<proxy>proxy\/)?namespaces\/(?<namespace>[^/]+)\/targets\/(?<target>[^/]+)$/
 
 const single = (request: IncomingMessage, name: string): string | undefined => {
@@ -29,8 +29,8 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
 }
 
 /**
- * The flaw of a WebSocket handshake, if any, so that nothing is prepared for one that cannot succeed (operator-api.md
- * §7.3).
+ * The flaw of a WebSocket handshake, if any, so that nothing is prepared for a handshake that cannot succeed
+ * (operator-api.md §7.3).
  */
 const handshakeProblem = (request: IncomingMessage): string | undefined => {
   const { headers, method } = request
@@ -40,7 +40,7 @@ const handshakeProblem = (request: IncomingMessage): string | undefined => {
   if (headers["sec-websocket-version"] !== "13") return "The header Sec-WebSocket-Version must be 13."
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? ""))
     return "The header Sec-WebSocket-Key must be base64 of 16 bytes."
-  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((one) => one.trim())
+  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((protocol) => protocol.trim())
   return offered.includes(connectSubprotocol)
     ? undefined
     : `The header Sec-WebSocket-Protocol must offer ${connectSubprotocol}.`

@@ -1,6 +1,6 @@
 /**
  * Every path of the aggregated API but the upgrades, as HTTP: reads the request, asks the facade, writes the answer.
- * Nothing is decided here; who calls is the authenticator's.
+ * Decides nothing; the authenticator identifies the caller.
  */
 
 import { IncomingMessage } from "node:http"
@@ -16,7 +16,7 @@ import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
 
-/** Decides who makes a request; the server knows the front proxy. */
+/** Identifies the caller of a request; the server, which knows the front proxy, provides it. */
 export class Authenticator extends Context.Service<
   Authenticator,
   { readonly identify: (request: IncomingMessage) => CallerResult }
@@ -37,7 +37,7 @@ const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =
   Effect.mapError(() => badRequest("The body could not be read."))
 )
 
-/** The router has decoded them already. */
+/** Parameters of the path, which the router has decoded already. */
 const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => all[name] ?? "")
 
 const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
@@ -109,8 +109,8 @@ const listOperators = Effect.gen(function* () {
 })
 
 /**
- * Kinds that exist for the client but hold nothing yet: an empty list, so that `kubectl get` and namespace deletion
- * work.
+ * An empty list for kinds that clients know but that hold nothing yet: `kubectl get` and the deletion of namespaces
+ * need it.
  */
 const emptyList = (kind: string) =>
   Effect.andThen(authenticated, () => json({ apiVersion: operatorGroupVersion, kind, metadata: {}, items: [] }))
@@ -124,11 +124,11 @@ const ready = Effect.gen(function* () {
 
 /** Every path of the aggregated API but the upgrades. */
 export const routes = Layer.mergeAll(
-  // The published path; the next is its usual name.
+  // The path of the published operator; the next is its usual name.
   HttpRouter.add("GET", "/health", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/livez", HttpServerResponse.text("ok")),
-  // Whether requests are to be sent here: from the first moment on, and also while sessions cannot be served, since
-  // only the operator itself can tell users why. An operator that stops takes no connection any more.
+  // Ready to receive requests: from the first moment on, and even while sessions cannot be served, because only the
+  // operator can tell users why. An operator that stops accepts no connection any more.
   HttpRouter.add("GET", "/readyz/serving", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/readyz", ready),
   HttpRouter.add(
@@ -161,7 +161,9 @@ export const routes = Layer.mergeAll(
   )
 )
 
-/** Failures that the routes did not answer themselves, as a `Status`: a path that cannot be decoded, a defect. */
+/**
+ * Answers failures that the routes did not answer themselves with a `Status`: a path that cannot be decoded, a defect.
+ */
 export const orStatus = <E, R>(
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>

@@ -1,10 +1,10 @@
 /**
- * The certificate that the server shows, as a source that may change. Its origin is the operator's.
+ * The certificate that the server shows, as a source that may change. Reading and renewing it is the operator's work.
  */
 
 import type { Redacted } from "effect"
 
-/** Shown to everybody who connects; PEM. */
+/** The certificate and key that every client of the server sees; PEM. */
 export interface ServingCertificate {
   readonly certificatePem: string
   readonly keyPem: Redacted.Redacted
@@ -17,7 +17,7 @@ export interface ServingCertificateSource {
   readonly listen: (changed: () => void) => void
 }
 
-/** One that stays as long as the operator runs. */
+/** A certificate that stays the same as long as the operator runs. */
 export const unchanging = (certificate: ServingCertificate): ServingCertificateSource => ({
   known: () => certificate,
   listen: () => {}

@@ -1,5 +1,6 @@
 /**
- * Errors of the API as Kubernetes `Status` objects, one function for each code that is used.
+ * Errors of the API as Kubernetes `Status` objects, one function for each code in use. Successful answers are made in
+ * routes.ts.
  */
 
 import { Data, Effect } from "effect"
@@ -20,7 +21,7 @@ export const statusBody = (code: number, reason: string, message: string): objec
 })
 
 /**
- * An answer other than success. Never 429 or 504 towards users, and 503 only while the leader changes ({@link
+ * An answer other than success. Users never get 429 or 504, and 503 only while the leader changes ({@link
  * serviceUnavailable}): their client repeats on those for minutes without a word (operator-api.md §2.4).
  */
 export class ApiError extends Data.TaggedError("ApiError")<{
@@ -29,7 +30,7 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   readonly message: string
 }> {
   [HttpServerRespondable.symbol](): Effect.Effect<HttpServerResponse.HttpServerResponse> {
-    // An unknown caller may be known on the next connection, whose handshake is judged by the authorities of then.
+    // Close on 401: a new handshake is verified against the current CAs and may succeed.
     const headers = this.code === 401 ? { headers: { connection: "close" } } : {}
     return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), {
       status: this.code,
@@ -41,7 +42,7 @@ export class ApiError extends Data.TaggedError("ApiError")<{
 export const badRequest = (message: string): ApiError => new ApiError({ code: 400, reason: "BadRequest", message })
 export const unauthorized = (message: string): ApiError => new ApiError({ code: 401, reason: "Unauthorized", message })
 export const forbidden = (message: string): ApiError => new ApiError({ code: 403, reason: "Forbidden", message })
-/** A session id came along with a URL that the session is not of. The API server has checked the URL only. */
+/** A request names a session together with a URL that is not the session's. The API server has checked the URL only. */
 export const ofAnotherTarget = (session: string, target: string, namespace: string): ApiError =>
   forbidden(
     `Session ${session} is not of ${target} in namespace ${namespace}; a session is connected to under the URL ` +
@@ -52,6 +53,6 @@ export const reconnectNotPossible = (message: string): ApiError =>
   new ApiError({ code: 410, reason: "ReconnectNotPossible", message })
 export const internalError = (message: string): ApiError =>
   new ApiError({ code: 500, reason: "InternalError", message })
-/** Only from who is not the leader: the same request finds the leader in a moment. */
+/** Only for a replica that is not the leader: the same request finds the leader in a moment. */
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message })

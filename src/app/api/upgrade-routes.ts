@@ -1,6 +1,6 @@
 /**
- * The paths of the aggregated API that leave HTTP, each with what is done there. A new one, such as a tunnel's, is a
- * row of the table. How a socket is upgraded is accept-upgrade.ts's.
+ * The paths of the aggregated API that leave HTTP, each with its handler. A new path, such as a tunnel's, is a row of
+ * the table. accept-upgrade.ts upgrades the sockets.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -13,19 +13,18 @@ import type { Facade } from "./facade-gate.ts"
 import { readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
 import { ApiError, badRequest, notFound } from "./status.ts"
 
-/** How a client is kept waiting, and answered in the end. */
+/** How a waiting client is watched, and upgraded in the end. */
 export interface Upgrade {
-  /** Fails when the client leaves before it was upgraded. */
+  /** Fails when the client leaves before its upgrade. */
   readonly gone: Effect.Effect<never, ApiError>
   /**
-   * Answers 101. `isLink`: the client is the operator of a primary, which pings; its silence means that the link is
-   * lost.
+   * Answers 101. `isLink`: the client is the operator of a primary, which pings; if it falls silent the link is lost.
    */
   readonly open: (isLink: boolean) => Effect.Effect<FrameChannel>
 }
 
 interface UpgradeRoute {
-  /** Of paths below the API's root. */
+  /** Matches paths below the API's root. */
   readonly path: RegExp
   /** Runs the connection to its end. `parts`: the named groups of the path. */
   readonly accept: (
@@ -36,7 +35,7 @@ interface UpgradeRoute {
   ) => Effect.Effect<void, ApiError, Scope.Scope>
 }
 
-/** Refuses a request that never got as far as to the operator. */
+/** Refuses a request that never got as far as the operator. */
 export const refused = ({ code, message, reason }: ApiError, by: AuditedCaller): Effect.Effect<never, ApiError> =>
   Effect.andThen(audit({ act: "refused", by, code, reason, message }), () =>
     Effect.fail(new ApiError({ code, reason, message }))
@@ -46,7 +45,7 @@ const connectToTarget: UpgradeRoute["accept"] = (facade, upgrade, asked, parts) 
   const read = readConnectRequest(asked, parts)
   if (Result.isFailure(read)) return refused(read.failure, asked.caller)
   const connect = read.success
-  // Without a certificate it is the operator of a primary, or it will be refused.
+  // Without a certificate the client is the operator of a primary, or it will be refused.
   return acceptConnection(facade, connect, upgrade.gone, upgrade.open(connect.certificate === undefined))
 }
 

@@ -1,5 +1,7 @@
 /**
- * `braid operator`: settings, server and replica, put together and run until the process is told to stop.
+ * The command `braid operator`: puts settings, server and replica together, and runs until the process is told to stop.
+ *
+ * Not here: what an operator does (app/operator), and who leads (app/leadership).
  */
 
 import { Effect, Logger, type Scope } from "effect"
@@ -48,7 +50,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
           "operator for this cluster"
       )
     }
-    // Only who has got the port takes part in the election.
+    // Started after the server, so that only a process that has got its port takes part in the election.
     return yield* runReplica({
       operator: { namespace: settings.namespace, version, fleet: settings.fleet },
       connector,
@@ -58,7 +60,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     })
   })
 
-/** `braid operator`: exit code 2 when the configuration is refused, 1 when the operator cannot go on. */
+/** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */
 export const runOperator: Effect.Effect<number> = readSettings(sha256Hex).pipe(
   Effect.flatMap((settings) =>
     Effect.scoped(serve(settings)).pipe(

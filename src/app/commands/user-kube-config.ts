@@ -10,13 +10,13 @@ import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Data, Effect, Predicate } from "effect"
 
-/** There is no kubeconfig that can be used; the message says what is wrong and never quotes the file. */
+/** No kubeconfig can be used; the message says what is wrong and never quotes the file. */
 export class NoKubeConfig extends Data.TaggedError("NoKubeConfig")<{ readonly message: string }> {}
 
 export interface KubeConfigChoice {
   /** Path of a kubeconfig; otherwise `KUBECONFIG`, `~/.kube/config`, or the pod's service account. */
   readonly kubeconfig: string | undefined
-  /** Name of a context in it; otherwise its current one. */
+  /** Name of a context in it; otherwise its current context. */
   readonly context: string | undefined
 }
 

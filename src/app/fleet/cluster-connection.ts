@@ -1,3 +1,10 @@
+/**
+ * The connection to one workload cluster: engaged while it has credentials, and checked regularly.
+ * domain/fleet/health.ts decides; fleet.ts knows the clusters and reads their credentials. Not an RcMap or LayerMap: a
+ * connection lives as long as its cluster is in the fleet, however many sessions use it, and the last known health of
+ * the cluster outlives each engagement.
+ */
+
 import { Clock, Effect, Exit, Latch, Scope } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
@@ -19,14 +26,6 @@ import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
-/**
- * The connection to one workload cluster: engaged with credentials, disengaged without, checked regularly in between.
- * The decisions are domain/fleet/health.ts's; fleet.ts knows which clusters there are and reads their credentials.
- *
- * No RcMap or LayerMap: a connection lives as long as its cluster is in the fleet, however many sessions use it, and
- * what is known of the cluster outlives each engagement.
- */
-
 const operators: ResourceRef = {
   group: "operator.metalbear.co",
   version: "v1",
@@ -36,7 +35,7 @@ const operators: ResourceRef = {
 
 /** Events of a connection. */
 export interface ConnectionEvents {
-  /** A child of some parent changed in a cluster. */
+  /** A child of a parent changed in a cluster. */
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
   /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
   readonly reachChanged: (cluster: ClusterName) => void
@@ -57,10 +56,10 @@ export interface ClusterConnection {
   readonly options: CheckOptions
   /** Lives until the cluster leaves the fleet; engagements are its children. */
   readonly scope: Scope.Scope
-  /** Opens when it is known for the first time whether the cluster is well. */
+  /** Opens when the health of the cluster is known for the first time. */
   readonly isKnown: Latch.Latch
   state: ClusterState
-  /** Missing while nobody watches the cluster. */
+  /** Missing while the cluster is disengaged. */
   engagement: Engagement | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
@@ -79,12 +78,12 @@ export const makeConnection = (
       engagement: undefined,
       unreadableSince: undefined
     }
-    // Users may still hold the cluster after it has left.
+    // Cleared, because users may still hold the connection after the cluster has left.
     yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
     return connection
   })
 
-/** Whether the cluster's children are all known, as of now. */
+/** Whether all children of the cluster are known now. */
 export const isReadable = ({ engagement }: ClusterConnection): boolean =>
   engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
 
@@ -100,14 +99,14 @@ const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
   return engagement === undefined ? Effect.void : Scope.close(engagement.scope, Exit.void)
 }
 
-/** Ends the engagement, if there is one; until the next the cluster counts as lost for this reason. */
+/** Ends the engagement, if there is one. Until the next engagement the cluster counts as lost for this reason. */
 export const disengage = (connection: ClusterConnection, why: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     setState(connection, afterDisengaging(why, now))
     return Effect.andThen(endEngagement(connection), () => Effect.asVoid(connection.isKnown.open))
   })
 
-/** Takes the place of an earlier engagement: new credentials alone are no loss of the cluster. */
+/** Engages a cluster, in place of an earlier engagement: new credentials alone are no loss of the cluster. */
 export const engage = (
   connection: ClusterConnection,
   connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
@@ -123,7 +122,7 @@ export const engage = (
     }).pipe(Scope.provide(scope))
     connection.engagement = { access, children, scope }
     setState(connection, afterEngaging(connection.state))
-    // Without any child there is no event that says that the children are known now.
+    // Reported here, because in a cluster without children no event tells that all children are known.
     yield* Effect.forkIn(
       Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
       scope
@@ -148,7 +147,8 @@ const describeOperator = (operator: KubeObject): ConnectedOperator => {
 }
 
 /**
- * The operator asks others how they are. About itself it knows, and needs to know only that its API server answers.
+ * Asks a member's operator for its description. Of its own cluster the operator checks only that the API server
+ * answers.
  */
 const askOperator = (
   { cluster, ownHealth }: ClusterConnection,
@@ -158,11 +158,11 @@ const askOperator = (
     ? Effect.as(api.list(mirrordClusterSessions), ownHealth)
     : Effect.map(api.get(operators, "operator"), describeOperator)
 
-/** Checks the cluster; the number of ms until the next check. */
+/** Checks the cluster, and returns the ms until the next check. */
 const check = (connection: ClusterConnection): Effect.Effect<number> =>
   Effect.gen(function* () {
     const { cluster, engagement, events, isKnown, options } = connection
-    // An engagement that is just ending interrupts its checks.
+    // The ending of an engagement interrupts its checks, so this check is not repeated.
     if (engagement === undefined) return options.checkEvery
     const askedAt = yield* Clock.currentTimeMillis
     const found = yield* askOperator(connection, engagement.access).pipe(
@@ -179,7 +179,7 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     const isWellAgain = isWell(state) && !isWell(connection.state)
     connection.unreadableSince = unreadableSince(connection.unreadableSince, readable, isWellAgain, checkedAt)
     if (wasReadable !== readable) events.reachChanged(cluster.name)
-    // The API server and the operator answer: the rest of the reflector's pause would only keep sessions waiting.
+    // The cluster answers again, so the rest of the reflector's pause would only keep sessions waiting.
     if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
     setState(connection, state)
     if (state._tag !== "Connecting") isKnown.openUnsafe()

@@ -1,3 +1,8 @@
+/**
+ * The workload clusters of a primary: which there are, and which credentials each has now. Each cluster has one
+ * connection (cluster-connection.ts), which checks its health; clusters join and leave at any time.
+ */
+
 import { Effect, Exit, Queue, Result, Scope } from "effect"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import { type ClusterName, credentialsSecretName, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
@@ -25,16 +30,11 @@ import {
 } from "./cluster-connection.ts"
 import { readCredentials, sameCredentials } from "./member-credentials.ts"
 
-/**
- * The workload clusters of a primary: which there are, and which credentials each has now. Each cluster has one
- * connection (cluster-connection.ts); clusters join and leave at any time.
- */
-
 /** One workload cluster of the fleet, as its users see it. */
 export interface FleetCluster {
   readonly name: ClusterName
   readonly isDefault: boolean
-  /** Missing while the cluster is not engaged: no credentials, or they are unusable. */
+  /** Missing while the cluster is not engaged, because its credentials are absent or unusable. */
   readonly access: () => ClusterAccess | undefined
   /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
   readonly children: () => Reflector | undefined
@@ -47,13 +47,13 @@ export interface FleetCluster {
 export interface Fleet {
   /** The clusters that are in the fleet now. */
   readonly clusters: ReadonlyMap<ClusterName, FleetCluster>
-  /** Waits until it is known of each cluster whether it is well. */
+  /** Completes when the health of each cluster is known. */
   readonly checked: Effect.Effect<void>
 }
 
-/** A fleet for the code that knows which clusters belong to it. */
+/** The fleet for the code that decides which clusters belong to it. */
 export interface ChangingFleet extends Fleet {
-  /** Connects to a cluster that is not in the fleet yet. Another cluster of the same name leaves before. */
+  /** Connects to a cluster that is not in the fleet yet. A cluster of the same name leaves first. */
   readonly join: (cluster: WorkloadCluster) => Effect.Effect<void>
   /** Ends the connection; nothing happens for a cluster that is not in the fleet. */
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
@@ -77,7 +77,7 @@ export interface FleetOptions {
   readonly events: FleetEvents
 }
 
-/** A cluster of the fleet with what ends when it leaves. */
+/** A cluster's connection, and the scope that ends when the cluster leaves. */
 interface Joined {
   readonly connection: ClusterConnection
   readonly scope: Scope.Closeable
@@ -90,9 +90,9 @@ interface FleetState {
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
   readonly clusters: Map<ClusterName, FleetCluster>
-  /** By name of the Secret: where its newest version is to be put. */
+  /** The inboxes for new versions of Secrets, by name of the Secret. */
   readonly inboxes: Map<string, Queue.Queue<KubeObject | undefined>>
-  /** For the connections: their events, dropped until {@link announce}. */
+  /** The events that connections are given; they are dropped until {@link announce}. */
   readonly events: ConnectionEvents
   /** The Secrets with credentials; missing until the first cluster needs one. */
   credentials: Reflector | undefined
@@ -119,7 +119,7 @@ const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
   reach: () => reachOf(connection.state)
 })
 
-/** Engages a member whenever its Secret brings other credentials than before, and disengages it without any. */
+/** Engages a member whenever its Secret holds new credentials, and disengages it while it holds none. */
 const followCredentials = (
   { connector }: FleetState,
   connection: ClusterConnection,
@@ -138,11 +138,11 @@ const followCredentials = (
   return Effect.forever(Effect.flatMap(Queue.take(secret.inbox), apply))
 }
 
-/** Where a member's credentials are read from; missing where no Secret is read. */
+/** The Secret with a member's credentials; missing if no Secret is read. */
 const secretNameOf = ({ options }: FleetState, { member }: WorkloadCluster): string | undefined =>
   member === undefined || member.problems.length > 0 ? undefined : credentialsSecretName(member.name, options.sha256Hex)
 
-/** Starts what keeps a cluster engaged. */
+/** Starts engaging a cluster: our own at once, a member whenever it has credentials. */
 const startConnection = (fleet: FleetState, connection: ClusterConnection): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { cluster } = connection
@@ -187,7 +187,7 @@ const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
       { namespace, labelSelector: `${credentialsLabel}=true` }
     )
     fleet.credentials = reflector
-    // Clusters whose Secret is not there after the first list are told so.
+    // Tells clusters whose Secret is missing from the first list.
     const tellMissing = Effect.sync(() => {
       for (const [name, inbox] of inboxes) {
         if (reflector.get(name, namespace) === undefined) Queue.offerUnsafe(inbox, undefined)
@@ -196,7 +196,7 @@ const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
     yield* Effect.forkScoped(Effect.andThen(reflector.awaitSynced, () => tellMissing))
   }).pipe(Scope.provide(fleet.scope))
 
-/** The Secret of a cluster that has joined a running fleet: the watch may have told of it long ago. */
+/** Brings its Secret to a cluster that has joined a running fleet: the watch may have delivered it long ago. */
 const bringCredentials = (fleet: FleetState, secretName: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (fleet.credentials === undefined) return watchCredentials(fleet)
@@ -214,7 +214,7 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     fleet.clusters.delete(cluster)
     const secretName = secretNameOf(fleet, left.connection.cluster)
     if (secretName !== undefined) fleet.inboxes.delete(secretName)
-    // Nobody is to wait for a check that is never made.
+    // Opened so that nobody waits for a check that is never made.
     left.connection.isKnown.openUnsafe()
     return Effect.andThen(Scope.close(left.scope, Exit.void), () =>
       Effect.sync(() => {
@@ -231,7 +231,7 @@ const join = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> 
     if (secretName !== undefined) yield* bringCredentials(fleet, secretName)
   })
 
-/** Users of the events use the fleet, so the events begin when the caller has it. */
+/** Begins the events when the caller has the fleet, because listeners use the fleet. */
 const announce = (fleet: FleetState): Effect.Effect<void> =>
   Effect.andThen(Effect.yieldNow, () =>
     Effect.sync(() => {
@@ -249,8 +249,8 @@ const awaitChecked = ({ joined }: FleetState): Effect.Effect<void> =>
   )
 
 /**
- * Keeps a connection to every workload cluster: engages each as soon as its credentials are there, again when they
- * change, and asks each operator regularly how it is.
+ * Keeps a connection to every workload cluster: engages each cluster as soon as its credentials are there, and again
+ * when they change, and checks the health of its operator regularly.
  */
 export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,3 +1,8 @@
+/**
+ * Reads a member's credentials from its Secret, and compares them with earlier credentials. Neither watches Secrets nor
+ * uses the credentials.
+ */
+
 import { Redacted, Result } from "effect"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
@@ -5,15 +10,10 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
-/**
- * Credentials of a member as its Secret holds them: read, and compared with those of before. The file neither watches
- * Secrets nor uses the credentials.
- */
-
 const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
 
-/** A PEM text of a Secret's key, or what is wrong with it. */
+/** The PEM text under a key of a Secret, or the reason why it is unusable. */
 const pemOf = (
   data: Readonly<Record<string, unknown>>,
   key: string,
@@ -58,21 +58,21 @@ export const readCredentials = (
   }
 }
 
-const isSame = (one: MemberCredentials, other: MemberCredentials): boolean => {
-  if (one._tag === "BearerToken")
-    return other._tag === "BearerToken" && Redacted.value(one.token) === Redacted.value(other.token)
+const isSame = (left: MemberCredentials, right: MemberCredentials): boolean => {
+  if (left._tag === "BearerToken")
+    return right._tag === "BearerToken" && Redacted.value(left.token) === Redacted.value(right.token)
   return (
-    other._tag === "ClientCertificate" &&
-    one.certificatePem === other.certificatePem &&
-    Redacted.value(one.keyPem) === Redacted.value(other.keyPem)
+    right._tag === "ClientCertificate" &&
+    left.certificatePem === right.certificatePem &&
+    Redacted.value(left.keyPem) === Redacted.value(right.keyPem)
   )
 }
 
-/** Whether a Secret says the same as before, so that nothing has to be engaged or disengaged. */
+/** Whether two readings of a Secret agree, so that nothing has to be engaged or disengaged. */
 export const sameCredentials = (
-  one: Result.Result<MemberCredentials, string>,
-  other: Result.Result<MemberCredentials, string>
+  left: Result.Result<MemberCredentials, string>,
+  right: Result.Result<MemberCredentials, string>
 ): boolean => {
-  if (Result.isSuccess(one)) return Result.isSuccess(other) && isSame(one.success, other.success)
-  return Result.isFailure(other) && one.failure === other.failure
+  if (Result.isSuccess(left)) return Result.isSuccess(right) && isSame(left.success, right.success)
+  return Result.isFailure(right) && left.failure === right.failure
 }

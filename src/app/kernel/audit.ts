@@ -1,5 +1,5 @@
 /**
- * Acts about sessions in the program's log. domain/session/session-act.ts decides what a line holds.
+ * Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds.
  */
 
 import type { Effect } from "effect"
@@ -23,7 +23,7 @@ export const auditedParent = (
   owner: owner.k8sUsername
 })
 
-/** The part of an act's line about a session in one cluster; of a primary's child its name says which. */
+/** The part of an act's line about a session in one cluster; the name of a primary's child says which cluster. */
 export const auditedChild = (
   session: string,
   { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec

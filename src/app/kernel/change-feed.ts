@@ -1,16 +1,16 @@
 /**
- * News for those who plan: what sessions are planned from has changed. Made before everybody who publishes and
- * everybody who subscribes, so that sockets, fleet and controllers need not know each other. Not for those who wait for
- * one session: they have the SessionNotifier.
+ * Tells planners that something changed from which sessions are planned. The feed is made before its publishers and its
+ * subscribers, so that sockets, fleet and controllers need not know each other. Not for callers who wait for one
+ * session: they have the SessionNotifier.
  */
 
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 
 /** A change outside of the objects that a controller watches itself. */
 export type Change =
-  /** A socket, a child or whatever else a multi-cluster session is planned from. */
+  /** Something changed from which a multi-cluster session is planned, such as a socket or a child. */
   | { readonly _tag: "ParentChanged"; readonly session: string }
-  /** A socket, a requirement or whatever else a session in this cluster is planned from. */
+  /** Something changed from which a session in this cluster is planned, such as a socket or a requirement. */
   | { readonly _tag: "ChildChanged"; readonly session: string }
   /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
   | { readonly _tag: "ClusterChanged"; readonly cluster: ClusterName }
@@ -23,7 +23,7 @@ export class ChangeFeed {
     for (const subscriber of this.#subscribers) subscriber(change)
   }
 
-  /** For as long as the feed lives: its subscribers end with it. */
+  /** There is no unsubscribing: subscribers end with the feed. */
   readonly subscribe = (subscriber: (change: Change) => void): void => {
     this.#subscribers.push(subscriber)
   }

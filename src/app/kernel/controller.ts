@@ -1,10 +1,15 @@
+/**
+ * The kernel of every controller: queues keys, reconciles each, and repeats after failures. Knows no resources and no
+ * caches; planned-controller.ts builds on it.
+ */
+
 import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
 import { countHolding } from "./holdings.ts"
 import { logWarning } from "./log.ts"
 
 /**
- * What a reconcile wants next: to be called again after so many ms; soon, as somebody else wrote first; or only when
- * something changes.
+ * The next reconcile that a reconcile asks for: after so many ms; soon, because somebody else wrote first; or only
+ * after the next change.
  */
 export type Requeue = { readonly after: number } | "Conflict" | undefined
 
@@ -14,14 +19,17 @@ interface Backoff {
   readonly longest: number
 }
 const afterFailure: Backoff = { first: 200, longest: 30_000 }
-/** The newer object is on its way by the watch, unless that watch is silent (failures.md §4.6). */
+/** The watch will bring the newer object soon, unless it is silent (failures.md §4.6). */
 const afterConflict: Backoff = { first: 100, longest: 5_000 }
 
 const isPatient = (error: unknown): error is { readonly retryAfterMs: number } =>
   typeof error === "object" && error !== null && "retryAfterMs" in error && typeof error.retryAfterMs === "number"
 
 export interface Controller {
-  /** Something about this key changed. Keys that are being reconciled are reconciled once more afterwards. */
+  /**
+   * Reconciles a key because something about it changed; a key that is being reconciled is reconciled once more
+   * afterwards.
+   */
   readonly enqueue: (key: string) => void
 }
 
@@ -31,9 +39,9 @@ interface Entry {
 }
 
 /**
- * The kernel of every controller: a queue of keys, one reconcile at a time per key, exponential back-off with jitter
- * per key (controller-runtime's vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at
- * any point. A key costs nothing while nothing is to be done for it.
+ * A queue of keys, one reconcile at a time per key, exponential back-off with jitter per key (controller-runtime's
+ * vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at any point. A key costs
+ * nothing while nothing is to be done for it.
  */
 export const makeController = <E, R>(options: {
   readonly name: string
@@ -48,7 +56,7 @@ export const makeController = <E, R>(options: {
     const backoff = ({ first, longest }: Backoff, times: number) =>
       Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
 
-    /** How long a server has asked to be left alone. */
+    /** How long a server has asked to be left alone, in ms. */
     const wanted = (cause: Cause.Cause<unknown>): number =>
       Math.max(
         0,
@@ -75,7 +83,7 @@ export const makeController = <E, R>(options: {
             delay = exit.value?.after
           }
         } else {
-          // Also when something inside was interrupted: a key whose loop just ended would never be reconciled again.
+          // Repeated even after an interruption inside: a key whose loop ended here would never be reconciled again.
           delay = yield* backoff(afterFailure, failures++)
           pause = wanted(exit.cause)
           yield* logWarning("reconcile failed", {
@@ -86,7 +94,7 @@ export const makeController = <E, R>(options: {
             cause: Cause.pretty(exit.cause)
           })
         }
-        // Not even news shortens what a server asked for.
+        // A change during this pause does not shorten it: the server asked for it.
         if (pause > 0) yield* Effect.sleep(pause)
         if (entry.dirty) continue
         if (delay === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Kubernetes Events about sessions, from what happened to what is written: counted, spaced and bounded. domain/events
- * decides what is worth an Event; no session depends on one.
+ * Writes Kubernetes Events about sessions: counts, spaces and bounds them. domain/events decides what is worth an
+ * Event; no session depends on an Event.
  */
 
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
@@ -23,13 +23,13 @@ import { LogOnce } from "./log-once.ts"
 import { logWarning } from "./log.ts"
 import { readCached } from "./read-cached.ts"
 
-/** So many series may wait to be written; what comes then is lost. */
+/** How many series may wait to be written; further new series are dropped. */
 const mostWaiting = 1_000
-/** So many series are remembered, so that what happens again is counted and not created again. */
+/** How many series are remembered, so that a repeated event is counted instead of created again. */
 const mostRemembered = 2_000
-/** Before the next write after one that failed, in ms, unless the server asked for more. */
+/** Pause after a failed write, in ms, unless the server asks for more. */
 const afterFailure = 2_000
-/** How long an orderly stop waits for what is not written yet, in ms. */
+/** How long an orderly stop waits for Events that are not written yet, in ms. */
 const flushWithin = 2_000
 
 /** An object that Events are about. */
@@ -38,11 +38,12 @@ interface About {
 }
 
 /**
- * Tells what happens to sessions, for `kubectl describe`. Nothing here fails or waits: no session depends on an Event.
+ * Records what happens to sessions, for `kubectl describe`. Nothing here fails or waits: no session depends on an
+ * Event.
  */
 export interface EventRecorder {
   readonly record: (resource: ResourceDescriptor<unknown>, about: About, event: SessionEvent) => void
-  /** Records what a write of ours changed. `after`: the API server's answer. */
+  /** Records the changes that a write of ours made. `after`: the API server's answer. */
   readonly changed: <T extends About>(
     resource: ResourceDescriptor<T>,
     before: T,
@@ -51,7 +52,7 @@ export interface EventRecorder {
   ) => void
 }
 
-/** A DNS name is asked for: of a long one only the beginning. */
+/** The name of an Event, which must be a DNS name: long names of objects are cut. */
 const eventName = (about: string, now: number, index: number): string =>
   `${about.slice(0, 200).replace(/[-.]+$/, "")}.${now.toString(16)}${(index % 0x1000).toString(16).padStart(3, "0")}`
 
@@ -66,21 +67,21 @@ const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem =>
 interface RecorderState {
   readonly api: KubeApi
   readonly clock: Clock.Clock
-  /** In the order of their last occurrence. */
+  /** The remembered series, in the order of their last occurrence. */
   readonly known: Map<string, EventSeries>
-  /** Opens when there may be something to write sooner than was thought. */
+  /** Opens when a series may have become due sooner than expected. */
   readonly wake: Latch.Latch
   /** Open while nothing is being written. */
   readonly idle: Latch.Latch
   /** Runs for as long as the recorder's scope lives. */
   readonly run: (work: Effect.Effect<void>) => void
-  /** Of Events that cannot be written. */
+  /** Logs Events that cannot be written. */
   readonly problems: LogOnce
-  /** Tells names of Events apart that begin in the same millisecond. */
+  /** Makes the names of Events differ that begin in the same millisecond. */
   index: number
   isRunning: boolean
   isStopping: boolean
-  /** No write before it: the server has just refused one. Epoch ms. */
+  /** No write before this time, because the server has just refused a write; epoch ms. */
   pausedUntil: number
 }
 
@@ -116,7 +117,7 @@ const write = (
 ): Effect.Effect<unknown, KubeError> =>
   written === undefined
     ? api.create(events, eventObject(name, about, event, occurrences), eventNamespace).pipe(
-        // An earlier try got through, only its answer did not.
+        // An earlier try was carried out, only its answer was lost.
         Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error)))
       )
     : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: eventNamespace })
@@ -125,7 +126,7 @@ const writeNow = (state: RecorderState, key: string, series: EventSeries): Effec
   Effect.gen(function* () {
     const result = yield* Effect.result(write(state, series))
     const now = state.clock.currentTimeMillisUnsafe()
-    // It may have happened again meanwhile.
+    // The event may have happened again during the write.
     const current = state.known.get(key) ?? series
     if (Result.isSuccess(result)) {
       state.problems.reset()
@@ -140,7 +141,7 @@ const writeNow = (state: RecorderState, key: string, series: EventSeries): Effec
     yield* state.problems.tell(failure.detail, logWarning("Event not recorded", details))
   })
 
-/** A series that is to be written, and when; epoch ms. */
+/** A series that is to be written, and the time of its write, epoch ms. */
 interface DueSeries {
   readonly key: string
   readonly series: EventSeries
@@ -157,7 +158,7 @@ const firstDue = ({ known }: RecorderState): DueSeries | undefined => {
   return found
 }
 
-/** Writes what waits, one after the other, until nothing does. */
+/** Writes all waiting series, one after the other. */
 const writeAll = (state: RecorderState): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let next = firstDue(state); next !== undefined; next = firstDue(state)) {
@@ -203,7 +204,7 @@ const recordIn =
     state.run(writeAll(state))
   }
 
-/** Writes what still waits, for a moment. */
+/** Writes the waiting series at once, for at most {@link flushWithin}. */
 const flush = (state: RecorderState): Effect.Effect<unknown> =>
   Effect.suspend(() => {
     state.isStopping = true
@@ -212,8 +213,8 @@ const flush = (state: RecorderState): Effect.Effect<unknown> =>
   })
 
 /**
- * Records Events in the cluster of `api` for as long as the scope lives; when that ends, what still waits is written,
- * for a moment. One write at a time; what repeats is counted and written at growing intervals. A write that fails is
+ * Records Events in the cluster of `api` for as long as the scope lives; at its end the waiting series are written for
+ * a moment. One write runs at a time. A repeated event is counted and written at growing intervals. A failed write is
  * tried twice more at most, then its Event is lost.
  */
 export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, never, Scope.Scope> =>

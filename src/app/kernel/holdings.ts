@@ -1,19 +1,19 @@
 /**
- * A process's memory of sessions, counted when somebody asks. Not effect/Metric: a gauge there is set with each change
- * and outlives what it measures, whereas tables on the message path change in plain synchronous code, and several of a
- * kind come and go in one process.
+ * Counts what a process keeps in memory for sessions, on demand. Not effect/Metric: a gauge there is set with each
+ * change and outlives what it measures, whereas tables on the message path change in plain synchronous code, and
+ * several tables of a kind come and go in one process.
  */
 
 import { Context, Effect, type Scope } from "effect"
 
 /**
- * Things that a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without any
- * session there is nothing of any kind; what remains then is leaked.
+ * Things that a process holds in memory for sessions, by kind, such as sockets, port locks or mapped ids. Without
+ * sessions every kind is empty; anything that remains is a leak.
  */
 export class Holdings {
   readonly #counts = new Map<string, Set<() => number>>()
 
-  /** Counts a kind in one more place, until the returned function is called. */
+  /** Adds a counter to a kind, until the returned function is called. */
   readonly add = (kind: string, count: () => number): (() => void) => {
     const counts = this.#counts.get(kind) ?? new Set()
     this.#counts.set(kind, counts.add(count))
@@ -23,7 +23,7 @@ export class Holdings {
     }
   }
 
-  /** How many there are now; only kinds of which there are some. */
+  /** The sums by kind, without kinds that are empty. */
   readonly now = (): ReadonlyMap<string, number> => {
     const sums = [...this.#counts].map(
       ([kind, counts]) => [kind, [...counts].reduce((sum, count) => sum + count(), 0)] as const
@@ -32,7 +32,7 @@ export class Holdings {
   }
 }
 
-/** Those of this process, unless others are provided. */
+/** The holdings of this process, unless others are provided. */
 export const CurrentHoldings = Context.Reference("braid/app/CurrentHoldings", { defaultValue: () => new Holdings() })
 
 /** Counts a kind among the current holdings for as long as the scope lives. */

@@ -1,15 +1,15 @@
 /**
- * A line of the log that is written when it is news and not each time it holds: what is tried again and again would
- * fill the log otherwise.
+ * Writes a line to the log when it is news, and not each time it holds: repeated tries would fill the log otherwise.
+ * Not for messages that differ each time.
  */
 
 import { Effect } from "effect"
 
-/** Remembers what was said last about one thing. */
+/** Remembers the last message about one thing. */
 export class LogOnce {
   #last: string | undefined
 
-  /** Logs `line` unless the same `news` was told last. */
+  /** Logs `line` unless the last message had the same `news`. */
   readonly tell = (news: string, line: Effect.Effect<void>): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (this.#last === news) return Effect.void
@@ -17,7 +17,7 @@ export class LogOnce {
       return line
     })
 
-  /** All is well: whatever comes is news again. */
+  /** Forgets the last message after a success: any message is news again. */
   readonly reset = (): void => {
     this.#last = undefined
   }

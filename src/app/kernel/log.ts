@@ -1,10 +1,10 @@
 /**
- * The program's log: the only way in which src/app writes to it.
+ * The program's log. Everything in src/app writes through it, and nothing writes otherwise.
  */
 
 import { Effect } from "effect"
 
-/** The subject of a log line; constant message, details as key and value (controller-runtime's rule). */
+/** The details of a log line as key and value; the message is constant (controller-runtime's rule). */
 export type LogDetails = Readonly<Record<string, unknown>>
 
 const annotated =

@@ -1,7 +1,8 @@
 /**
  * The skeleton of a controller whose decisions are a pure plan. A turn reads one object from the cache, observes, plans
- * and performs. What to observe, plan and perform is the caller's; this file knows no kind of resource.
+ * and performs. The caller says how to observe, plan and perform; this file knows no kind of resource.
  */
+
 import { Clock, Effect, Result, type Scope } from "effect"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"
@@ -18,10 +19,10 @@ export interface ControlledResource<T> {
   readonly selection?: Selection
 }
 
-/** One turn about one object. `Known`: what the process remembers of an object from turn to turn. */
+/** One turn about one object. `Known`: the memory of the process about the object, from turn to turn. */
 export interface Turn<T, Known> {
   readonly key: string
-  /** As cached, or as the answer to this turn's heartbeat. */
+  /** The object as cached, or as this turn's heartbeat answered. */
   readonly object: KubeObject
   /** The fields of `object` that its kind names. */
   readonly view: T
@@ -30,27 +31,30 @@ export interface Turn<T, Known> {
   readonly now: number
 }
 
-/** A write at a fixed rate. Its answer is what the turn goes on with, since the cached object is older. */
+/** A write at a fixed rate. The turn goes on with its answer, because the cached object is older. */
 export interface Heartbeat {
-  /** Nothing while none is due. */
+  /** `undefined` while no write is due. */
   readonly write: Effect.Effect<KubeObject, KubeError> | undefined
-  /** When the next one is due, epoch ms. */
+  /** When the next write is due, epoch ms. */
   readonly nextAt: number | undefined
 }
 
-/** The action of a plan that the skeleton carries out itself: another turn at a time, epoch ms. */
+/** The action of a plan that the skeleton performs itself: another turn at a time, epoch ms. */
 interface RequeueAt {
   readonly _tag: "RequeueAt"
   readonly at: number
 }
 
-/** What a controller does in its turns. All functions are called for one key at a time. */
+/** The functions of a controller's turns. All are called for one key at a time. */
 export interface PlannedTurns<T, Known, Observation, Action extends { readonly _tag: string }> {
-  /** The cache changed: `object` as it is now, or as it was last; `before`: what was cached before. */
+  /**
+   * The cache has changed. `object`: its new version, or its last version after a deletion; `before`: its cached
+   * version.
+   */
   readonly changed: (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
-  /** The object is not there (any more). */
+  /** The object does not exist, or not any more. */
   readonly forget: (key: string) => Effect.Effect<void>
-  /** The object cannot be read as its kind. Nothing is done about it until it changes. */
+  /** The object cannot be read as its kind. It is left alone until it changes. */
   readonly unreadable: (key: string, problem: string) => Effect.Effect<void>
   /** Whether the object is forgotten while it is still there, such as when its deletion has begun. */
   readonly isOver: (view: T) => boolean
@@ -65,7 +69,7 @@ export interface PlannedTurns<T, Known, Observation, Action extends { readonly _
 
 export interface PlannedController<T> extends Controller {
   readonly cache: Reflector
-  /** The object as cached; nothing where there is none, or none that can be read. */
+  /** The object as cached; nothing if there is none, or if it cannot be read. */
   readonly view: (key: string) => T | undefined
 }
 
@@ -81,7 +85,7 @@ const addressOf = (key: string): readonly [name: string, namespace?: string] => 
 const isRequeue = <Action extends { readonly _tag: string }>(action: Action | RequeueAt): action is RequeueAt =>
   action._tag === "RequeueAt"
 
-/** Carries a plan out. Gives the failures: a conflict is no reason to leave out what else can be done. */
+/** Performs a plan and returns the failures. A conflict does not keep the other actions from being performed. */
 const performAll = <T, Known, Observation, Action extends { readonly _tag: string }>(
   turns: PlannedTurns<T, Known, Observation, Action>,
   turn: Turn<T, Known>,
@@ -123,7 +127,7 @@ const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag:
     const now = yield* Clock.currentTimeMillis
     const begun: Turn<T, Known> = { key, object: cached, view: read.success, known, now }
     const beat = turns.heartbeat?.(begun) ?? { write: undefined, nextAt: undefined }
-    // What follows is decided from the answer: any decision from the cache would conflict with this very write.
+    // The answer is the base of all further decisions: a decision from the cache would conflict with this very write.
     const object = beat.write === undefined ? cached : yield* beat.write
     const current = readCached(resource, object)
     if (Result.isFailure(current)) return undefined
@@ -145,7 +149,7 @@ const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag:
 
 /**
  * Starts a controller with a cache of its resource, for as long as the scope lives. `turnsOf` is given the controller
- * itself, for what goes on between turns and wants another turn; it must not read the cache yet.
+ * itself, for work between turns that wants another turn; it must not read the cache yet.
  */
 export const makePlannedController = <T, Known, Observation, Action extends { readonly _tag: string }>(
   { api, name, resource, selection }: ControlledResource<T>,

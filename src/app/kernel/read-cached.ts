@@ -1,3 +1,7 @@
+/**
+ * Decodes objects from caches, each object once for each kind. Not for objects that change after they were read.
+ */
+
 import type { Result } from "effect"
 import {
   readResource,
@@ -10,7 +14,10 @@ type Read = Result.Result<unknown, UnreadableResource>
 
 const known = new WeakMap<ResourceDescriptor<unknown>, WeakMap<KubeObject, Read>>()
 
-/** As `readResource`, for objects of API servers: these never change, and controllers read the same one many times. */
+/**
+ * As `readResource`, with memory: an API server's object never changes, and controllers read the same object many
+ * times.
+ */
 export const readCached = <T>(
   resource: ResourceDescriptor<T>,
   object: KubeObject

@@ -1,10 +1,10 @@
+/**
+ * Keeps a collection of one cluster in memory by list and watch. Decides nothing from the objects; controllers and the
+ * fleet do.
+ */
+
 import { Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
 import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
-
-/**
- * A collection of one cluster, kept in memory by list and watch. The file decides nothing from the objects; controllers
- * and the fleet do.
- */
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
@@ -20,19 +20,17 @@ export interface Reflector {
    */
   readonly synced: () => boolean
   readonly awaitSynced: Effect.Effect<void>
-  /** Why the cluster cannot be read at the moment, if so. */
+  /** The reason why the cluster cannot be read at the moment, if so. */
   readonly problem: () => KubeError | undefined
-  /**
-   * Reads one object anew, for a caller who has just learnt that it changed: a watch may be open and yet lose changes.
-   */
+  /** Reads one object anew, for a caller who has just learnt of a change: a watch may be open and yet lose changes. */
   readonly reread: (name: string, namespace?: string) => Effect.Effect<void>
-  /** Takes the answer to a write of one's own, so that the next write is not decided from what was before it. */
+  /** Takes the answer to one's own write, so that the next write is decided from it and not from the version before. */
   readonly wrote: (answer: KubeObject) => void
-  /** Ends a pause after failures at once: somebody else has just seen that the server answers. */
+  /** Ends a pause after failures at once, because the server was just seen to answer. */
   readonly retryNow: () => void
 }
 
-/** Versions that are numbers can be compared; of others nothing is known. */
+/** Compares versions that are numbers; other versions are never older. */
 const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
   than !== undefined &&
   than.metadata.uid === object.metadata.uid &&
@@ -41,7 +39,7 @@ const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
 const keyOf = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}/${name}`
 
-/** Called after each change, with the object as it is now or was last, and with what was known of it before. */
+/** Called after each change, with the object's new or last version, and with the version that was cached before. */
 type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
 
 interface ReflectorState {
@@ -57,7 +55,7 @@ interface ReflectorState {
   readonly wake: Queue.Queue<void>
   isSynced: boolean
   problem: KubeError | undefined
-  /** The newest version that list and watch have told of. */
+  /** The newest version that list and watch have brought. */
   newestVersion: string
   /** Consecutive failures of list and watch. */
   failures: number
@@ -68,7 +66,7 @@ const keyOfObject = ({ metadata }: KubeObject): string => keyOf(metadata.name, m
 const remove = (state: ReflectorState, object: KubeObject): void => {
   const key = keyOfObject(object)
   const before = state.cache.get(key)
-  // It was made anew meanwhile: only its predecessor is gone.
+  // The object was created again under its name: only its predecessor is gone.
   if (before === undefined || before.metadata.uid !== object.metadata.uid) return
   state.cache.delete(key)
   state.changed(object, true, before)
@@ -89,22 +87,22 @@ const putNewer = (state: ReflectorState, object: KubeObject): void => {
 }
 
 /**
- * An answer of the server may be ahead of the watch. It is behind where the watch has got further and the cache has no
- * such object: it was deleted meanwhile.
+ * Takes an object from an answer of the server, which may be ahead of the watch. If the watch is ahead and the cache
+ * has no such object, then it was deleted since.
  */
 const putAnswer = (state: ReflectorState, object: KubeObject): void => {
   const isBehind = Number(object.metadata.resourceVersion) <= Number(state.newestVersion)
   if (state.cache.has(keyOfObject(object)) || !isBehind) putNewer(state, object)
 }
 
-/** Makes the cache what a list says; its version. */
+/** Makes the cache equal to a list, and returns the list's version. */
 const takeList = (
   state: ReflectorState,
   { items, resourceVersion }: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
 ): string => {
   const present = new Set(items.map(keyOfObject))
   for (const [key, object] of state.cache) if (!present.has(key)) remove(state, object)
-  // A list is the truth, be it older than what was known: a server may have been restored from a backup.
+  // A list counts even if it is older than the cache: a server may have been restored from a backup.
   for (const object of items) put(state, object)
   state.newestVersion = resourceVersion
   state.isSynced = true
@@ -112,7 +110,7 @@ const takeList = (
   return resourceVersion
 }
 
-/** Brings the cache from one version to that of the last event, which is returned. */
+/** Brings the cache from one version to the version of the last event, which is returned. */
 const takeEvents = (state: ReflectorState, from: string, events: ReadonlyArray<WatchEvent>): string => {
   let version = from
   for (const event of events) {
@@ -141,7 +139,7 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
         })
       )
     )
-    // A server ends a watch whenever it likes; a short pause keeps a server that ends each at once from being hammered.
+    // A server ends a watch whenever it likes; a short pause protects a server that ends every watch at once.
     return Effect.forever(
       Effect.andThen(once, () => {
         state.failures = 0
@@ -160,13 +158,13 @@ const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void
     yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(state.wake))
   })
 
-/** Lists and watches until either fails, and pauses then. */
+/** Lists and watches until either fails, then pauses. */
 const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
   state.api.list(state.ref, state.selection).pipe(
     Effect.map((list) => takeList(state, list)),
     Effect.tap(() => Effect.sync(() => (state.problem = undefined))),
-    // A list alone proves nothing: where the watch fails each time, listing over and over would be the heaviest load of
-    // all.
+    // A list alone does not reset the failures: if every watch failed, listing over and over would be the heaviest load
+    // of all.
     Effect.flatMap((version) => follow(state, version)),
     Effect.catch((error) => pauseAfter(state, error))
   )
@@ -184,8 +182,8 @@ const reread = (state: ReflectorState, name: string, namespace: string | undefin
 
 /**
  * Keeps a collection in memory for as long as the scope lives. Survives 410 (lists again without emptying the cache in
- * between), dropped watches, bookmarks and unreachable servers. An object that was made anew under its name is first
- * reported as deleted. Level-triggered: a change may be reported more than once.
+ * between), dropped watches, bookmarks and unreachable servers. An object that was created again under its name is
+ * first reported as deleted. Level-triggered: a change may be reported more than once.
  */
 export const makeReflector = (
   api: KubeApi,

@@ -1,27 +1,27 @@
+/**
+ * Repeats calls that a client waits for while their failures may pass. Not for controllers, which repeat their calls
+ * themselves (controller.ts).
+ */
+
 import { Clock, Effect, Random, Result } from "effect"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
-/**
- * Calls that a client waits for, tried again while their failures may pass. Controllers repeat their calls themselves
- * (controller.ts).
- */
-
-/** For how long a call is tried again, ms. One failed call must not refuse a client; a refusal comes within 10 s. */
+/** How long a call is repeated, in ms. One failed call must not refuse a client; a refusal comes within 10 s. */
 const retryFor = 8_000
-/** Between two tries, in ms, before jitter; doubles up to the second. */
+/** Pause between two tries, in ms, before jitter; it doubles up to `longestPause`. */
 const firstPause = 250
 const longestPause = 2_000
 
 /**
- * Tries again what somebody waits for while its failures may pass by themselves, for 8 s, and never sooner than a
- * server asks for. Fails with the last failure.
+ * Repeats an attempt while its failures may pass by themselves, for 8 s, and never sooner than a server asks for. Fails
+ * with the last failure.
  */
 export const retrying = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
   attempt: Effect.Effect<A, E, R>,
   mayPass: (error: E) => boolean
 ): Effect.Effect<A, E, R> =>
-  // Not Effect.retry: its schedules draw no jitter for the last failure, so that seeded runs would change, and they
-  // look at the time before a pause, where here the pause itself must end in time.
+  // Not Effect.retry: its schedules draw no jitter for the last failure, which would change seeded runs. They also
+  // check the time before a pause, where here the pause itself must end in time.
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + retryFor
     for (let pause = firstPause; ; pause = Math.min(longestPause, 2 * pause)) {
@@ -35,8 +35,8 @@ export const retrying = <A, E extends { readonly message: string; readonly retry
   })
 
 /**
- * Whether a server was away, busy or confused, or a token is being replaced; what it refuses for what it is, it refuses
- * again.
+ * Whether a failure may pass: the server was away, busy or confused, or a token is being replaced. A refusal of the
+ * request itself would come again.
  */
 const mayPass = ({ code, reason }: KubeError): boolean => {
   switch (reason) {
@@ -52,21 +52,21 @@ const mayPass = ({ code, reason }: KubeError): boolean => {
     case "Gone":
     case "Forbidden":
     case "Invalid":
-    // It was waited for already, for as long as somebody waits (leadership/while-leading.ts).
+    // The call has waited already, for as long as a user can wait (leadership/while-leading.ts).
     case "NotLeading":
       return false
   }
 }
 
 /**
- * Nobody else can have changed what does not exist yet, or is only read: others were in the server's own way, such as
- * at a quota.
+ * Whether the failure of a read or a create may pass. A conflict may: an object that is only read, or does not exist
+ * yet, cannot have been changed by others, so they were in the server's own way, such as at a quota.
  */
 const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
 
 /**
- * An API for what a client waits for: calls are repeated as {@link retrying} does, watches are not. A call whose answer
- * was lost may have been carried out, so the repetition of a create may find `AlreadyExists`, and that of a delete
+ * An API for calls that a client waits for: calls are repeated as {@link retrying} does, watches are not. A call whose
+ * answer was lost may have been carried out, so a repeated create may find `AlreadyExists`, and a repeated delete
  * `NotFound`.
  */
 export const retryingApi = (api: KubeApi): KubeApi => ({

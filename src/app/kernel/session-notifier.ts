@@ -1,6 +1,6 @@
 /**
- * Tells those who wait for a session that something about it may have changed. They look for themselves: nothing is
- * said of what it was. Those who plan sessions have the ChangeFeed.
+ * Wakes callers who wait for a session when something about it may have changed. They check for themselves: the
+ * notifier does not say what changed. Planners of sessions have the ChangeFeed.
  */
 
 import { Effect } from "effect"
@@ -13,12 +13,12 @@ export class SessionNotifier {
     return this.#listeners.size
   }
 
-  /** Something about this session may have changed. */
+  /** Wakes the listeners of a session: something about it may have changed. */
   readonly notify = (session: string): void => {
     for (const listener of this.#listeners.get(session) ?? []) listener()
   }
 
-  /** Something that concerns every session may have changed. */
+  /** Wakes all listeners: something that concerns every session may have changed. */
   readonly notifyAll = (): void => {
     for (const session of [...this.#listeners.keys()]) this.notify(session)
   }
@@ -33,17 +33,17 @@ export class SessionNotifier {
     }
   }
 
-  /** Waits until `read` gives something, asking again after each change of the session. */
+  /** Waits until `read` gives a value; it is asked again after each change of the session. */
   readonly until = <A extends object>(session: string, read: () => A | undefined): Effect.Effect<A> =>
     Effect.callback<A>((resume) => {
-      const look = (): void => {
+      const check = (): void => {
         const value = read()
         if (value === undefined) return
         stop()
         resume(Effect.succeed(value))
       }
-      const stop = this.listen(session, look)
-      look()
+      const stop = this.listen(session, check)
+      check()
       return Effect.sync(stop)
     })
 }

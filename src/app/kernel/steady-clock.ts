@@ -1,12 +1,12 @@
 /**
- * A clock for sessions that no change of the host's clock moves. Certificates are judged by the host's own.
+ * A clock for sessions, which no change of the host's clock moves. Certificates are judged by the host's own clock.
  */
 
 import { type Clock, Effect } from "effect"
 
 /**
- * The time of `clock` when this was made, and from then on what has elapsed: it never jumps. Hosts' clocks do, when
- * they are set or when a machine wakes up, and sessions must not end because of it (failures.md §4.12).
+ * Starts at the current time of `clock` and adds the elapsed time, so it never jumps. Hosts' clocks do, when they are
+ * set or when a machine wakes up, and sessions must not end because of it (failures.md §4.12).
  */
 export const steadyClock = (clock: Clock.Clock): Clock.Clock => {
   const wall = clock.currentTimeNanosUnsafe()

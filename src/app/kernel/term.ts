@@ -1,31 +1,27 @@
 /**
- * One process's time as the leader, as everybody sees it who must not act beyond it. How it is won and renewed is in
- * leadership/elector.ts.
+ * One process's time as the leader, for all code that must not act beyond it. leadership/elector.ts wins and renews it.
  */
 
 import { type Clock, Effect } from "effect"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 
-/** How long whatever a user waits for waits for a late renewal, in ms. */
+/** How long a user-facing call waits for a late lease renewal, in ms. */
 const patience = 5_000
 
 /** One process's time as the leader, by its own steady clock. */
 export interface Term {
   /** Grows with every change of leader: `leaseTransitions` of the Lease. */
   readonly epoch: number
-  /**
-   * Whether what is sent now is still this leader's to send. May be false for a while and true again, when a renewal
-   * comes late.
-   */
+  /** Whether this leader may still send. May be false for a while and true again, when a renewal comes late. */
   readonly lasts: () => boolean
   /**
-   * Whether nobody else can have been elected yet. Longer than {@link lasts}, by the time that writes may be on their
-   * way.
+   * Whether no other leader can have been elected yet. Lasts longer than {@link lasts}, by the time that writes may be
+   * on their way.
    */
   readonly isCertain: () => boolean
-  /** It has ended, and never lasts again. */
+  /** Whether the term has ended; it never lasts again. */
   readonly isOver: () => boolean
-  /** Waits for a late renewal, for as long as a user's patience allows; whether the term lasts now. */
+  /** Waits for a late renewal, for as long as a user's patience allows. Gives whether the term lasts then. */
   readonly lastsSoon: Effect.Effect<boolean>
   /** Opens when the term is over. */
   readonly over: Effect.Effect<void>
@@ -36,17 +32,17 @@ export interface Term {
 /** The steady clock: ms that no change of the host's clock moves. It goes on while the process is stopped. */
 export const elapsedOf = (clock: Clock.Clock) => (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
-/** A {@link Term} in the hands of who renews it. */
+/** A {@link Term} as the elector holds it, who renews and ends it. */
 export class LeaseTerm implements Term {
   readonly epoch: number
   readonly #elapsed: () => number
   readonly #times: LeaseTimes
   readonly #listeners = new Set<() => void>()
-  /** When the request was sent that renewed it last: others count from no earlier moment. */
+  /** When the last successful renewal was sent; other candidates count from no earlier moment. */
   #renewed: number
   #over = false
 
-  /** `acquired`: when the request was sent that began it, by `elapsed`. */
+  /** `acquired`: when the request that began the term was sent, by `elapsed`. */
   constructor(epoch: number, acquired: number, times: LeaseTimes, elapsed: () => number) {
     this.epoch = epoch
     this.#renewed = acquired
@@ -63,12 +59,12 @@ export class LeaseTerm implements Term {
     return () => void this.#listeners.delete(changed)
   }
 
-  /** For how long nobody else can be elected from now on, ms; negative since when somebody can. */
+  /** How long no other leader can be elected, in ms; negative once that is possible. */
   certainFor(): number {
     return this.#renewed + this.#times.leaseDuration - this.#elapsed()
   }
 
-  /** `sent`: when the request left that has renewed it. */
+  /** Records a renewal. `sent`: when its request left. */
   renewed(sent: number): void {
     this.#renewed = Math.max(this.#renewed, sent)
     this.#tell()
@@ -82,13 +78,13 @@ export class LeaseTerm implements Term {
 
   readonly #until = (holds: () => boolean): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
-      const look = (): void => {
+      const check = (): void => {
         if (!holds()) return
         stop()
         resume(Effect.void)
       }
-      const stop = this.listen(look)
-      look()
+      const stop = this.listen(check)
+      check()
       return Effect.sync(stop)
     })
 

@@ -1,17 +1,17 @@
 /**
- * A client's channel that keeps bytes back while nobody knows who leads. Their meaning is the relay's.
+ * A client's channel that keeps bytes back while it is uncertain who leads. Understands no messages: the relay does.
  */
 
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { Term } from "../kernel/term.ts"
 
 /**
- * A client's channel for as long as a term lasts. While nobody knows whether somebody else leads by now, what the
- * client says is kept back: its session may have gone on at the new leader, and bytes of an old connection must not
- * come after those of a newer one.
+ * Wraps a client's channel for the time of a term. While another replica may already lead, the client's bytes are kept
+ * back: its session may have gone on at the new leader, and bytes of an old connection must not come after those of a
+ * newer one.
  */
 export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameChannel => {
-  /** By the router, which brakes fast senders. */
+  /** Whether the router has paused the channel, as it does to brake fast senders. */
   let isPaused = false
   let stop = (): void => {}
   return {
@@ -30,20 +30,20 @@ export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameCha
       channel.close()
     },
     open: (handlers) => {
-      const held: Array<() => void> = []
+      const keptBack: Array<() => void> = []
       const tell = (): void => {
         if (term.isOver()) {
-          held.length = 0
+          keptBack.length = 0
           return stop()
         }
         if (!term.isCertain()) return
-        for (const say of held.splice(0)) say()
+        for (const say of keptBack.splice(0)) say()
         if (!isPaused) channel.resume()
       }
       const pass = (say: () => void): void => {
         if (term.isOver()) return
-        if (held.length === 0 && term.isCertain()) return say()
-        held.push(say)
+        if (keptBack.length === 0 && term.isCertain()) return say()
+        keptBack.push(say)
         channel.pause()
       }
       stop = term.listen(tell)
@@ -53,7 +53,7 @@ export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameCha
         ignored: (what) => pass(() => handlers.ignored(what)),
         ended: (reason) => {
           stop()
-          held.length = 0
+          keptBack.length = 0
           handlers.ended(reason)
         }
       })

@@ -1,22 +1,22 @@
 /**
- * The answers of a replica, be it the leader or not: the leader's facade while there is one, and until then that
- * somebody else leads. The elector decides who leads.
+ * Answers requests at a replica: by the leader's facade while it leads, and otherwise that another replica leads. The
+ * elector decides who leads.
  */
 
 import { Effect, type Scope } from "effect"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import { notTheLeader } from "./while-leading.ts"
 
-/** The facade of a replica, be it the leader or not. */
+/** The facade of a replica, whether it leads or not. */
 export interface ElectedFacade {
   readonly facade: Facade
-  /** From now on, and for as long as the scope lives, requests go to `made`. */
+  /** Sends requests to `made`, for as long as the scope lives. */
   readonly serve: (made: Facade) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /**
- * A replica that stands by is well, and answers that the leader is to be asked. The Service selects the leader, so a
- * standby sees only requests that are on their way while the leader changes.
+ * The facade of a replica that stands by: healthy, and refers every request to the leader. The Service selects the
+ * leader, so a standby sees only requests in flight during a change of leaders.
  */
 export const makeElectedFacade = (): ElectedFacade => {
   let current: Facade | undefined

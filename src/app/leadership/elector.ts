@@ -1,6 +1,6 @@
 /**
- * The election of a cluster's operator by a Lease: stands by, leads, renews, gives up. The meaning of a look at the
- * Lease is decided in domain/leadership/lease.ts; the leader's work is its caller's.
+ * Elects a cluster's operator by a Lease: stands by, leads, renews, gives up. domain/leadership/lease.ts decides what a
+ * Lease means for a candidate; the leader's work is its caller's.
  */
 
 import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
@@ -22,11 +22,11 @@ import { logInfo, logWarning } from "../kernel/log.ts"
 import { elapsedOf, LeaseTerm, type Term } from "../kernel/term.ts"
 import { within } from "../kernel/within.ts"
 
-/** The Lease that the operators of a cluster are elected by. */
+/** The Lease by which the operators of a cluster elect their leader. */
 export const leaseName = "mirrord-operator"
-/** ms that an attempt to renew gets at least. */
+/** The least time for an attempt to renew, in ms. */
 const shortestAttempt = 1_000
-/** How long giving up the lease may take when the process ends. */
+/** How long the release of the Lease may take when the process ends. */
 const releaseLimit = Duration.seconds(3)
 
 export interface ElectorOptions {
@@ -34,24 +34,24 @@ export interface ElectorOptions {
   readonly namespace: string
   readonly pod: OperatorPod
   readonly times: LeaseTimes
-  /** Done at the end of a term, before the Lease is given up. Gets a short while only. */
+  /** Runs at the end of a term, before the Lease is given up; it gets only a short while. */
   readonly resign: Effect.Effect<void>
 }
 
-/** All that one candidate knows and goes by. */
+/** The state of one candidate. */
 interface ElectorState {
   readonly options: ElectorOptions
-  /** How this process calls itself in the Lease. */
+  /** The name of this process in the Lease. */
   readonly identity: string
-  /** The host's clock: its time is written to the Lease, and nothing is decided by it. */
+  /** The host's clock: its time is written to the Lease, but decides nothing. */
   readonly clock: Clock.Clock
   /** The steady clock, ms. */
   readonly elapsed: () => number
-  /** The Lease as it was seen last; missing before the first look, and while there is none. */
+  /** The Lease as last seen; missing before the first read, and while there is none. */
   observed: ObservedLease | undefined
 }
 
-/** How an attempt to renew ended: with the moment when the write left, or with somebody else's Lease. */
+/** The end of an attempt to renew: the moment when the write left, or a Lease of somebody else. */
 type Renewal = { readonly _tag: "Renewed"; readonly sent: number } | { readonly _tag: "Lost" }
 
 type Write = Exclude<LeaseStep, { readonly _tag: "StandBy" }>
@@ -66,8 +66,8 @@ const makeState = (options: ElectorOptions): Effect.Effect<ElectorState> =>
 const failed = ({ options: { api } }: ElectorState, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation: `use Lease ${leaseName}`, reason: "Unreachable", detail })
 
-/** Takes note of the Lease that a server has answered with. */
-const look = (state: ElectorState, object: KubeObject): Effect.Effect<void, KubeError> => {
+/** Records the Lease that a server has answered with. */
+const observeAnswer = (state: ElectorState, object: KubeObject): Effect.Effect<void, KubeError> => {
   const lease = readResource(leases, object)
   if (Result.isFailure(lease)) return Effect.fail(failed(state, `it cannot be read: ${lease.failure.message}`))
   state.observed = observeLease(state.observed, lease.success, state.elapsed())
@@ -76,7 +76,7 @@ const look = (state: ElectorState, object: KubeObject): Effect.Effect<void, Kube
 
 const readLease = (state: ElectorState): Effect.Effect<void, KubeError> =>
   state.options.api.get(leases, leaseName, state.options.namespace).pipe(
-    Effect.flatMap((object) => look(state, object)),
+    Effect.flatMap((object) => observeAnswer(state, object)),
     Effect.catch((error) => {
       if (error.reason !== "NotFound") return Effect.fail(error)
       state.observed = undefined
@@ -93,7 +93,7 @@ const decide = (state: ElectorState, term: LeaseTerm | undefined): LeaseStep => 
   )
 }
 
-/** Gives when the write left: a term counts from there. */
+/** Writes the Lease, and returns the moment when the request left: a term counts from there. */
 const write = (state: ElectorState, step: Write): Effect.Effect<number, KubeError> =>
   Effect.suspend(() => {
     const { api, namespace } = state.options
@@ -108,12 +108,12 @@ const write = (state: ElectorState, step: Write): Effect.Effect<number, KubeErro
           )
         : api.mergePatch(leases, leaseName, { metadata: { resourceVersion: step.version }, spec }, { namespace })
     return Effect.as(
-      Effect.flatMap(answer, (object) => look(state, object)),
+      Effect.flatMap(answer, (object) => observeAnswer(state, object)),
       sent
     )
   })
 
-/** Half the deadline: a request that hangs leaves time for another. */
+/** Half the deadline, so that a request that hangs leaves time for another request. */
 const longestAttempt = ({ options: { times } }: ElectorState): number => times.renewDeadline / 2
 
 const inTime = <A>(
@@ -127,9 +127,9 @@ const inTime = <A>(
   )
 
 /**
- * Opens `released` when the holder gives the Lease up, so that a hand-over takes as long as a watch tells. A hint only:
- * a candidate that stands by looks at the Lease all the same, from time to time and before it writes. A Lease that is
- * deleted may still have a leader, for a moment.
+ * Opens `released` when the holder gives the Lease up, so that a hand-over takes only as long as a watch event. It is
+ * only a hint: a standby reads the Lease from time to time anyway, and before it writes. A deleted Lease is no release,
+ * because its leader may go on for a moment.
  */
 const watchForRelease = (state: ElectorState, released: Latch.Latch): Effect.Effect<never> =>
   Stream.suspend(() =>
@@ -151,7 +151,7 @@ const watchForRelease = (state: ElectorState, released: Latch.Latch): Effect.Eff
     Effect.forever
   )
 
-/** How an attempt to become the leader ended; times by the steady clock. */
+/** The end of an attempt to become the leader; times by the steady clock. */
 type Attempt = { readonly _tag: "Acquired"; readonly sent: number } | { readonly _tag: "Led"; readonly by: string }
 
 const acquire = (state: ElectorState): Effect.Effect<Attempt, KubeError> =>
@@ -162,7 +162,7 @@ const acquire = (state: ElectorState): Effect.Effect<Attempt, KubeError> =>
       : Effect.map(write(state, step), (sent) => ({ _tag: "Acquired", sent }))
   })
 
-/** Until the Lease is this process's. */
+/** Stands by until this process holds the Lease. */
 const standBy = (state: ElectorState): Effect.Effect<LeaseTerm> =>
   Effect.gen(function* () {
     const { times } = state.options
@@ -188,7 +188,7 @@ const whyNot = (attempt: Result.Result<Attempt, KubeError>): string => {
   return `${attempt.success._tag === "Led" ? attempt.success.by : "another replica"} leads`
 }
 
-/** Somebody wrote to the Lease, or it was deleted: it is looked at before anything is concluded. */
+/** Reads the Lease anew before it decides, because somebody wrote to it or deleted it. */
 const renewAfterAll = (state: ElectorState, term: LeaseTerm): Effect.Effect<Renewal, KubeError> =>
   Effect.flatMap(readLease(state), (): Effect.Effect<Renewal, KubeError> => {
     const step = decide(state, term)
@@ -198,7 +198,7 @@ const renewAfterAll = (state: ElectorState, term: LeaseTerm): Effect.Effect<Rene
 const writeRenewal = (state: ElectorState, step: Write): Effect.Effect<Renewal, KubeError> =>
   Effect.map(write(state, step), (sent) => ({ _tag: "Renewed", sent }))
 
-/** By what is known of the Lease, and if that is outdated by what it is. */
+/** Renews the Lease by its last seen version; if that is outdated, by its current version. */
 const renewLease = (state: ElectorState, term: LeaseTerm): Effect.Effect<Renewal, KubeError> => {
   const step = decide(state, term)
   if (step._tag !== "Renew") return renewAfterAll(state, term)
@@ -211,22 +211,22 @@ const renewLease = (state: ElectorState, term: LeaseTerm): Effect.Effect<Renewal
 
 const tooLate = ({ message }: KubeError): string => `its lease could not be renewed in time: ${message}`
 
-/** A process that was stopped meanwhile knows nothing yet: maybe nobody else was there. */
+/** Whether this process was suspended meanwhile. It then knows nothing yet: maybe no other candidate was there. */
 const wasStopped = ({ elapsed, options: { times } }: ElectorState, since: number, expected: number): boolean =>
   elapsed() - since > expected + times.retryPeriod
 
-/** Before the next attempt to renew, ms: shorter after one that failed, unless the server asked for more. */
+/** Pause before the next attempt to renew, in ms; shorter after a failure, unless the server asked for more. */
 const renewPause = ({ options: { times } }: ElectorState, term: LeaseTerm, failure: KubeError | undefined): number =>
   Math.max(
     failure?.retryAfterMs ?? 0,
     failure === undefined ? times.retryPeriod : Math.min(times.retryPeriod, Math.max(0, term.certainFor()))
   )
 
-/** How long an attempt to renew may take when nobody else can be elected for so many ms. */
+/** How long an attempt to renew may take, if no other leader can be elected for `certainFor` ms. */
 const renewLimit = (state: ElectorState, certainFor: number): number =>
   certainFor > 0 ? Math.max(shortestAttempt, Math.min(longestAttempt(state), certainFor)) : longestAttempt(state)
 
-/** Renews until somebody else leads, or nobody can know; gives why. */
+/** Renews until somebody else leads, or until nobody can know who leads. Returns the reason. */
 const renew = (state: ElectorState, term: LeaseTerm): Effect.Effect<string> =>
   Effect.gen(function* () {
     let failure: KubeError | undefined
@@ -253,7 +253,7 @@ const renew = (state: ElectorState, term: LeaseTerm): Effect.Effect<string> =>
     }
   })
 
-/** Gives the Lease up, so that the next leader need not wait for its end. */
+/** Gives the Lease up, so that the next leader need not wait until it expires. */
 const release = (state: ElectorState): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { clock, identity, observed, options } = state
@@ -269,7 +269,7 @@ const release = (state: ElectorState): Effect.Effect<void> =>
     )
   })
 
-/** Leads until the term is over; then the term is given up in order, whatever ended it. Gives why it is over. */
+/** Leads until the term is over, then gives the term up in order, whatever ended it. Returns the reason of the end. */
 const leadFor = <R>(
   state: ElectorState,
   term: LeaseTerm,
@@ -286,9 +286,9 @@ const leadFor = <R>(
 }
 
 /**
- * Stands by until the Lease can be had, then runs `lead` until it is lost, and stands by again. In the same process: a
- * container that ended instead would be kept from starting for up to five minutes, by its kubelet, where an API server
- * fails again and again. When it is interrupted the Lease is given up.
+ * Stands by until it gets the Lease, runs `lead` until the Lease is lost, and stands by again. An interruption gives
+ * the Lease up. All terms run in the same process: if a container ended with each term, its kubelet would delay the
+ * restart by up to five minutes while an API server fails again and again.
  */
 export const electLeader = <R>(
   options: ElectorOptions,

@@ -1,6 +1,6 @@
 /**
- * The label by which the Service finds the leader's pod: put on this pod, taken off all others. The elector decides who
- * leads.
+ * Keeps the label by which the Service finds the leader's pod: puts it on this pod, takes it off all others. The
+ * elector decides who leads.
  */
 
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { pods } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 
-/** How often the labels are looked at, and how soon again after a failure, in ms. */
+/** How often the labels are checked, and how soon again after a failure, in ms. */
 const lookEvery = 30_000
 const retryEvery = 2_000
 
@@ -20,7 +20,7 @@ export interface LeaderLabelOptions {
   readonly pod: OperatorPod
 }
 
-/** The pod is gone, or another one has its name: either way the label is not where it was. */
+/** Whether the pod is gone, or its name belongs to another pod: either way it does not have the label any more. */
 const isElsewhere = ({ reason }: KubeError): boolean => reason === "NotFound" || reason === "Conflict"
 
 const label = (
@@ -29,9 +29,7 @@ const label = (
   isLeader: boolean
 ) => api.mergePatch(pods, name, labelPatch(isLeader, uid), { namespace })
 
-/**
- * Takes the label off every other pod first: a leader that was killed still has it, and requests would go there too.
- */
+/** Takes the label off every other pod first: a leader that was killed still has it, so requests would go there too. */
 const putInOrder = (options: LeaderLabelOptions): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const { api, namespace, pod } = options
@@ -51,8 +49,7 @@ const putInOrder = (options: LeaderLabelOptions): Effect.Effect<void, KubeError>
   })
 
 /**
- * Keeps the label on this pod and off all others. To be run for as long as the term lasts, with an api that asks for
- * it.
+ * Keeps the label on this pod and off all others. Runs for as long as a term lasts, with an API that checks the term.
  */
 export const keepLeaderLabel = (options: LeaderLabelOptions): Effect.Effect<never> =>
   putInOrder(options).pipe(
@@ -67,6 +64,6 @@ export const keepLeaderLabel = (options: LeaderLabelOptions): Effect.Effect<neve
     Effect.forever
   )
 
-/** Takes the label off this pod. The next leader does so too. */
+/** Takes the label off this pod; the next leader would do so too. */
 export const dropLeaderLabel = (options: LeaderLabelOptions): Effect.Effect<void> =>
   Effect.ignore(label(options, options.pod, false))

@@ -1,10 +1,8 @@
 /**
- * The world as it may be changed by a leader: every write, link and dial asks at its moment whether the term still
- * lasts. A process that was paused past its term and wakes up sends nothing of what it was about to.
- *
- * Where nobody waits the answer comes at once, and what is to be done is decided anew. Calls that a user waits for wait
- * for a late renewal first: on a slow machine renewals are late now and then, and to be refused for that would end the
- * user's session.
+ * The world as a leader may change it: every write, link and dial checks at its moment whether the term still lasts. A
+ * process that was suspended past its term and wakes up sends nothing. Without a waiting user the refusal comes at
+ * once, and the caller decides anew. A call that a user waits for waits for a late renewal first. Renewals are late now
+ * and then on a slow machine, and a refusal would end the user's session.
  */
 
 import { Context, Effect } from "effect"
@@ -18,13 +16,13 @@ import { type ApiError, serviceUnavailable } from "../api/status.ts"
 import type { Term } from "../kernel/term.ts"
 import { channelWhileLeading } from "./channel-while-leading.ts"
 
-/** Whether somebody waits for what is being done. */
+/** Whether a user waits for the current call. */
 const IsAwaited = Context.Reference<boolean>("braid/app/leadership/IsAwaited", { defaultValue: () => false })
 
 const awaited = Effect.provideService(IsAwaited, true)
 const why = "this operator is not the leader any more, or could not renew its lease in time"
 
-/** Nothing comes between the question and the act. */
+/** Runs an act while the term lasts. Nothing comes between the check and the act. */
 const gated = <A, E, R, E2>(term: Term, act: Effect.Effect<A, E, R>, refused: () => E2): Effect.Effect<A, E | E2, R> =>
   Effect.suspend((): Effect.Effect<A, E | E2, R> => {
     const now = Effect.suspend((): Effect.Effect<A, E | E2, R> => (term.lasts() ? act : Effect.fail(refused())))
@@ -33,7 +31,7 @@ const gated = <A, E, R, E2>(term: Term, act: Effect.Effect<A, E, R>, refused: ()
       : Effect.flatMap(IsAwaited, (isAwaited) => (isAwaited ? Effect.andThen(term.lastsSoon, () => now) : now))
   })
 
-/** Reads go on as long as the process does: they change nothing. */
+/** An API whose writes check the term. Reads need no check: they change nothing. */
 export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
   const write = <A>(operation: string, act: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
     gated(term, act, () => new KubeError({ cluster: api.cluster, operation, reason: "NotLeading", detail: why }))
@@ -84,12 +82,12 @@ export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agent
 })
 
 /**
- * On 503 clients try again by themselves, without a word (operator-api.md §2.4), and the Service leads them to the new
- * leader: the one case where that is what they should do.
+ * The answer of a replica that does not lead. On 503 clients repeat by themselves, without a word (operator-api.md
+ * §2.4), and the Service leads them to the new leader: the only case in which that is wanted.
  */
 export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${why}.`)
 
-/** Requests end with the term, and connections too: their clients come back, to the new leader. */
+/** A facade whose requests and connections end with the term. The clients come back to the new leader. */
 export const facadeWhileLeading = (term: Term, facade: Facade): Facade => {
   const untilOver = <A, R>(request: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
     Effect.raceFirst(

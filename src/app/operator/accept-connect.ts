@@ -1,6 +1,6 @@
 /**
- * A connect request on its way through the operator: read, authorized, admitted, and handed to the capability that
- * serves it. Nothing here knows what sorts of sessions there are beyond their route.
+ * Takes a connect request through the operator: reads it, authorizes it, admits it, and hands it to the capability that
+ * serves it. Knows the routes of sessions, but no sort of session.
  */
 
 import { type Clock, Effect, Result, type Scope } from "effect"
@@ -17,7 +17,7 @@ import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.
 import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
 import { ownerOf } from "./user-identity.ts"
 
-/** How long a connect waits for what a starting operator still has to read. */
+/** How long a connect waits for a starting operator to read its sessions. */
 const patience = "8 seconds"
 
 export interface Reception {
@@ -27,7 +27,7 @@ export interface Reception {
   /** The host's clock, by which certificates are judged. */
   readonly wall: Clock.Clock
   readonly capabilities: ReadonlyArray<Capability>
-  /** Why no session can be served now. */
+  /** The reasons why no session can be served now. */
   readonly problems: Effect.Effect<ReadonlyArray<string>>
 }
 
@@ -40,8 +40,8 @@ const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({
 })
 
 /**
- * To read a target is not to connect to it, and only below the prefix `proxy/` did the API server ask for the right to
- * connect.
+ * Checks the right to connect. The API server has checked it only below the prefix `proxy/`; elsewhere it checked the
+ * right to read the target, which is not enough.
  */
 const authorized = (api: KubeApi, request: ConnectRequest): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
@@ -68,7 +68,7 @@ const readAttempt = (
     return { _tag: connectRoute(role, request.target, attempt.params), ...attempt, owner }
   })
 
-/** Waits shortly for what a starting operator still has to read, then says what is missing. */
+/** Waits shortly for a starting operator to be ready, then fails with its problems. */
 const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiError> =>
   Effect.forEach(capabilities, ({ started }) => started ?? Effect.void, { discard: true }).pipe(
     Effect.timeoutOption(patience),
@@ -82,7 +82,7 @@ const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiE
     )
   )
 
-/** Holds until the session is usable. */
+/** Completes when the session is usable. */
 export const acceptConnect = (
   reception: Reception,
   request: ConnectRequest

@@ -1,6 +1,6 @@
 /**
  * The list of this operator's capabilities, and how they are made. A new capability is a line here and a folder of its
- * own.
+ * own; none is implemented here.
  */
 
 import { Effect, type Scope } from "effect"
@@ -10,19 +10,22 @@ import type { Capability } from "../api/capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
-/** The ground that every capability may build on; each names the part that it needs. */
+/** The ground that every capability may build on; each capability names the part that it needs. */
 export interface Ground extends MemberGround, PrimaryGround {}
 
-/** `earlier`: the capabilities before it in the list, which it may ask. */
+/** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
   ground: Ground,
   earlier: ReadonlyArray<Capability>
 ) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
 
-/** In the order in which they are made. A capability that sessions may wait for stands before the sessions. */
+/**
+ * The capabilities in the order in which they are made. A capability that sessions may wait for stands before the
+ * sessions.
+ */
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [makeMemberCapability, makePrimaryCapability]
 
-/** Makes each after those that it may ask, and lets it hear of changes as soon as it is there. */
+/** Makes each capability after those that it may ask, and subscribes it to changes at once. */
 export const makeCapabilities = (
   ground: Ground,
   list: ReadonlyArray<MakeCapability>

@@ -1,6 +1,6 @@
 /**
- * The serving certificate, from its files or self-signed, kept up to date while the operator runs. The server that
- * shows it is the API's.
+ * Keeps the serving certificate, from its files or self-signed, up to date while the operator runs. The API's server
+ * shows it.
  */
 
 import { createPrivateKey, X509Certificate } from "node:crypto"
@@ -13,7 +13,7 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import type { Settings } from "./settings.ts"
 
-/** How long a renewed certificate may go unnoticed. Kubelets themselves take up to a minute or two to bring it. */
+/** How often the files are read. Kubelets themselves take up to two minutes to update them. */
 const pollInterval = "30 seconds"
 
 interface Problem {
@@ -24,12 +24,12 @@ const problemOf = (cause: unknown): Problem => ({
   message: `the serving certificate cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`
 })
 
-/** Fails unless the server could use both, and together. */
+/** Fails unless the server could use the certificate and the key together. */
 const usable = (found: ServingCertificate): Effect.Effect<X509Certificate, Problem> =>
   Effect.try({
     try: () => {
       const { certificatePem, keyPem } = found
-      // The context takes an empty text for none.
+      // Checked apart, because the context treats an empty text as no key.
       createPrivateKey(Redacted.value(keyPem))
       const certificate = new X509Certificate(certificatePem)
       createSecureContext({ cert: certificatePem, key: Redacted.value(keyPem) })
@@ -54,9 +54,9 @@ const isSame = (a: ServingCertificate, b: ServingCertificate): boolean =>
   a.certificatePem === b.certificatePem && Redacted.value(a.keyPem) === Redacted.value(b.keyPem)
 
 /**
- * The certificate to serve with, looked at again and again while the scope lives: a kubelet exchanges links to folders,
- * of which file systems do not tell reliably. It must be usable at the start; later what cannot be read or does not fit
- * together changes nothing.
+ * Keeps the certificate current by reading it again and again while the scope lives: a kubelet exchanges links to
+ * folders, which file systems do not report reliably. The certificate must be usable at the start; later an unreadable
+ * or unfitting one changes nothing.
  */
 export const watchServingCertificate = (
   read: Effect.Effect<ServingCertificate, Problem>
@@ -66,7 +66,7 @@ export const watchServingCertificate = (
     let known = yield* read
     yield* usable(known)
     const problems = new LogOnce()
-    const look = Effect.gen(function* () {
+    const reload = Effect.gen(function* () {
       const found = yield* read
       if (!isSame(found, known)) {
         const { validToDate } = yield* usable(found)
@@ -80,12 +80,12 @@ export const watchServingCertificate = (
         problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
       )
     )
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), look)))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), reload)))
     yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
     return { known: () => known, listen: (listener) => void listeners.add(listener) }
   })
 
-/** The files of the settings, or one that is made now. */
+/** The certificate in the files of the settings, or a self-signed certificate that is made now. */
 export const servingCertificate = (
   settings: Pick<Settings, "certificate" | "namespace">
 ): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>

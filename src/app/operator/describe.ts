@@ -1,6 +1,6 @@
 /**
- * The objects by which the operator describes itself and its sessions. Their status comes from the capabilities; here
- * is only the part that is the same for every operator.
+ * The objects by which the operator describes itself and its sessions. Their status comes from the capabilities; this
+ * file has only the part that is the same for every operator.
  */
 
 import type { Role } from "../../domain/fleet/roles.ts"
@@ -14,7 +14,7 @@ import {
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
 
-/** The client's release that this operator is compatible with, and its own as build metadata. */
+/** The client's release that this operator is compatible with, with the operator's own version as build metadata. */
 export const operatorVersion = (own: string): string => `3.250.0+braid.${own}`
 
 /** Features of every operator; capabilities add theirs. */
@@ -34,7 +34,7 @@ export const sessionObject = (info: SessionInfo): object => ({
 })
 
 export interface Description {
-  /** As clients see it. */
+  /** The operator's version as clients see it. */
   readonly operatorVersion: string
   readonly role: Role
   readonly namespace: string

@@ -1,6 +1,6 @@
 /**
- * The API server's front proxy, read from its ConfigMap and watched. Whether a connection is the front proxy's is
- * judged in api/caller.ts.
+ * Reads the API server's front proxy from its ConfigMap and watches it. api/caller.ts judges whether a connection is
+ * the front proxy's.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -13,7 +13,7 @@ import type { FrontProxySource, KnownFrontProxy } from "../api/caller.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { makeReflector } from "../kernel/reflector.ts"
 
-/** How long the start waits for the first answer; without one, requests are refused until it comes. */
+/** How long the start waits for the ConfigMap; until it is read, requests are refused. */
 const patience = "5 seconds"
 
 const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string> =>
@@ -33,8 +33,7 @@ const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string
 
 /**
  * The identity of the API server's front proxy, watched while the scope lives; unknown until it was read once. A
- * ConfigMap that cannot be read, or is gone, changes nothing: a mistake in that ConfigMap must not lock out the API
- * server.
+ * ConfigMap that cannot be read, or is gone, changes nothing: a mistake in it must not lock out the API server.
  */
 export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * The composition of an operator: the ground, the capabilities on it, and the facade that asks them. The work is
- * theirs; the leadership says who may run an operator.
+ * Composes an operator: the ground, the capabilities on it, and the facade that asks them. The capabilities do the
+ * work; the leadership decides who may run an operator.
  */
 
 import { Clock, Context, Effect, type Scope } from "effect"
@@ -31,7 +31,7 @@ import { issueCertificate } from "./user-identity.ts"
 export interface OperatorOptions {
   readonly namespace: string
   readonly version: string
-  /** A primary's fleet; without it the operator is single, with a member's abilities. */
+  /** The fleet of a primary; without it the operator serves its own cluster only, with a member's abilities. */
   readonly fleet: FleetConfiguration | undefined
 }
 
@@ -39,7 +39,7 @@ type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope
 
 /**
  * The operator of one cluster, in the role that its configuration gives it. Sessions live by a clock of their own that
- * never jumps; certificates are judged by the host's.
+ * never jumps; certificates are judged by the host's clock.
  */
 export const makeOperator = (
   options: OperatorOptions,
@@ -76,7 +76,7 @@ const makeGround = ({ fleet, namespace, version }: OperatorOptions, { fingerprin
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),
-      // Before the controllers: it ends after them, and writes what they told last.
+      // Made before the controllers: it ends after them, and so writes their last Events.
       events: yield* makeEventRecorder(own.api)
     } satisfies Ground
   })

@@ -1,6 +1,10 @@
+/**
+ * Finds the cluster that this process runs in. Configurations of members are made from the fleet's credentials instead.
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 
-/** The cluster that we run in: `KUBECONFIG` if set, else the pod's own service account. */
+/** The cluster that this process runs in: `KUBECONFIG` if set, else the pod's own service account. */
 export const ownKubeConfig = (): KubeConfig => {
   const config = new KubeConfig()
   const file = process.env["KUBECONFIG"]

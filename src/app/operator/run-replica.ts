@@ -1,6 +1,6 @@
 /**
- * One replica of the operator: stands by or leads, and runs an operator while it leads. How leaders are elected is the
- * leadership's; what an operator does is operator.ts's.
+ * One replica of the operator: stands by or leads, and runs an operator while it leads. The election is in leadership,
+ * the operator in operator.ts.
  */
 
 import { Effect, type Scope } from "effect"
@@ -34,12 +34,12 @@ export interface ReplicaOptions {
   readonly connector: ClusterConnector["Service"]
   /** The agents of this cluster, made through `api`. */
   readonly agents: (api: KubeApi) => Agents["Service"]
-  /** Without one, as outside of a cluster: this process is the operator, and nobody else may be. */
+  /** Without a candidacy, as outside of a cluster, this process is the operator, and no other process may be. */
   readonly candidacy: Candidacy | undefined
   readonly elected: ElectedFacade
 }
 
-/** An operator in the world as it is given: a leader's, or one without any bounds. */
+/** Starts an operator in a given world: a leader's, or one without any bounds. */
 const startOperator = (
   { operator }: ReplicaOptions,
   connector: ClusterConnector["Service"],
@@ -52,7 +52,7 @@ const startOperator = (
     )
   )
 
-/** This process is the operator from its start to its end. */
+/** Runs the operator from the start of this process to its end. */
 const runAlone = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {
   const { agents, connector, elected } = options
   return startOperator(options, connector, agents(connector.own.api)).pipe(
@@ -61,7 +61,7 @@ const runAlone = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Sc
   )
 }
 
-/** An operator for one term, in a world that asks for each write whether the term lasts. */
+/** Runs an operator for one term, in a world that checks at each write whether the term lasts. */
 const runForTerm = (
   options: ReplicaOptions,
   { pod }: Candidacy,

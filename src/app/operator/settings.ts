@@ -1,3 +1,8 @@
+/**
+ * The operator's settings, read from its environment and its configuration files. The rules for the fleet are in
+ * domain/fleet; nothing here acts on a setting.
+ */
+
 import { readFile } from "node:fs/promises"
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { parseDocument } from "yaml"
@@ -8,7 +13,7 @@ import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/leas
 import type { ListenAddress } from "../api/aggregated-api.ts"
 import type { Candidacy } from "./run-replica.ts"
 
-/** The configuration keeps the operator from starting; exit code 2. Every mistake at once, one sentence each. */
+/** The configuration keeps the operator from starting; exit code 2. Holds every mistake at once, one sentence each. */
 export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration")<{
   readonly mistakes: ReadonlyArray<ConfigurationMistake>
 }> {
@@ -20,7 +25,7 @@ export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** Where to listen instead if this machine does not have that address. */
+  /** The address to use if this machine does not have the first. */
   readonly fallback: ListenAddress | undefined
   readonly namespace: string
   readonly requireFrontProxy: boolean
@@ -28,12 +33,12 @@ export interface Settings {
   readonly certificate: { readonly certificatePath: string; readonly keyPath: string } | undefined
   readonly agents: AgentSettings
   readonly fleet: FleetConfiguration | undefined
-  /** How this process is elected as the leader; missing where it does not know its pod. */
+  /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
 }
 
-/** A configuration file by its text. Nothing in it is as if there was no file. */
+/** Parses the text of a configuration file. An empty file counts as absent. */
 export const documentOf = (text: string): ConfigurationDocument => {
   if (text.trim() === "") return { _tag: "Absent" }
   const document = parseDocument(text)
@@ -59,7 +64,7 @@ const splitAddress = (address: string): ListenAddress => {
 }
 
 const greatestPort = 65_535
-/** Seconds: a lease of more than a day serves nobody. */
+/** In s: a lease of more than a day serves nobody. */
 const greatestLeaseTime = 86_400
 
 /** `[::]:443`, `0.0.0.0:443` or `127.0.0.1:0`. */
@@ -71,7 +76,7 @@ const Address = Schema.String.check(
   )
 )
 
-/** In digits alone, so that the chart can tell as well: no `1e3`, no `NaN`. */
+/** A number in digits alone, so that the chart can check it as well: no `1e3`, no `NaN`. */
 const wholeNumber = (name: string, greatest: number) =>
   Config.schema(
     Schema.String.check(
@@ -91,12 +96,12 @@ const seconds = (name: string, otherwise: number) =>
     Config.withDefault(otherwise)
   )
 
-/** What a primary's environment says of the fleet, over its files. */
+/** The environment's setting for the fleet, which overrides its files. */
 export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(
   Config.map(Option.getOrUndefined)
 )
 
-/** The environment of the published chart (published-chart.md §2.8), as far as it is used. */
+/** The environment of the published chart (published-chart.md §2.8), as far as the operator uses it. */
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
   fallback: Config.option(Config.schema(Address, "OPERATOR_FALLBACK_ADDR")),

@@ -1,6 +1,6 @@
 /**
- * An operator from its first moment on, while what it is made of is still read. Why it cannot start is its cluster's
- * news; this only tells it, and tries again.
+ * An operator from its first moment on, while its parts are still being read. Repeats the start and reports why it
+ * fails; the start itself is the caller's.
  */
 
 import { Deferred, Effect, Schedule, type Scope } from "effect"
@@ -9,17 +9,18 @@ import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import { internalError } from "../api/status.ts"
 import { logWarning } from "../kernel/log.ts"
 
-/** How long a request waits for an operator that is still starting, in ms: below what makes a person give up. */
+/** How long a request waits for a starting operator, in ms: shorter than a person's patience. */
 const patience = 8_000
 /**
- * With jitter, less than that patience: who asks when nothing stands in the way any more waits until it is found out.
+ * With jitter, the pauses are shorter than that patience: a request that comes when the obstacle is gone waits until
+ * the next try.
  */
 const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("3 seconds")]).pipe(Schedule.jittered)
 
 /**
- * Serves from the first moment on: what `start` makes takes over as soon as it is there, and until then every request
- * waits a little and is told why. Otherwise the API server would answer 503 in the operator's place, on which clients
- * repeat for minutes without a word (operator-api.md §2.4). A start that fails is tried again.
+ * Serves from the first moment on: until `start` has made the facade, every request waits a little and is told why.
+ * Otherwise the API server would answer 503 in the operator's place, and clients repeat on 503 for minutes without a
+ * word (operator-api.md §2.4). A start that fails is repeated.
  */
 export const untilStarted = <R>(
   start: Effect.Effect<Facade, KubeError, R>
@@ -39,8 +40,8 @@ export const untilStarted = <R>(
       Effect.forkScoped
     )
     const why = (): string => `The operator is still starting: ${problem}`
-    const late = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
-    return mapFacade(Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: late }), {
+    const stillStarting = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
+    return mapFacade(Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: stillStarting }), {
       problems: Effect.flatMap(Deferred.isDone(started), (done) =>
         done ? Effect.flatMap(Deferred.await(started), (made) => made.problems) : Effect.succeed([`${why()}.`])
       )

@@ -1,5 +1,6 @@
 /**
- * Users stop sessions, one or all. The rest of a session's end is its capability's.
+ * Stops sessions at the request of users, one session or all. Deletes their objects only; the capability of a session
+ * does the rest.
  */
 
 import { Effect, Result } from "effect"
@@ -11,14 +12,14 @@ import type { Capability, ServedSession, ServedSessions } from "../api/capabilit
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
-/** The places where sessions are, and the teller of their end. */
+/** The capabilities that have sessions, and the audit of their ends. */
 export interface Stopping {
   readonly api: KubeApi
   readonly ends: SessionEnds
   readonly capabilities: ReadonlyArray<Capability>
 }
 
-/** By whom sessions are stopped, and whether one or all. */
+/** The user who stops sessions, and whether one session or all. */
 interface Stop {
   readonly by: Caller
   readonly cause: "Stopped" | "AllStopped"
@@ -26,7 +27,7 @@ interface Stop {
 
 const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effect.Effect<void, ApiError> => {
   const { audited, metadata, resource } = session
-  // Its end has its line already, maybe of the leader before.
+  // The end has its audit line already, maybe from an earlier leader.
   if (isBeingDeleted(metadata)) return Effect.void
   return ends
     .end(metadata, api.delete(resource, metadata.name), { act: "ended", ...how, ...audited })
@@ -39,7 +40,7 @@ const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effec
     )
 }
 
-/** Sessions over many clusters first: those of one cluster may be parts of them. */
+/** Sessions over many clusters come first: sessions of one cluster may be parts of them. */
 const sessionsToStop = ({ capabilities }: Stopping): ReadonlyArray<ServedSessions> =>
   capabilities.flatMap(({ sessions }) => sessions ?? []).toReversed()
 
@@ -63,7 +64,7 @@ export const stopSession = (
     return yield* notFound(`There is no session ${reference}.`)
   })
 
-/** Gives how many there were. */
+/** Stops all sessions and returns their number. */
 export const stopAllSessions = (stopping: Stopping, by: Caller): Effect.Effect<number> =>
   Effect.gen(function* () {
     const found = sessionsToStop(stopping).flatMap(({ all }) => all())

@@ -1,6 +1,6 @@
 /**
- * The authority for users' certificates in its Secret: made once per installation, read by every replica. It signs in
- * user-identity.ts.
+ * Reads the authority for users' certificates from its Secret, which is made once per installation and shared by every
+ * replica. user-identity.ts signs with it.
  */
 
 import { randomBytes } from "node:crypto"
@@ -34,8 +34,8 @@ const read = (secret: KubeObject, cluster: string): Effect.Effect<UserAuthority,
   })
 
 /**
- * The authority for users' certificates, from its Secret; made at the first start. The first one decides: replicas that
- * start together end up with the same one.
+ * The authority for users' certificates, from its Secret; created at the first start. Replicas that start together end
+ * up with the same authority: the first create wins.
  */
 export const ensureUserAuthority = (api: KubeApi, namespace: string): Effect.Effect<UserAuthority, KubeError> =>
   api.get(secrets, userAuthoritySecret, namespace).pipe(

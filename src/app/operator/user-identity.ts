@@ -1,6 +1,6 @@
 /**
- * Users' identities: issues their certificates and reads them back, by the operator's own authority. Users' rights are
- * asked of the API server.
+ * Issues users' certificates and reads them back, by the operator's own authority. The API server is asked about users'
+ * rights elsewhere.
  */
 
 import { randomBytes } from "node:crypto"
@@ -20,7 +20,7 @@ export const issueCertificate = (authority: UserAuthority, csr: string, now: num
     Effect.mapError(({ message }) => badRequest(`spec.csr: ${message}.`))
   )
 
-/** The user of a certificate, judged by the host's clock: whoever made it has no other. */
+/** The user of a certificate. Its dates are judged by the host's clock, which also dated them. */
 export const ownerOf = (
   authority: UserAuthority,
   wall: Clock.Clock,

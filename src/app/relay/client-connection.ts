@@ -1,7 +1,8 @@
 /**
- * One served client: what it is given (`ClientConnectionOptions`), what is known of it while it lives
- * (`ClientConnection`) and how it ends. How frames pass through it is `message-path.ts`'s business.
+ * One served client: its options (`ClientConnectionOptions`), its state while it lives (`ClientConnection`) and the
+ * ways in which it ends. Frames pass through `message-path.ts`.
  */
+
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/routing/port-locks.ts"
@@ -10,22 +11,22 @@ import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
-/** A merged answer waits this long for members other than the default, in ms (wire.md §10.3). */
+/** How long a merged answer waits for members other than the default, in ms (wire.md §10.3). */
 const mergeBound = 2_000
 
 /** How a client's connection ended. */
 export type ConnectionEnd =
   /** The client's socket is gone. */
   | { readonly _tag: "ClientGone"; readonly reason: string }
-  /** Its socket is to be closed without a protocol `Close`: it reconnects. */
+  /** The client's socket is to be closed without a protocol `Close`: the client reconnects. */
   | { readonly _tag: "Dropped"; readonly reason: string }
-  /** Final, the client was told so. */
+  /** The end is final, and the client was told so. */
   | { readonly _tag: "SessionEnded"; readonly reason: string }
 
 /** Members as they come and go while a connection lives. */
 export interface MemberNews {
   readonly now: () => ReadonlyArray<MemberName>
-  /** Whether dialling it may succeed now: a lost member that becomes ready is dialled at once. */
+  /** Whether a dial may succeed now: a lost member that becomes ready is dialled at once. */
   readonly isReady: (member: MemberName) => boolean
   /** Calls back after each change, until the returned function is called. */
   readonly listen: (changed: () => void) => () => void
@@ -34,31 +35,33 @@ export interface MemberNews {
 export interface ClientConnectionOptions {
   readonly router: Omit<RouterOptions, "mergeBound">
   readonly client: FrameChannel
-  /** Channels that are open already; the default's is. */
+  /** Channels that are open already, the default's among them. */
   readonly connected: ReadonlyMap<MemberName, FrameChannel>
-  /** Dials a member (again). Fails when it cannot be reached now; it is tried again later. */
+  /**
+   * Dials a member, also again after a loss. Fails when the member cannot be reached now; the dial is repeated later.
+   */
   readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, { readonly message: string }>
   readonly members?: MemberNews
-  /** Told to the client's log as soon as its phase allows. */
+  /** Messages for the client's log, sent as soon as its phase allows. */
   readonly warnings?: ReadonlyArray<string>
   /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks
   /**
-   * Whether the client has come again on another connection. If this one is silent then, it is dead: it makes no link
-   * any more, which would be later than the living one's and take that one's ports at the member.
+   * Whether the client has connected again since. A silent connection whose client has reconnected is dead. It must not
+   * redial members: its newer link would steal the ports of the live connection.
    */
   readonly hasYounger?: () => boolean
   /**
-   * Whether the client is the user's own, whose silence tells something, and not the operator of a primary
-   * (`client-pulse.ts`).
+   * Whether the client is the user's own, whose silence means something (`client-pulse.ts`), and not the operator of a
+   * primary.
    */
   readonly isUser: boolean
   /**
-   * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good; a primary
-   * learns only that the link is gone, for a child that somebody deleted is made anew.
+   * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good. A primary
+   * learns only that the link is gone, because a child that somebody deleted is created again.
    */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
-  /** Annotations of every log line, such as the session. */
+  /** The connection's name in log lines, such as its session. */
   readonly label: string
 }
 
@@ -74,27 +77,27 @@ export interface ClientConnection {
   readonly clock: Clock.Clock
   /** Its name among the connections of its session. */
   readonly self: ConnectionName
-  /** Completes when it is over. */
+  /** Completes when the connection is over. */
   readonly done: Deferred.Deferred<ConnectionEnd>
-  /** Runs a task until the connection is over, in place of the one of the same name. */
+  /** Runs a task until the connection is over. Replaces a running task of the same name. */
   readonly run: (task: string, effect: Effect.Effect<void>) => void
-  /** The router: everything that is decided about messages. */
+  /** The router's state: everything that is decided about messages. */
   state: RouterState
-  /** Whether it has ended: nothing is sent, received or dialled any more. */
+  /** Whether the connection has ended: nothing is sent, received or dialled any more. */
   isOver: boolean
   /** Channels to the members that are connected. */
   readonly channels: Map<MemberName, FrameChannel>
-  /** When each member said something last, epoch ms: one that leaves the router's own pings unanswered is lost. */
+  /** When each member was last heard, epoch ms. A member that leaves the router's own pings unanswered is lost. */
   readonly heardAt: Map<MemberName, number>
-  /** Members whose queue is full: the client is paused as long as there is one. */
+  /** Members whose queue is full. The client is paused as long as there are any. */
   readonly fullMembers: Set<MemberName>
   /** Whether the client's queue is full: the members are paused. */
   isClientFull: boolean
-  /** What the client's silence tells. */
+  /** The client's pulse, from which its silence is judged. */
   pulse: Pulse
   /** Whether an input is being fed to the router. */
   isFeeding: boolean
-  /** Inputs that came while outputs were still being performed: they must not overtake those. */
+  /** Inputs that came while outputs were being performed, which they must not overtake. */
   readonly waitingInputs: Array<RouterInputBody>
 }
 
@@ -125,7 +128,7 @@ export const makeClientConnection = (
     }
   })
 
-/** Ms that neither a changed clock nor daylight saving can move. */
+/** Monotonic time in ms, which a changed clock does not move. */
 export const elapsed = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** Ends the connection; the first end counts. */

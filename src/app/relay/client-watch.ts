@@ -1,12 +1,13 @@
 /**
- * Looks after the silence of a user's client, and makes it known to the other connections of its session. What a
- * silence means is decided in `client-pulse.ts`.
+ * Watches a user's client for silence, and makes its silence known to the other connections of its session.
+ * `client-pulse.ts` decides what a silence means.
  */
+
 import { Effect } from "effect"
 import { excuse, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
 import { type ClientConnection, elapsed, finish, isSilent } from "./client-connection.ts"
 
-/** How often a client's silence is looked at, in ms. */
+/** How often a client's silence is checked, in ms. */
 const pulseCheck = 15_000
 
 export const watchClient = (connection: ClientConnection): void => {
@@ -32,13 +33,13 @@ export const watchClient = (connection: ClientConnection): void => {
   run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
 }
 
-/** `stoodStill`: this process did not run for a while. */
+/** `stoodStill`: this process was suspended for a while. */
 const checkPulse = (connection: ClientConnection, now: number, stoodStill: boolean): void => {
   const { fullMembers, options } = connection
-  // A client that was not read, or spoke while this process stood still, was not silent.
+  // Silence does not count while the client was not read, or while this process was suspended.
   if (fullMembers.size > 0 || stoodStill) connection.pulse = excuse(connection.pulse, now)
   const { pulse } = connection
-  // Agents would go on giving it requests, which nobody answers.
+  // Ended early: agents would go on giving the dead connection requests, which nobody answers.
   if (options.hasYounger?.() === true && isOverdue(pulse, now))
     finish(connection, { _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
   if (isGone(pulse, now))

@@ -1,16 +1,20 @@
 /**
- * What happens to the members of a connection besides their frames: they join and leave the session, and they fall
- * silent. Channels are opened and closed by `message-path.ts`.
+ * Follows the members of a connection besides their frames: they join and leave the session, and they fall silent.
+ * Channels are opened and closed by `message-path.ts`.
  */
+
 import { Effect, type Scope } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import type { ClientConnection, MemberNews } from "./client-connection.ts"
 import { attach, detach, feed, lose, redial } from "./message-path.ts"
 
-/** Rounds of the router's own pings without a word from a member after which it counts as lost. */
+/** Rounds of the router's own pings after which a silent member counts as lost. */
 const missedPings = 3
 
-/** Attaches what is connected, the default first, so that what the client says at once has somewhere to go. */
+/**
+ * Attaches the open channels, the default first: the client's first messages need a destination. Dials the other
+ * members.
+ */
 export const connectMembers = (connection: ClientConnection): void => {
   const { connected, router } = connection.options
   const { defaultMember } = router
@@ -22,11 +26,11 @@ export const connectMembers = (connection: ClientConnection): void => {
   }
 }
 
-/** What is remembered of the members' news from one to the next. */
+/** The members as of the last news, against which the next news is compared. */
 interface KnownMembers {
   /** Members as of the last news. */
   members: ReadonlySet<MemberName>
-  /** Members that were not ready when they were looked at last. */
+  /** Members that were not ready at the last news. */
   readonly awaited: Set<MemberName>
 }
 
@@ -47,7 +51,7 @@ const takeNews = (connection: ClientConnection, { isReady, now }: MemberNews, kn
   const { channels, isOver, options, run } = connection
   const { defaultMember } = options.router
   const current = new Set(now())
-  // Without the default there is nothing to go on with: it ends by itself, or the session is being prepared anew.
+  // Without its default member a connection cannot go on: it ends by itself, or the session is being prepared anew.
   if (isOver || !current.has(defaultMember)) return
   const left = [...known.members].filter((member) => !current.has(member))
   const ready = [...current].filter((member) => {

@@ -1,8 +1,9 @@
 /**
  * The way of a frame through a connection: from the client to its members (`fromClient`, `sendToMember`) and back
- * (`fromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). Everything that is
- * decided about a message is decided by the router; here bytes are moved, sockets opened and closed, and time is read.
+ * (`fromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). The router decides
+ * everything about a message; this file moves bytes, opens and closes sockets, and reads the time.
  */
+
 import { Effect, Metric, Schedule } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
@@ -16,12 +17,12 @@ import type { SessionLocks } from "./session-locks.ts"
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
 const releaseAt = 1024 * 1024
-/** How long a member other than the default may hold up everybody else before it is disconnected, in ms. */
+/** How long a member other than the default may hold up the client before it is disconnected, in ms. */
 const longestBrake = 10_000
-/** Pause before a lost member is dialled again, in ms; doubles up to the second. */
+/** Pause before a lost member is dialled again, in ms; it doubles up to `longestRedial`. */
 const firstRedial = 1_000
 const longestRedial = 15_000
-/** How long one dialling may take, in ms. */
+/** How long one dial may take, in ms. */
 const dialTimeout = 30_000
 
 export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
@@ -31,7 +32,7 @@ export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
 
 // From the client to its members
 
-/** A frame of the client. One that the session's port locks answer does not reach the router. */
+/** Handles a frame of the client. A frame that the session's port locks answer does not reach the router. */
 const fromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
   const { clock, options, self } = connection
   const { locks } = options
@@ -46,7 +47,7 @@ const fromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
 const isHolderSilent = ({ holders }: SessionLocks, holder: ConnectionName): boolean =>
   holders.get(holder)?.mayBeReplaced() ?? true
 
-/** Gives the router an input and does what it says. */
+/** Feeds an input to the router and performs its outputs. */
 export const feed = (connection: ClientConnection, input: RouterInputBody): void => {
   if (connection.isFeeding) return void connection.waitingInputs.push(input)
   connection.isFeeding = true
@@ -98,11 +99,13 @@ const wakeAt = (connection: ClientConnection, at: number): void => {
 const later = (pause: number, act: () => void): Effect.Effect<void> =>
   Effect.sleep(pause).pipe(Effect.andThen(Effect.sync(act)))
 
-/** A line in the operator's log. */
+/** Writes a line to the operator's log. */
 const warn = ({ options, run }: ClientConnection, message: string): void =>
   run(`warn ${message}`, logWarning(message, { connection: options.label }))
 
-/** Sends a frame; a member whose queue is full brakes the client, but only the default may do so for long. */
+/**
+ * Sends a frame to a member. A member whose queue is full brakes the client, but only the default may do so for long.
+ */
 const sendToMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
   const { channels, fullMembers, options, run } = connection
   const channel = channels.get(member)
@@ -118,7 +121,7 @@ const sendToMember = (connection: ClientConnection, member: MemberName, bytes: U
   run(`brake ${member}`, later(longestBrake, giveUp))
 }
 
-/** A member takes messages again. */
+/** Resumes the client when the last full member takes messages again. */
 const relieve = (connection: ClientConnection, member: MemberName): void => {
   const { clock, fullMembers, options } = connection
   if (!fullMembers.delete(member) || fullMembers.size > 0) return
@@ -133,7 +136,7 @@ const fromMember = (connection: ClientConnection, member: MemberName, bytes: Uin
   feed(connection, { _tag: "FromMember", member, bytes })
 }
 
-/** Sends a frame; a client whose queue is full brakes all members. */
+/** Sends a frame to the client. A client whose queue is full brakes all members. */
 const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
   const { channels, options, self } = connection
   const { client, locks } = options
@@ -162,7 +165,7 @@ export const openClient = (connection: ClientConnection): void => {
 
 // The members' channels
 
-/** A member is connected. */
+/** Puts the channel of a connected member to use. */
 export const attach = (connection: ClientConnection, member: MemberName, channel: FrameChannel): void => {
   if (connection.isOver) return channel.close()
   connection.channels.set(member, channel)
@@ -179,14 +182,14 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
   if (connection.isClientFull) channel.pause()
 }
 
-/** The channel of a member is gone or of no use; one that was replaced or closed before is no news. */
+/** Gives up the channel of a member. A channel that was replaced or closed before is ignored. */
 export const lose = (connection: ClientConnection, member: MemberName, channel: FrameChannel, reason: string): void => {
   if (connection.channels.get(member) !== channel) return
   detach(connection, member)
   feed(connection, { _tag: "MemberLost", member, reason })
 }
 
-/** Closes a member's channel, which the router knows already or is told next, and dials the member again. */
+/** Closes a member's channel and dials the member again. The router knows of the end already, or is told next. */
 export const detach = (connection: ClientConnection, member: MemberName): void => {
   const { channels, options } = connection
   channels.get(member)?.close()
@@ -195,18 +198,18 @@ export const detach = (connection: ClientConnection, member: MemberName): void =
   if (member !== options.router.defaultMember) redial(connection, member)
 }
 
-/** Pauses between diallings, of which the first came after a pause of `after` ms. */
+/** Pauses between dials; the first dial came after a pause of `after` ms. */
 const redialPauses = (after: number): Schedule.Schedule<unknown> =>
   Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(longestRedial)])
 
-/** Dials a member until it is connected, in place of any dialling of it that is under way. */
+/** Dials a member until it is connected. Replaces a dial of the member that is under way. */
 export const redial = (connection: ClientConnection, member: MemberName, after = firstRedial): void => {
   if (connection.isOver) return
   const untilConnected = Effect.retry(dial(connection, member), redialPauses(after))
   connection.run(`dial ${member}`, Effect.ignore(Effect.andThen(Effect.sleep(after), untilConnected)))
 }
 
-/** One dialling. A client that lives on in a younger connection gets no link. */
+/** Dials a member once. A client that lives on in a younger connection gets no link. */
 const dial = (connection: ClientConnection, member: MemberName): Effect.Effect<void, { readonly message: string }> =>
   Effect.gen(function* () {
     if (isReplaced(connection)) return yield* Effect.fail(replaced)

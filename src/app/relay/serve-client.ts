@@ -1,7 +1,8 @@
 /**
- * The life of one client's connection, the shell around the router: its members are attached, the client is read, both
- * are watched, and in the end everything is closed. Frames pass through `message-path.ts`.
+ * The life of one client's connection, the shell around the router: attaches the members, reads the client, watches
+ * both, and closes everything in the end. Frames pass through `message-path.ts`.
  */
+
 import { Deferred, Effect, type Scope } from "effect"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
@@ -40,7 +41,7 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     return yield* Deferred.await(connection.done)
   })
 
-/** The session was ended from elsewhere. */
+/** Ends a connection whose session was ended from elsewhere. */
 const terminate = (connection: ClientConnection, reason: string): void => {
   const { client, isUser } = connection.options
   if (!isUser) return finish(connection, { _tag: "Dropped", reason })

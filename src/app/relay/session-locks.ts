@@ -1,28 +1,33 @@
+/**
+ * The state that the connections of one session share: the holders of its ports, and the order in which clients came.
+ * The rules for ports are decided in `port-locks.ts`.
+ */
+
 import { Effect, type Scope } from "effect"
 import { type ConnectionName, noLocks, type PortLocks } from "../../domain/routing/port-locks.ts"
 
-/** A client connection as the others of its session see it. */
+/** A client's connection as the other connections of its session see it. */
 export interface LockHolder {
-  /** Whether its client is silent for so long that another connection may take its ports. */
+  /** Whether its client has been silent for so long that another connection may take its ports. */
   readonly mayBeReplaced: () => boolean
-  /** Ends it; another one has taken its ports. */
+  /** Ends the connection: another connection has taken its ports. */
   readonly replaced: () => void
-  /** Ends it if its client is gone, as far as anybody can tell; another one has come. */
+  /** Ends the connection if its client seems to be gone; called when another connection has come. */
   readonly check: () => void
 }
 
 /**
- * Which program on which machine connects, as far as it says so: of two such clients the later one may be the earlier
- * one that comes back.
+ * The program and the machine that a client says it is. Two connections with the same identity may be one client that
+ * reconnected.
  */
 export type ClientIdentity = string & { readonly ClientIdentity: unique symbol }
 export const clientIdentity = (name: string | undefined, hostname: string | undefined): ClientIdentity =>
   JSON.stringify([name, hostname]) as ClientIdentity
 
-/** What connections of a session share: who holds which port (wire.md §8.22), and who came after whom. */
+/** The shared state of a session's connections: the holders of ports (wire.md §8.22), and the order of arrivals. */
 export interface SessionLocks {
   current: PortLocks
-  /** Clients that connect or are connected, in the order in which they came; the later counts from its request on. */
+  /** Clients that connect or are connected, in the order in which they came; a client counts from its request on. */
   readonly arrivals: Set<{ readonly identity: ClientIdentity }>
   /** The connections that are open. */
   readonly holders: Map<ConnectionName, LockHolder>
@@ -31,8 +36,8 @@ export interface SessionLocks {
 export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, arrivals: new Set(), holders: new Map() })
 
 /**
- * Takes note of a client for as long as the scope lives. Gives whether the same client, as far as anybody can tell, has
- * come again since.
+ * Records a client for as long as the scope lives. The result tells whether the same client seems to have come again
+ * since.
  */
 export const arrive = (
   { arrivals }: SessionLocks,
@@ -56,7 +61,7 @@ export const arrive = (
   )
 }
 
-/** Locks of every session that has a connection; they go with its last one, which held them. */
+/** The locks of every session that has a connection. A session's last connection takes them with it. */
 export interface SessionLockTable {
   readonly use: (session: string) => Effect.Effect<SessionLocks, never, Scope.Scope>
   /** How many sessions have locks. */

@@ -1,8 +1,9 @@
 /**
- * Whether a client that waits for its session is let in. Both kinds of sessions are asked this way; what admits a
- * client to either is theirs.
+ * The common type of the decision whether a waiting client is let into its session. Sessions of this cluster and
+ * sessions over many clusters decide it in files of their own.
  */
+
 import type { Result } from "effect"
 
-/** What serves the client, or why it is refused for good; `undefined` while that is not decided. */
+/** The session that can serve the client, or the final refusal; `undefined` while the decision is open. */
 export type Admission<Usable, Refusal> = Result.Result<Usable, Refusal> | undefined

@@ -1,3 +1,8 @@
+/**
+ * Writes one audit line per deleted session: with our cause if we deleted it, else `Deleted`. Decides no deletion: the
+ * caller passes it in.
+ */
+
 import { Effect, Exit } from "effect"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
@@ -6,31 +11,33 @@ import { audit } from "../kernel/audit.ts"
 type OwnEnd = Exclude<Extract<SessionAct, { readonly act: "ended" }>, { readonly cause: "Deleted" }>
 type Identity = Pick<ObjectMeta, "name" | "uid">
 
-/** An end is seen within moments of the deletion that caused it; more than so many at a time are not told apart. */
+/**
+ * How many ends are remembered. The watch shows an end within moments of its deletion, so older entries are not needed.
+ */
 const mostRemembered = 10_000
 
-/** What is known of the end of one object. */
+/** The end of one object, as far as it is known. */
 interface End {
   isTold: boolean
   /** Own deletions under way. */
   pending: number
-  /** It was seen while nobody knew yet whose deletion it was. */
+  /** The session as the audit describes it, once the watch has shown the end. */
   seen: AuditedSession | undefined
 }
 
-/**
- * The ends of sessions, one audit line for each object: with its cause after a deletion of this process's own, as
- * `Deleted` otherwise.
- */
+/** The ends of sessions that this process caused or saw. */
 export class SessionEnds {
-  /** By UID, the latest last. */
+  /** By UID, in the order in which the ends became known. */
   readonly #ends = new Map<string, End>()
 
-  /** Deletes a session's object. One that was not there any more has been ended by somebody else. */
-  readonly end = <E>(of: Identity, deletion: Effect.Effect<unknown, E>, act: OwnEnd): Effect.Effect<void, E> =>
+  /**
+   * Deletes a session's object. After a failure no cause is audited: an object that was gone already was ended by
+   * somebody else.
+   */
+  readonly end = <E>(object: Identity, deletion: Effect.Effect<unknown, E>, act: OwnEnd): Effect.Effect<void, E> =>
     Effect.suspend(() => {
-      // Before the call: the watch may tell of it before the answer comes.
-      const known = this.#endOf(of)
+      // Counted before the call, because the watch may show the deletion before the call is answered.
+      const known = this.#endOf(object)
       known.pending++
       return Effect.onExit(deletion, (exit) => {
         known.pending--
@@ -39,10 +46,10 @@ export class SessionEnds {
       })
     }).pipe(Effect.asVoid)
 
-  /** The object is, or is being, deleted. */
-  readonly seen = (of: Identity, about: AuditedSession): Effect.Effect<void> =>
+  /** Records that an object is deleted, or is being deleted. */
+  readonly seen = (object: Identity, about: AuditedSession): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const known = this.#endOf(of)
+      const known = this.#endOf(object)
       known.seen = about
       return known.pending > 0 ? Effect.void : this.#tellDeleted(known, about)
     })

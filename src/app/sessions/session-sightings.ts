@@ -1,24 +1,26 @@
 /**
- * When this process saw what of sessions. Ages are counted from then, by one steady clock, never from the times that
- * objects carry: clocks of hosts differ and jump (failures.md §4.12). No clock: the caller says what time it is.
+ * Remembers when this process first saw sessions, their ends and their heartbeats. Ages are counted from then, by one
+ * steady clock, never from the times that objects carry: clocks of hosts differ and jump (failures.md §4.12). Reads no
+ * clock: the caller passes the time.
  */
+
 import { Predicate } from "effect"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
-/** By this process's clock, epoch ms. */
+/** Times of this process's clock, epoch ms. */
 interface SeenTimes {
   readonly created: number
-  /** Since when it is being deleted, and since when it is `Failed`, if so. */
+  /** Since when the session is being deleted, and since when it is `Failed`, if so. */
   readonly deleted: number | undefined
   readonly failed: number | undefined
 }
 
-/** The phase of a parent's object, as far as anybody wrote one. */
+/** The phase in a parent's status, if there is one. */
 export const phaseOf = ({ status }: KubeObject): unknown =>
   Predicate.hasProperty(status, "phase") ? status.phase : undefined
 
-/** What was seen of the sessions of one kind. */
+/** The sightings of all sessions of one kind. */
 export class SessionSightings {
   readonly #since: number
   readonly #sessions = new Map<string, SeenTimes & { readonly uid: string }>()
@@ -30,12 +32,12 @@ export class SessionSightings {
     this.#since = since
   }
 
-  /** How many sessions it knows something of. */
+  /** How many sessions have entries. */
   get size(): number {
     return Math.max(this.#sessions.size, this.#heartbeats.size, this.#written.size)
   }
 
-  /** Takes note of a session's object. `wasThere`: it came with the first list, so it is older than this process. */
+  /** Records a session's object. `wasThere`: the object came with the first list, so it is older than this process. */
   saw(object: KubeObject, wasThere: boolean, now: number): void {
     const { metadata } = object
     const uid = metadata.uid ?? ""
@@ -51,15 +53,15 @@ export class SessionSightings {
     })
   }
 
-  /** When what was first seen of the session. */
+  /** When the session, its deletion and its failure were first seen. */
   seen(session: string): SeenTimes {
     const { created = this.#since - 1, deleted, failed } = this.#sessions.get(session) ?? {}
     return { created, deleted, failed }
   }
 
   /**
-   * When the heartbeat `value` was first seen, epoch ms; nothing while there is none. One that was there before this
-   * process is as old as it says, but never younger than now.
+   * When the heartbeat `value` was first seen, epoch ms; nothing if there is none. A session's first heartbeat may be
+   * older than this process: its own time counts, but never a time later than now.
    */
   heartbeatSeen(session: string, value: string | null | undefined, now: number): number | undefined {
     if (value === undefined || value === null) return undefined
@@ -76,7 +78,7 @@ export class SessionSightings {
     this.heartbeatSeen(metadata.name, typeof value === "string" ? value : undefined, now)
   }
 
-  /** This process wrote the session's heartbeat itself. */
+  /** Records that this process wrote the session's heartbeat. */
   wrote(session: string, now: number): void {
     this.#written.set(session, now)
   }

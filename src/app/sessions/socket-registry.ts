@@ -1,7 +1,12 @@
+/**
+ * Counts the client sockets of each session at this replica. Heartbeats and the ends of unused sessions follow from the
+ * counts; they are decided elsewhere.
+ */
+
 import { Clock, Effect, type Scope } from "effect"
 import { noSockets, type SocketPresence } from "../../domain/session/liveness.ts"
 
-/** Counts the client sockets of each session at this replica; a connect request that is being held counts. */
+/** The sockets of all sessions at this replica; a connect request that is being held counts as a socket. */
 export interface SocketRegistry {
   readonly presence: (session: string) => SocketPresence
   /** Counts one socket for as long as the scope lives. */

@@ -219,7 +219,7 @@ export class SessionFleet {
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({
-          local: primary,
+          ownApi: primary,
           fleet,
           defaultCluster: configuration.defaultCluster,
           settings: configuration,

@@ -19,7 +19,7 @@ const attempts = 5
 
 type Sessions = ResourceDescriptor<unknown>
 
-/** A kind that the cluster does not serve has no objects. */
+/** The objects of a kind. A kind that the cluster does not serve has none. */
 const listed = (api: KubeApi, kind: Sessions): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
   api.list(kind).pipe(
     Effect.map(({ items }) => items),
@@ -61,7 +61,7 @@ export interface CleanupOptions {
  * children. A parent that is left after the wait has no operator, and its finalizer is removed. Then the sessions of
  * this cluster are deleted, and Kubernetes deletes the agents that they own.
  *
- * A refusal does not stop the rest. Gives the problems, one sentence each; no problem means that nothing is left.
+ * A refusal does not stop the rest. Returns the problems, one sentence each; no problem means that nothing is left.
  */
 export const cleanup = (api: KubeApi, { waitSecs }: CleanupOptions): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {

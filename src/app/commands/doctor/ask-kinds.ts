@@ -21,7 +21,7 @@ type GroupAnswer =
   | { readonly _tag: "Whole"; readonly answer: Versions }
   | { readonly _tag: "ByVersion"; readonly plurals: ReadonlyMap<string, Versions> }
 
-/** A group that is not there has no versions. */
+/** Asks for the versions of a group. A group that the cluster does not serve has none. */
 const askGroup = (probe: ClusterProbe, group: string): Effect.Effect<GroupAnswer> =>
   Effect.gen(function* () {
     const listed = yield* probe.request("GET", `/apis/${group}`)
@@ -38,10 +38,10 @@ const askGroup = (probe: ClusterProbe, group: string): Effect.Effect<GroupAnswer
     return { _tag: "ByVersion", plurals: new Map(plurals) }
   })
 
-/** In which versions of its group a kind is served. `version`: the version that the operator uses. */
+/** The versions of its group in which a kind is served. `version`: the version that the operator uses. */
 const servedVersions = (group: GroupAnswer, plural: string, version: string): Versions => {
   if (group._tag === "Whole") return group.answer
-  // An error of another version, such as that of an operator that is away, is no error of this one.
+  // Only an error of this version counts: another version may belong to an operator that is away.
   const wanted = group.plurals.get(version)
   if (wanted !== undefined && wanted._tag !== "Answered") return wanted
   return {
@@ -52,7 +52,7 @@ const servedVersions = (group: GroupAnswer, plural: string, version: string): Ve
   }
 }
 
-/** Every kind that the chart always installs, and every kind without which no session can be served. */
+/** Asks for every kind that the chart always installs, and every kind without which no session can be served. */
 export const askKinds = (
   probe: ClusterProbe,
   { part, role }: ExaminedCluster

@@ -12,7 +12,7 @@ export interface DoctorCommandOptions extends DoctorOptions {
   readonly output: "text" | "json"
 }
 
-/** `braid doctor`: 0 without a failure, 1 with one, 2 when no cluster could be looked at. */
+/** Runs the doctor. Exit code 0: no failure; 1: failures; 2: no cluster could be examined. */
 export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
   Effect.map(examine(options), (report) => {
     console.log(output === "json" ? JSON.stringify(reportJson(report), null, 2) : reportLines(report).join("\n"))

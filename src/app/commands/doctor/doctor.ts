@@ -19,7 +19,9 @@ import { observeCluster } from "./observe-cluster.ts"
 export interface DoctorOptions {
   /** The only cluster to examine; undefined: all. */
   readonly cluster: string | undefined
-  /** With one of these two the installation is examined as a person sees it, even inside of the operator's pod. */
+  /**
+   * With `kubeconfig` or `context` the installation is examined as a person sees it, even inside of the operator's pod.
+   */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   /** Namespace of the operator, for a person. */

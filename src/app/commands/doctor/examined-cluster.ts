@@ -1,6 +1,8 @@
 /**
  * A cluster that `braid doctor` examines, and how it is reached: the same for the operator's own cluster
  * (examined-self.ts) and for members (examined-member.ts).
+ *
+ * Not here: the examination itself (observe-cluster.ts).
  */
 
 import type { KubeConfig } from "@kubernetes/client-node"

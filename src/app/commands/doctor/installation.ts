@@ -21,7 +21,7 @@ import { documentOf, primaryManagementOnly, readSettings } from "../../operator/
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
-/** An operator's installation as it is known before its clusters are examined. */
+/** An operator's installation, as known before its clusters are examined. */
 export interface Installation {
   readonly seenFrom: "operator" | "kubeconfig"
   readonly config: KubeConfig
@@ -34,7 +34,7 @@ export interface Installation {
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** No cluster can be examined; the findings say why. */
+/** The reason why no cluster can be examined. */
 export interface NoInstallation {
   readonly _tag: "NoInstallation"
   readonly seenFrom: Installation["seenFrom"]
@@ -57,7 +57,7 @@ const wrongEnvironment = ({ message }: Config.ConfigError): Finding =>
     "Correct operator.extraEnv in the chart's values."
   )
 
-/** As the operator itself: its environment, its files, its identity. */
+/** The installation as the operator itself sees it: from its environment, its files and its identity. */
 export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, Scope.Scope> = Effect.gen(function* () {
   const settings = yield* readSettings(sha256Hex).pipe(
     Effect.mapError((error) =>
@@ -121,8 +121,8 @@ const configurationOf = (
 }
 
 /**
- * The finding for an object of the installation that could not be read. There is none if the cluster does not answer:
- * the examination of the cluster says so. `object`: kind and name.
+ * The finding for an unreadable object of the installation. There is none if the cluster does not answer: the
+ * examination of the cluster reports that. `object`: kind and name.
  */
 const unread = (error: KubeError, object: string, namespace: string): ReadonlyArray<Finding> => {
   switch (error.reason) {
@@ -148,8 +148,8 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
 }
 
 /**
- * With a person's kubeconfig, from the operator's Deployment and ConfigMap. Members are reached from this machine, with
- * the operator's credentials. Rights are asked for the operator's service account by name.
+ * The installation as a person's kubeconfig shows it: from the operator's Deployment and ConfigMap. Members are reached
+ * from this machine, with the operator's credentials. Rights are asked for the operator's service account by name.
  */
 export const installationByKubeConfig = (
   choice: KubeConfigChoice,

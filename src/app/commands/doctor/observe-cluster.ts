@@ -1,6 +1,6 @@
 /**
- * Looks at one cluster for `braid doctor`: from the TLS handshake to the operator's answer, each step only if the one
- * before makes sense. Writes nothing.
+ * Looks at one cluster for `braid doctor`, from the TLS handshake to the operator's answer; a step is made only if the
+ * step before succeeded. Writes nothing.
  *
  * Not here: what the facts mean (domain/doctor/examine-cluster.ts), and which clusters there are (installation.ts).
  */
@@ -18,7 +18,7 @@ import { reviewBody, textAt, valueOf } from "./probe-answer.ts"
 
 const notAsked = { _tag: "NotAsked" } as const
 
-/** The facts of a cluster that was asked nothing. */
+/** The facts of a cluster that was not asked anything. */
 const nothingAsked = {
   version: notAsked,
   clock: undefined,
@@ -44,7 +44,7 @@ const connect = (probe: ClusterProbe): Effect.Effect<ConnectionFacts> =>
     ? Effect.succeed({ _tag: "NotTried", why: "The API server is asked without TLS." })
     : Effect.map(probe.handshake, (handshake) => handshakeFacts(probe, handshake))
 
-/** Whether requests may be sent: credentials are for servers that are trusted. */
+/** Whether requests may be sent: credentials are shown to trusted servers only. */
 const isTrusted = (connection: ConnectionFacts): boolean =>
   connection._tag === "NotTried" ||
   (connection._tag === "Connected" && (connection.distrust === undefined || connection.unchecked))
@@ -64,7 +64,7 @@ const originOf = (credentials: CredentialFacts): string => {
   }
 }
 
-/** Credentials whose file is missing, whose program fails, or whose key is none or does not fit the certificate. */
+/** Describes unusable credentials: a file is missing, a program fails, or the key is unreadable or does not fit. */
 const unusable = ({ credentials, part }: ExaminedCluster, problem: string): CredentialFacts => ({
   _tag: "Unusable",
   problem: `Credentials of ${originOf(credentials)} cannot be had: ` + `${problem.trim().replace(/\.$/u, "")}.`,
@@ -97,7 +97,7 @@ const askVersion = (probe: ClusterProbe): Effect.Effect<VersionAnswer> =>
     }
   })
 
-/** Who the credentials are, what they may do, and what the cluster serves them. */
+/** Asks with the credentials: for their user, for their rights, and for the kinds and the operator of the cluster. */
 const askAsUser = (
   probe: ClusterProbe,
   examined: ExaminedCluster
@@ -121,8 +121,8 @@ const askAsUser = (
   })
 
 /**
- * Looks at one cluster: what is asked depends on what was answered before. Never fails and writes nothing.
- * `timeoutSecs`: how long connecting, and each answer, may take.
+ * Looks at one cluster; each answer decides what is asked next. Never fails and writes nothing. `timeoutSecs`: how long
+ * connecting, and each answer, may take.
  */
 export const observeCluster = (examined: ExaminedCluster, timeoutSecs: number): Effect.Effect<ClusterFacts> =>
   Effect.gen(function* (): Effect.gen.Return<ClusterFacts, never, Scope.Scope> {

@@ -32,7 +32,7 @@ interface Rows {
   readonly notes: ReadonlyArray<string>
 }
 
-/** A kind that the cluster does not serve has no objects. */
+/** The rows of one kind. A kind that the cluster does not serve has no objects. */
 const rowsOf = <T>(
   api: KubeApi,
   kind: ResourceDescriptor<T>,
@@ -62,7 +62,10 @@ const stored = (api: KubeApi): Effect.Effect<Rows, KubeError> =>
     })
   )
 
-/** Users of the chart's roles may not list the sessions' objects. The operator's object says the most important. */
+/**
+ * The rows for users of the chart's roles, who may not list the sessions' objects: the operator's object says the most
+ * important.
+ */
 const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
   Effect.gen(function* () {
     const { status } = yield* readOperator(api)

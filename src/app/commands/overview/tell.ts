@@ -8,14 +8,14 @@ import { Effect } from "effect"
 import { stringify } from "yaml"
 import type { Unanswered } from "./ask-cluster.ts"
 
-/** The form of the output: a table for people, the others for programs. */
+/** The form of the output: a table for people, JSON or YAML for programs. */
 export type Output = "table" | "json" | "yaml"
 
 /** The finding of a command in both forms: `value` for programs, `lines` for people. */
 export interface Told {
   readonly value: object
   readonly lines: ReadonlyArray<string>
-  /** What is missing in the other two, for standard error. */
+  /** Problems that `value` and `lines` leave out, for standard error. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -33,9 +33,9 @@ export const toldText = (output: Output, { lines, value }: Told): string => {
 /** Prints the finding. If there is none: exit code 1, and a sentence and a fix on standard error. */
 export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Effect.Effect<number> =>
   found.pipe(
-    Effect.map((told) => {
-      for (const note of told.notes) console.error(`braid: ${note}`)
-      console.log(toldText(output, told))
+    Effect.map((finding) => {
+      for (const note of finding.notes) console.error(`braid: ${note}`)
+      console.log(toldText(output, finding))
       return 0
     }),
     Effect.catch(({ fix, message }) =>

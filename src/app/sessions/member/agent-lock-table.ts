@@ -1,7 +1,9 @@
 /**
- * The ports of this cluster's agents, shared by its sessions: stands between a connection and its agent, and answers in
- * the agent's place what another session excludes. Which claims exclude each other is decided in `agent-locks.ts`.
+ * Guards the ports of this cluster's agents, which sessions share: stands between a connection and its agent, and
+ * answers in the agent's place when another session's claim excludes a request. `agent-locks.ts` decides which claims
+ * exclude each other.
  */
+
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import { peekDaemon } from "../../../domain/protocol/peek.ts"
@@ -17,7 +19,7 @@ import {
 import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/routing/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 
-/** Who wants to steal through a connection to an agent. */
+/** The session and the link for which a connection to an agent steals ports. */
 export interface AgentUser {
   /** The session's name in this cluster. */
   readonly session: string
@@ -28,19 +30,19 @@ export interface AgentUser {
 
 export interface AgentLockTable {
   /**
-   * The connection to an agent, for one user. A steal that another session excludes does not reach the agent: the
-   * channel answers in its place, as an agent with locks would. Who loses a port to another session hears of it on its
-   * own channel.
+   * Guards the connection to an agent, for one user. A steal that another session excludes does not reach the agent:
+   * the channel answers in its place, as an agent with locks would. A session that loses a port to another session
+   * hears of it on its own channel.
    */
   readonly guard: (agent: string, channel: FrameChannel, user: AgentUser) => FrameChannel
-  /** How many connections it guards, agents have locks, and agents' ports have requests. */
+  /** For leak checks: the sum of guarded connections, agents with locks and ports with requests under way. */
   readonly size: () => number
 }
 
 const takenAway = (port: number, policy: ConcurrentSteal): DaemonMessage => {
   const message = `another session has taken port ${port} (on_concurrent_steal=${policy})`
-  // To be told is all that somebody can do about `continue`; `override` ends the session that is in the way
-  // (agent.md §6.3).
+  // Under `continue` the loser lives on and can only be told; `override` ends the session that is in the way (agent.md
+  // §6.3).
   return policy === "override"
     ? { _tag: "Close", value: message }
     : {
@@ -54,17 +56,17 @@ const hasPort = (port: number): DaemonMessage => ({
   value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: port } }
 })
 
-/** What all guarded connections share. */
+/** State that all guarded connections share. */
 interface TableState {
-  /** Who has which port, by agent; agents without locks are not in it. */
+  /** The holders of ports, by agent; an agent without locks has no entry. */
   readonly agents: Map<string, AgentLocks>
-  /** How the connections that are open are told something, by name. */
+  /** The functions that send a message to an open connection, by the connection's name. */
   readonly listeners: Map<ConnectionName, (message: DaemonMessage) => void>
-  /** How many connections there have been. */
+  /** How many connections there have been; numbers them. */
   connections: number
   /**
-   * By agent and port: requests that wait until the agent has answered the one before. It answers its clients in no
-   * order, and what it does last is what holds.
+   * By agent and port: requests that wait until the agent has answered the request before them. The agent answers its
+   * clients in any order, and the request that it handles last wins.
    */
   readonly asked: Map<string, Array<() => void>>
 }
@@ -76,13 +78,13 @@ interface GuardedConnection {
   /** The connection itself, behind the guard. */
   readonly channel: FrameChannel
   readonly client: AgentClient
-  /** The side of the router, once it listens. */
+  /** The router's side, once it listens. */
   handlers: FrameHandlers | undefined
-  /** Said before anybody listened. */
+  /** Messages to the router from before it listened. */
   readonly early: Array<DaemonMessage>
-  /** Requests that the agent has not answered, by agent and port, in order. */
+  /** Requests that the agent has not answered, as keys of agent and port, in order. */
   readonly owed: Array<string>
-  /** The latest request for each port: one that waited may be out of date when its turn comes. */
+  /** The latest request for each port: a request that had to wait may be out of date when its turn comes. */
   readonly wanted: Map<number, object>
 }
 
@@ -130,15 +132,15 @@ const setLocks = ({ agent, table }: GuardedConnection, locks: AgentLocks): void 
   else table.agents.set(agent, locks)
 }
 
-/** A message to the router in the name of the agent. */
+/** Sends a message to the router in the agent's name. */
 const say = (guarded: GuardedConnection, message: DaemonMessage): void => {
   if (guarded.handlers === undefined) guarded.early.push(message)
   else guarded.handlers.message(daemonMessage.encode(message))
 }
 
 /**
- * The only place where a request is answered that the agent does not get. `Superseded`: the client may think that it
- * has the port.
+ * Answers a request that does not reach the agent; no other function does so. A superseded request is answered with
+ * success, because its client may go on believing that it has the port.
  */
 const answerForAgent = (guarded: GuardedConnection, port: number, why: "Refused" | "Superseded"): void =>
   say(guarded, why === "Refused" ? alreadyStolen(port) : hasPort(port))
@@ -169,7 +171,7 @@ const send = (guarded: GuardedConnection, bytes: Uint8Array): void => {
   }
 }
 
-/** What a refused connection had of the port until now is over for the router too. */
+/** Gives up a refused connection's earlier claim to the port: after a refusal the router believes that it has none. */
 const giveBack = (guarded: GuardedConnection, port: number): void => {
   const left = releaseOnAgent(locksOf(guarded), guarded.client.connection, port)
   if (left !== locksOf(guarded)) {
@@ -178,7 +180,7 @@ const giveBack = (guarded: GuardedConnection, port: number): void => {
   setLocks(guarded, left)
 }
 
-/** Asks the agent for a port as soon as it has answered everybody who asked before. */
+/** Asks the agent for a port as soon as it has answered all earlier requests for this port. */
 const ask = (guarded: GuardedConnection, port: number, bytes: Uint8Array): void => {
   const { agent, channel, client, owed, table, wanted } = guarded
   const key = `${agent} ${port}`
@@ -227,8 +229,8 @@ const open = (guarded: GuardedConnection, handlers: FrameHandlers): void => {
 }
 
 /**
- * Takes the requests that a frame of the agent answers: it answers those of one client in their order, and refuses what
- * it cannot do at all by `Close`.
+ * Removes and returns the requests that a frame of the agent answers. The agent answers the requests of one client in
+ * their order, and sends `Close` when it can serve none of them.
  */
 const answeredBy = ({ owed }: GuardedConnection, bytes: Uint8Array): ReadonlyArray<string> => {
   switch (peekDaemon(bytes)) {

@@ -1,8 +1,9 @@
 /**
- * How a client, a user's or a primary's operator, attaches to a session of this cluster: waits for it to become usable,
- * connects to its representative agent, and is served. Whether the client may is checked before, by
- * `member-sessions.ts`.
+ * Attaches a client, a user's or a primary's operator, to a session of this cluster: waits until the session is usable,
+ * connects to its representative agent, and serves the client. `member-sessions.ts` checks beforehand whether the
+ * client may attach.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
@@ -35,7 +36,7 @@ import type { ClusterSessionController } from "./cluster-session-controller.ts"
 import type { LinkTerms } from "./link-terms.ts"
 import type { SessionAgent } from "./session-state.ts"
 
-/** Agents need no pings to live, but a dead one is noticed by them, in ms. */
+/** How often agents are pinged, in ms. An agent lives without pings, but only pings show that it is dead. */
 const pingAgentsEvery = 20_000
 
 export interface MemberSessionsOptions {
@@ -50,7 +51,7 @@ export interface MemberSessionsOptions {
 export interface MemberSessionsState {
   readonly options: MemberSessionsOptions
   readonly agents: Agents["Service"]
-  /** `options.api` for what a client waits for: it retries. */
+  /** `options.api` with retries, for calls that a client waits for. */
   readonly retryingApi: KubeApi
   /** Ports of users' own sessions, by session. */
   readonly sessionLocks: SessionLockTable
@@ -63,7 +64,7 @@ export interface MemberSessionsState {
 
 /** A client that attaches. */
 export interface AttachingClient {
-  /** The name under which the session's changes are told. */
+  /** The name under which the notifier tells of the session's changes. */
   readonly key: string
   /** The session, as soon as there is one. */
   readonly find: () => MirrordClusterSession | undefined
@@ -81,16 +82,16 @@ export interface AttachingClient {
 interface AttachedClient {
   readonly client: AttachingClient
   readonly user: AgentUser
-  /** As it was when the client began to wait for its agents. */
+  /** The session as it was when the client began to wait for its agents. */
   readonly session: MirrordClusterSession
   /** Whether a client was connected to the session before. */
   readonly wasServed: boolean
-  /** Those that the client begins with; the first is the representative. */
+  /** The agents at the start of the connection; the first is the representative. */
   readonly agents: readonly [SessionAgent, ...ReadonlyArray<SessionAgent>]
   /** The connection to the representative. */
   readonly first: FrameChannel
   readonly locks: SessionLocks
-  /** Whether the client has come again on another connection. */
+  /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
   /** Completes when a later leader of the primary has linked the session. */
   readonly succeeded: Effect.Effect<void>
@@ -222,7 +223,8 @@ const waitForAgent = (
       // A client that leaves before its upgrade is never served.
       Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
     )
-    // The connections of a primary's session were arbitrated there; of two here the later one is the one that counts.
+    // The primary has arbitrated between the connections of its session, so a link gets locks of its own; of two links
+    // of a session the later one counts.
     const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
     const hasYounger = yield* arrive(locks, client.identity)
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined

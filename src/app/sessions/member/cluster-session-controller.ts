@@ -1,8 +1,9 @@
 /**
- * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it, says
- * when they are usable, and ends a session that nobody uses. Puts the controller together and listens to the cache;
- * deciding is left to `domain/session/child-plan.ts`.
+ * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it,
+ * reports when they are usable, and ends a session that nobody uses. Puts the controller together and listens to the
+ * cache; `domain/session/child-plan.ts` decides.
  */
+
 import { Clock, Effect, FiberMap, type Scope } from "effect"
 import {
   mirrordClusterSessions,
@@ -41,11 +42,11 @@ export type { ClusterSessionOptions, SessionAgent } from "./session-state.ts"
 export interface ClusterSessionController extends Controller {
   readonly sessions: Reflector
   readonly session: (name: string) => MirrordClusterSession | undefined
-  /** The agents of a session that is ready; the first serves what comes from one place only. */
+  /** The agents of a session that is ready; the first is the representative. */
   readonly agents: (name: string) => ReadonlyArray<SessionAgent>
 }
 
-/** The cache of sessions changed. */
+/** Handles a change in the cache of sessions. */
 const childChanged = (
   state: ClusterSessionState,
   object: KubeObject,
@@ -59,7 +60,7 @@ const childChanged = (
   sightings.sawHeartbeat(object, now)
 }
 
-/** The heartbeat of the clients' sockets here. */
+/** The heartbeat for the clients' sockets at this replica. */
 const childHeartbeat = (state: ClusterSessionState, { key, now, view }: ChildTurn): Heartbeat => {
   const { options, sightings } = state
   const { nextAt, write } = heartbeat(options.sockets.presence(key), sightings.lastWritten(key), now)

@@ -1,13 +1,15 @@
+/**
+ * Remembers which leader of a primary opened each session's links. A suspended leader's links look open but lose what
+ * is sent on them; a link from the next leader closes them. Signals the end only: the owner of a link closes it.
+ */
+
 import { Deferred, Effect, type Scope } from "effect"
 
-/**
- * Which leader of a primary each session's links are from. One that was stopped keeps its links open, as far as anybody
- * can see, and what is sent there is lost: so a link of another leader ends those of the one before.
- */
+/** The open links of sessions in this cluster, by the term of the leader that opened them. */
 export interface LinkTerms {
   /**
-   * Takes note of a link for as long as the scope lives. Gives what completes when a link of another term has come to
-   * the session. Without a term no leader is elected there, and nothing ends anything.
+   * Records a link for as long as the scope lives. The inner effect completes when a link of another term comes to the
+   * session. A link without a term is from a primary that elects no leader; it ends no link, and no link ends it.
    */
   readonly arrive: (session: string, term: string | undefined) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   /** How many links are known. */

@@ -24,10 +24,10 @@ import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
 import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
 
-/** All that the operator has for this capability. */
+/** The parts of the operator that this capability builds on. */
 export interface MemberGround {
   readonly api: KubeApi
-  /** A primary's; missing in a cluster that has none of its own. */
+  /** The fleet that this operator is the primary of, if it has one. */
   readonly fleet: FleetConfiguration | undefined
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
@@ -35,7 +35,7 @@ export interface MemberGround {
   readonly events: EventRecorder
 }
 
-/** Users' own sessions in this cluster, without the children of anybody's multi-cluster sessions. */
+/** Users' own sessions in this cluster, without the children of multi-cluster sessions. */
 const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyArray<MirrordClusterSession> =>
   sessions.all().flatMap(({ metadata }) => {
     const read = session(metadata.name)

@@ -1,7 +1,8 @@
 /**
  * Sessions with agents in this cluster, as clients see them: children of a primary's session, and sessions of users who
- * connect here directly. Checks what a client may; how it is attached stands in `client-attachment.ts`.
+ * connect here directly. Checks what a client may do; `client-attachment.ts` attaches it.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import type { Caller } from "../../../domain/credentials/front-proxy.ts"
 import {
@@ -39,7 +40,7 @@ export interface MemberSessions {
     request: ConnectRequest,
     id: SessionId
   ) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
-  /** Attaches to a user's own session here, made at the first connect. */
+  /** Attaches to a user's own session here, which the first connect creates. */
   readonly attachUser: (
     request: ConnectRequest,
     id: SessionId,
@@ -52,7 +53,7 @@ export interface MemberSessions {
 const isPrimary = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
   mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })
 
-/** The client's own default where it says nothing (operator-api.md §7.8). */
+/** Without the parameter the client's own default holds (operator-api.md §7.8). */
 const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
 
 const identityOf = ({ clientHostname, clientName }: ConnectRequest): ClientIdentity =>
@@ -91,7 +92,7 @@ const attachChild = (
     })
   })
 
-/** Makes a user's own session. */
+/** Creates a user's own session. */
 const createSession = (
   { retryingApi }: MemberSessionsState,
   name: string,
@@ -122,7 +123,10 @@ interface OwnSessionRequest {
   readonly params: ConnectParams
 }
 
-/** Whether the request is of the session's own user and target. The API server has checked the URL alone. */
+/**
+ * Checks that the request comes from the session's own user and names its target. The API server has checked the URL
+ * alone.
+ */
 const checkRequest = (
   { name, owner, request }: OwnSessionRequest,
   wanted: MirrordClusterSessionSpec,

@@ -1,7 +1,8 @@
 /**
- * Carries out what `domain/session/child-plan.ts` has decided about one session of this cluster: one function per
- * action. Nothing is decided here. Agents are started by `session-agents.ts`, which no turn waits for.
+ * Performs the actions that `domain/session/child-plan.ts` has decided for one session of this cluster: one function
+ * per action. Decides nothing. Agents are started by `session-agents.ts`, for which no turn waits.
  */
+
 import { Clock, Effect } from "effect"
 import { childEvents } from "../../../domain/events/child-events.ts"
 import { expiredEvent } from "../../../domain/events/deed-events.ts"

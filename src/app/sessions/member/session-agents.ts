@@ -1,7 +1,9 @@
 /**
- * Starts the agents of sessions, keeps them by idle connections, and notices when they end. When to start and to
- * refresh them is decided in `domain/session/child-plan.ts`; what an agent is made of, an adapter of `Agents` knows.
+ * Starts the agents of sessions, keeps them alive by idle connections, and notices when they end. The decision when to
+ * start and refresh them is made in `domain/session/child-plan.ts`; the adapters of `Agents` know how an agent is
+ * built.
  */
+
 import { Clock, Effect, Result } from "effect"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
@@ -24,10 +26,10 @@ import {
 } from "./session-state.ts"
 import { type Placements, resolveTarget } from "./target-resolver.ts"
 
-/** An agent that ends sooner than so many ms after its start has failed; its successor is not started at once. */
+/** An agent that ends sooner than this after its start counts as failed, and its successor has to wait, in ms. */
 const steadyAfter = 10_000
 
-/** After an agent other than the representative ended, its target's pods are looked at in so many ms. */
+/** Pause before the target's pods are looked up again after an agent other than the representative ended, in ms. */
 const lookAgainAfter = 2_000
 
 /** Most agents of one session that are being started at a time. */
@@ -46,7 +48,10 @@ const isCurrent = ({ sessions }: ClusterSessionState, { key, known }: ChildTurn)
 const failNow = (session: SessionState, failure: SessionFailure) =>
   Effect.map(Clock.currentTimeMillis, (at) => failedAttempt(session, failure, at))
 
-/** An agent ended. Without the representative everything starts over: its pod may be another one now. */
+/**
+ * Handles the end of an agent. The end of the representative starts everything over: the target may have another pod
+ * now.
+ */
 const agentEnded = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): void => {
   const { key: name, known: session } = turn
   if (!isCurrent(state, turn) || session.agent._tag !== "Ready" || !session.agents.includes(agent)) return
@@ -81,7 +86,7 @@ const ownerOf = ({ key: name, view }: ChildTurn): OwnerReference => ({
   uid: view.metadata.uid ?? ""
 })
 
-/** Starts one agent and connects to it. `opened` takes note of each connection. */
+/** Starts one agent and connects to it. Each connection is added to `opened`. */
 const startAgent = (
   { agents }: ClusterSessionState,
   turn: ChildTurn,
@@ -95,7 +100,7 @@ const startAgent = (
     return { hold, handle }
   })
   return Effect.gen(function* () {
-    // An agent that cannot be reached may have ended, and another one is made in its place.
+    // An agent that cannot be reached may have ended; the next try creates another agent in its place.
     const { handle, hold } = yield* retrying(connected, (error) => error._tag === "AgentUnreachable")
     return {
       hold,
@@ -110,7 +115,10 @@ const startAgent = (
   )
 }
 
-/** Starts agents for a session, or says of each why not. What was started is closed again where this is interrupted. */
+/**
+ * Starts agents for a session; each result is an agent or the reason of its failure. An interruption closes every
+ * connection that was opened.
+ */
 const startAll = (
   state: ClusterSessionState,
   turn: ChildTurn,
@@ -134,7 +142,7 @@ const closeHolds = (agents: ReadonlyArray<RunningAgent>): void => {
   for (const { hold } of agents) hold.close()
 }
 
-/** Starts every agent of the session. The representative one must come up; a session goes on without others. */
+/** Starts every agent of the session. The representative must come up; the session goes on without the others. */
 const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { key: name, known: session } = turn
@@ -165,8 +173,8 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
   )
 
 /**
- * Starts the agents of a session. After a failure the target is looked up anew: its pod may be another one by now, or
- * there may be none.
+ * Starts the agents of a session. After a failure the target is looked up anew: its pod may have been replaced, or may
+ * be gone.
  */
 export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
   turn.known.failures === 0
@@ -181,7 +189,9 @@ export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placeme
           })
       })
 
-/** Starts agents next to pods that are new. What cannot be found out now is found out next time. */
+/**
+ * Starts agents next to new pods of the target. A failed look-up counts as no new pods; the next refresh looks again.
+ */
 export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { key: name, known: session, view } = turn

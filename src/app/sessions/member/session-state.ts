@@ -1,3 +1,9 @@
+/**
+ * The state that the ClusterSession controller keeps of each session beside its object: how far its target and its
+ * agents are. Holds the few functions that keep this state in order; `session-agents.ts` starts the agents,
+ * `child-plan.ts` decides.
+ */
+
 import { type Clock, Effect, FiberMap } from "effect"
 import type { SessionTimes } from "../../../domain/fleet/configuration.ts"
 import {
@@ -6,10 +12,6 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import type { AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
-/**
- * What the ClusterSession controller knows of each session beside its object: where its target and its agents stand.
- * State and the few functions that keep it in order; how agents are started stands in `session-agents.ts`.
- */
 import type { Requirement } from "../../../domain/session/requirement.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
@@ -35,7 +37,7 @@ export interface ClusterSessionOptions {
   readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
 }
 
-/** One agent of a session: `pod` names its member in the router, the first one is the representative. */
+/** One agent of a session. `pod` names it as a member in the router; the first agent is the representative. */
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
@@ -50,34 +52,34 @@ export interface RunningAgent extends SessionAgent {
   readonly startedAt: number
 }
 
-/** What this process knows of one session beside its object. */
+/** The knowledge of this process about one session, beside its object. */
 export interface SessionState {
-  /** As it was when this process began with it. */
+  /** The object as it was when this process first saw it. */
   readonly session: MirrordClusterSession
   target: TargetObservation<Placements>
   agent: AgentObservation
-  /** Those whose hold is open; the first is the representative. */
+  /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
   /** Attempts in a row that failed. */
   failures: number
 }
 
-/** What the controller knows of all sessions. */
+/** The controller's state: the sessions that it follows, and the parts that it works with. */
 export interface ClusterSessionState {
   readonly options: ClusterSessionOptions
-  /** The sessions as cached, and the way to another turn. */
+  /** The controller itself: its cache of sessions and its queue of turns. */
   readonly controller: PlannedController<MirrordClusterSession>
   readonly agents: Agents["Service"]
-  /** `options.api` for what a client waits for: it retries. */
+  /** `options.api` with retries, for calls that a client waits for. */
   readonly retryingApi: KubeApi
   /** When this process began to see sockets, epoch ms. */
   readonly operatorSince: number
   readonly sightings: SessionSightings
   /** By name of the session. */
   readonly sessions: Map<string, SessionState>
-  /** Starts and refreshes of agents that are under way, by name of the session and by {@link refreshOf} it. */
+  /** Running starts of agents, by name of the session, and running refreshes, by {@link refreshOf} it. */
   readonly tasks: FiberMap.FiberMap<string>
-  /** Begins such a task in the place of the one before. */
+  /** Begins a task; replaces a running task of the same key. */
   readonly run: (task: string, effect: Effect.Effect<void>) => unknown
   readonly clock: Clock.Clock
 }
@@ -85,7 +87,7 @@ export interface ClusterSessionState {
 /** One turn about one session. */
 export type ChildTurn = Turn<MirrordClusterSession, SessionState>
 
-/** Beside the task of a session's start. No session has a space in its name. */
+/** Key of the refresh task. Session names contain no space, so it cannot collide with the start task's key. */
 export const refreshOf = (name: string): string => `refresh ${name}`
 
 /** Closes the idle connections that keep a session's agents. */
@@ -94,7 +96,7 @@ export const release = (session: SessionState): void => {
   session.agents = []
 }
 
-/** Something about a session changed. Links wait for a child by its parent's name. */
+/** Plans a changed session again and wakes its waiters. Links wait for a child under its parent's name. */
 export const sessionChanged = (
   { controller, options: { notifier } }: ClusterSessionState,
   name: string,
@@ -116,7 +118,7 @@ export const forgetSession = (
     if (known !== undefined) release(known)
     sightings.forget(name)
     sockets.forget(name)
-    // A primary's children end by its deletions; the primary has the line of their session.
+    // Children are deleted by their primary, which writes the audit line; only our own sessions get one here.
     const isOwn = known !== undefined && (known.session.spec.multiClusterParentName ?? undefined) === undefined
     const audited = isOwn ? ends.seen(known.session.metadata, auditedChild(name, known.session.spec)) : Effect.void
     return audited.pipe(
@@ -133,7 +135,10 @@ const newSession = (session: MirrordClusterSession): SessionState => ({
   failures: 0
 })
 
-/** A session that was made anew under its name has other agents: those of the old one go with their owner. */
+/**
+ * The state of a session. A session created again under the same name starts afresh: Kubernetes deletes the agents of
+ * the old object with their owner.
+ */
 export const stateOf = (
   state: ClusterSessionState,
   name: string,

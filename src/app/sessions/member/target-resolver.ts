@@ -1,7 +1,8 @@
 /**
- * Finds the pods of a session's target in one cluster: reads what the rules of `domain/target` need, and asks them.
- * Reads only.
+ * Finds the pods of a session's target in one cluster: reads the objects that the rules of `domain/target` need, and
+ * applies those rules. Reads only.
  */
+
 import { Effect, Result } from "effect"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
@@ -23,7 +24,7 @@ import { formatTargetPath } from "../../../domain/target/target-path.ts"
 import { fromKubeTarget, kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 
-/** The containers that a session's agents go to; the first is the representative one. Empty: a targetless session. */
+/** The containers that a session's agents attach to, the representative first; empty for a targetless session. */
 export type Placements = ReadonlyArray<AgentPlacement>
 
 const descriptors: Readonly<Record<string, ResourceDescriptor<Workload>>> = {

@@ -1,7 +1,8 @@
 /**
- * Calls about children to the API servers of their clusters. No turn waits for them: a cluster that is slow or silent
- * holds up no other. When to make or delete a child is decided in `domain/session`, not here.
+ * Calls about children to the API servers of their clusters. No turn waits for them, so a slow or silent cluster holds
+ * up no other. When to create or delete a child is decided in `domain/session`, not here.
  */
+
 import { Clock, Effect } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
@@ -17,10 +18,10 @@ import { childKey, type SessionManagerState, type SessionTurn } from "./session-
 
 /** How long a call to one cluster may take before it counts as failed, in ms. */
 const callTimeout = 10_000
-/** Pause after a call that failed, before the session is planned again, in ms. */
+/** Pause between a failed call and the next plan of its session, in ms. */
 const afterFailure = 1_000
 
-/** Whether the watch will tell of the call's effect, or the session is to be planned again without it. */
+/** Whether the watch will show the call's effect, or the session has to be planned again without it. */
 type CallEnd = "TellsWatch" | "PlanAgain"
 
 interface ChildCall {
@@ -38,7 +39,9 @@ const timedOut = (cluster: ClusterName): KubeError =>
     detail: `no answer within ${callTimeout} ms`
   })
 
-/** Begins a call about one child; one at a time per child, and nothing for a cluster that cannot be connected. */
+/**
+ * Begins a call about one child. Only one call per child runs at a time; a cluster that cannot be connected gets none.
+ */
 const callAboutChild = (
   { calls, controller, options, run }: SessionManagerState,
   { child, cluster, session, use }: ChildCall
@@ -72,7 +75,7 @@ const callAboutChild = (
     )
   })
 
-/** Why a create was refused for good: 4xx, but not a conflict or "too many requests". */
+/** The reason why a create was refused for good: 4xx, but not 401, a conflict or "too many requests". */
 const refusal = (error: KubeError): SessionFailure | undefined => {
   if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
   if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized")
@@ -98,21 +101,22 @@ export const createChild = (
       return Effect.succeed("PlanAgain")
     })
   const use = (api: KubeApi): Effect.Effect<CallEnd, KubeError> => {
-    // Before the call: it may get through although its answer does not, and then nothing is known to be gone any more.
+    // Cleared before the call: the child may exist although the answer is lost, so nothing is known to be gone any
+    // more.
     answers.delete(key)
     return api.create(mirrordClusterSessions, body).pipe(Effect.as("TellsWatch" as const), Effect.catch(notCreated))
   }
   return callAboutChild(state, { session: turn.key, cluster, child: child.metadata.name, use })
 }
 
-/** Whether a parent made a child, be the rest of the child unreadable. */
+/** Whether this parent created the child, even if the rest of the child cannot be decoded. */
 const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObject): boolean =>
   childOwner(childMarks(child), { name, uid }) === "This"
 
-/** Whether all children of a parent are to go, whichever of them was seen. */
+/** Whether all children of a parent are to be deleted, whichever UID was observed. */
 const isEnding = (parent: KubeObject): boolean => isBeingDeleted(parent.metadata) || phaseOf(parent) === "Failed"
 
-/** Deletes a child by its UID: its name alone may mean a successor by now. */
+/** Deletes a child by its UID, because its name may belong to a successor by now. */
 export const deleteChild = (
   state: SessionManagerState,
   turn: SessionTurn,
@@ -121,7 +125,7 @@ export const deleteChild = (
   const { known: answers, object: parent } = turn
   const isMeant = (child: KubeObject): boolean =>
     child.metadata.uid === uid || ((uid === undefined || isEnding(parent)) && isChildOf(parent, child))
-  // The cache may show for long what is not there any more.
+  // Read again, because the cache may show a deleted child for long.
   const gone = Effect.suspend((): Effect.Effect<CallEnd> => {
     answers.set(childKey(cluster, childName), { _tag: "Gone" })
     const reread = state.options.fleet.clusters.get(cluster)?.children()?.reread(childName) ?? Effect.void

@@ -1,8 +1,9 @@
 /**
- * Children that could not be deleted because their cluster was away or refused it. The ledger is a ConfigMap beside the
- * operator, so it outlives the parent and the process; each debt is paid as soon as its cluster takes it. When a child
- * is owed is decided in `domain/session/session-cleanup.ts`.
+ * Remembers children that could not be deleted because their cluster was unreachable or refused. The ledger is a
+ * ConfigMap beside the operator, so it outlives the parent and the process; a debt is paid as soon as its cluster
+ * accepts the deletion. When a child is owed is decided in `domain/session/session-cleanup.ts`.
  */
+
 import { Clock, Effect, Random, Result, Schema, type Scope } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { configMaps } from "../../../domain/resources/core-kinds.ts"
@@ -15,53 +16,50 @@ import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
 const ledgerName = "mirrord-operator-debts"
 const ledgerLabel = "operator.metalbear.co/ledger"
 
-/**
- * How often what is owed is tried again, in ms, before jitter: also a cluster that never was away can refuse to delete.
- */
+/** How often debts are tried again, in ms, before jitter: a cluster that was never lost can refuse a deletion too. */
 const payEvery = 30_000
 
 const DebtText = Schema.fromJsonString(Schema.Struct({ cluster: Schema.String, parentUid: Schema.String }))
 
-/** A child that is owed. By its name alone it could be mistaken for that of a later parent of the same name. */
+/** A child that is still to be deleted. Its name alone could belong to the child of a later parent of the same name. */
 interface Debt {
   readonly childName: string
   readonly cluster: ClusterName
   readonly parentUid: string
 }
 
-/** Two parents of the same name, one after the other, may owe a child of the same name. */
+/** Contains the UID, because two successive parents of the same name may owe a child of the same name. */
 const keyOf = ({ childName, parentUid }: Debt): string => `${childName}.${parentUid}`
 
 export interface DebtLedger {
-  /** Names of the children that are owed; with the UID of a parent, of those that this very parent owes. */
+  /** Names of the owed children: of all parents, or only of the parent with the given UID. */
   readonly names: (parentUid?: string) => ReadonlySet<string>
   readonly record: (cluster: ClusterName, childName: string, parentUid: string) => Effect.Effect<void, KubeError>
   /**
-   * Deletes what is owed in a cluster. A child that another parent made meanwhile is left alone. Fails with the first
-   * problem after everything was tried, with the first silence of the cluster, or as long as it has asked to be left
-   * alone; what could not be paid stays.
+   * Deletes the owed children of a cluster. A child that another parent has created since is left alone. Fails with the
+   * first problem after all debts were tried; stops early when the cluster does not answer, or has asked to be left
+   * alone. Unpaid debts stay in the ledger.
    */
   readonly pay: (cluster: ClusterName, api: KubeApi) => Effect.Effect<void, KubeError>
-  /** Pays again and again, wherever something is owed and `apiOf` knows an API server to ask. Never ends. */
+  /** Pays all debts again and again, in every cluster for which `apiOf` gives an API server. Never ends. */
   readonly keepPaying: (apiOf: (cluster: ClusterName) => KubeApi | undefined) => Effect.Effect<never>
 }
 
 interface LedgerState {
   /** The operator's own cluster. */
-  readonly local: KubeApi
+  readonly ownApi: KubeApi
   readonly namespace: string
   /** The ConfigMap as cached. */
   readonly cache: Reflector
   /**
-   * Until when servers want to be left alone, epoch ms, and their answers that said so: an occasion to pay changes
-   * nothing about it.
+   * By cluster: its Retry-After deadline, epoch ms, and the error that carried it. A chance to pay does not shorten it.
    */
   readonly busy: Map<ClusterName, { readonly until: number; readonly error: KubeError }>
-  /** What the log said last of each cluster that stays in debt: once is enough. */
+  /** The last logged problem of each cluster that stays in debt; the same problem is logged once. */
   readonly reported: Map<ClusterName, string>
 }
 
-/** The debt that one entry of the ConfigMap stands for; nothing for an entry that nobody here wrote. */
+/** The debt in one entry of the ConfigMap; nothing for an entry that the operator did not write. */
 const readDebt = (key: string, text: unknown): Debt | undefined => {
   const read = Schema.decodeUnknownResult(DebtText)(text)
   if (Result.isFailure(read)) return undefined
@@ -83,14 +81,14 @@ const namesOf = (state: LedgerState, parentUid?: string): ReadonlySet<string> =>
   )
 
 const patchLedger = (
-  { local, namespace }: LedgerState,
+  { ownApi, namespace }: LedgerState,
   key: string,
   value: string | null
 ): Effect.Effect<void, KubeError> =>
-  Effect.asVoid(local.mergePatch(configMaps, ledgerName, { data: { [key]: value } }, { namespace }))
+  Effect.asVoid(ownApi.mergePatch(configMaps, ledgerName, { data: { [key]: value } }, { namespace }))
 
 const createLedger = (
-  { local, namespace }: LedgerState,
+  { ownApi, namespace }: LedgerState,
   key: string,
   value: string
 ): Effect.Effect<void, KubeError> => {
@@ -100,10 +98,10 @@ const createLedger = (
     metadata: { name: ledgerName, namespace, labels: { ...ownerLabel, [ledgerLabel]: "debts" } },
     data: { [key]: value }
   }
-  return Effect.asVoid(local.create(configMaps, ledger, namespace))
+  return Effect.asVoid(ownApi.create(configMaps, ledger, namespace))
 }
 
-/** Does something else after one kind of refusal. */
+/** Runs `then` instead if the call was refused for this reason. */
 const orIf =
   (reason: KubeErrorReason, then: Effect.Effect<void, KubeError>) =>
   (call: Effect.Effect<void, KubeError>): Effect.Effect<void, KubeError> =>
@@ -113,14 +111,14 @@ const record = (state: LedgerState, debt: Debt): Effect.Effect<void, KubeError> 
   const key = keyOf(debt)
   const value = JSON.stringify({ cluster: debt.cluster, parentUid: debt.parentUid })
   const patch = patchLedger(state, key, value)
-  // Somebody else may make the ledger at the same moment.
+  // Another replica may create the ledger at the same moment.
   return patch.pipe(orIf("NotFound", createLedger(state, key, value).pipe(orIf("AlreadyExists", patch))))
 }
 
 const strike = (state: LedgerState, debt: Debt): Effect.Effect<void, KubeError> =>
   patchLedger(state, keyOf(debt), null).pipe(orIf("NotFound", Effect.void))
 
-/** Deletes one child that is owed, unless another parent has made it meanwhile. */
+/** Deletes one owed child, unless another parent has created it since. */
 const deleteOwed = (api: KubeApi, { childName, parentUid }: Debt): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const child = yield* api.get(mirrordClusterSessions, childName)
@@ -133,10 +131,10 @@ const deleteOwed = (api: KubeApi, { childName, parentUid }: Debt): Effect.Effect
 const pay = (state: LedgerState, cluster: ClusterName, api: KubeApi): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const { busy, cache } = state
-    // Right after a start the cluster may be known to be well before the ledger was read.
+    // Right after a start a cluster may be known as healthy before the ledger has been read.
     yield* cache.awaitSynced
-    const wish = busy.get(cluster)
-    if (wish !== undefined && (yield* Clock.currentTimeMillis) < wish.until) return yield* wish.error
+    const backOff = busy.get(cluster)
+    if (backOff !== undefined && (yield* Clock.currentTimeMillis) < backOff.until) return yield* backOff.error
     busy.delete(cluster)
     let problem: KubeError | undefined
     for (const debt of debtsOf(state).filter((owed) => owed.cluster === cluster)) {
@@ -179,13 +177,13 @@ const keepPaying = (state: LedgerState, apiOf: (cluster: ClusterName) => KubeApi
   return Effect.forever(Effect.andThen(pause, () => payWherePossible))
 }
 
-export const makeDebtLedger = (local: KubeApi, namespace: string): Effect.Effect<DebtLedger, never, Scope.Scope> =>
+export const makeDebtLedger = (ownApi: KubeApi, namespace: string): Effect.Effect<DebtLedger, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const cache = yield* makeReflector(local, configMaps, () => {}, {
+    const cache = yield* makeReflector(ownApi, configMaps, () => {}, {
       namespace,
       labelSelector: `${ledgerLabel}=debts`
     })
-    const state: LedgerState = { local, namespace, cache, busy: new Map(), reported: new Map() }
+    const state: LedgerState = { ownApi, namespace, cache, busy: new Map(), reported: new Map() }
     return {
       names: (parentUid) => namesOf(state, parentUid),
       record: (cluster, childName, parentUid) => record(state, { childName, cluster, parentUid }),

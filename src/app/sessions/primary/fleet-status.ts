@@ -1,5 +1,6 @@
 /**
- * The clusters of a primary's fleet as `mirrord operator status` shows them. How they are is found out in the fleet.
+ * Describes the clusters of a primary's fleet as `mirrord operator status` shows them. The fleet itself checks their
+ * health.
  */
 
 import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
@@ -13,7 +14,7 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
   if (seen === undefined) return { ...base, error: { message: "it has not been checked yet" } }
   const { health } = seen
   if (health._tag === "Error") return { ...base, error: { message: health.message } }
-  // Its operator answers, but sessions are refused all the same.
+  // The cluster's operator answers, but its sessions cannot be read, so new sessions are refused there.
   if (now >= (cluster.unreadableSince() ?? now) + lossGrace) return { ...base, error: { message: unreadable } }
   const { fingerprint, operatorVersion: version } = health
   return {

@@ -1,7 +1,8 @@
 /**
- * Links from a user's connection to the members of its session. The default cluster's is waited for; others join when
- * they can. What goes over a link is the relay's.
+ * Links from a user's connection to the members of its session. The connection waits for the default cluster's link;
+ * other members join when they can. The relay carries the messages.
  */
+
 import { Data, Effect, Option, Result, type Scope } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -16,22 +17,22 @@ import { logInfo, logWarning } from "../../kernel/log.ts"
 import type { Admission } from "../admission.ts"
 import type { PrimarySessionsOptions, UserConnection } from "./user-connection.ts"
 
-/** Members that are ready are linked at once; a slow one joins later, in ms. */
+/** How long the first links to members other than the default may take, in ms; a slower member joins later. */
 const linkBound = 5_000
 /** Pause between two tries to link to the default cluster, in ms. */
 const relinkEvery = 500
 
-/** A member's answers that stay the same however often it is asked, by their codes. */
+/** Status codes of answers that stay the same however often a member is asked, with their reasons. */
 const finalReasons: ReadonlyMap<number | undefined, string> = new Map([
   [400, "BadRequest"],
   [403, "Forbidden"],
   [404, "NotFound"]
 ])
 
-/** Why a member is not linked. `code` is absent when it did not answer, or was not asked. */
+/** The reason why a member is not linked. `code` is absent when the member did not answer, or was not asked. */
 type LinkFailure = LinkRefused | { readonly message: string; readonly code?: number }
 
-/** The default cluster may be linked in a moment. */
+/** The link to the default cluster failed, but may succeed in a moment. */
 class NotLinkedYet extends Data.TaggedError("NotLinkedYet") {}
 
 export const asApiError = ({ code, message, reason }: KubeStatus): ApiError => new ApiError({ code, reason, message })
@@ -56,14 +57,14 @@ export const admission = (
   }
 }
 
-/** A client that leaves before its upgrade is never served: nobody else closes what was opened for it. */
+/** Closes a channel with the scope: a client that leaves before its upgrade is never served, so nothing else would. */
 export const closedAtEnd = (channel: FrameChannel): Effect.Effect<void, never, Scope.Scope> =>
   Effect.addFinalizer(() => Effect.sync(channel.close))
 
 export const isReady = (parent: MirrordMultiClusterSession | undefined, cluster: string): boolean =>
   parent?.status?.clusterSessions?.[cluster]?.ready === true
 
-/** Links to one member of a session as it is now. */
+/** Links to one member, with the session as it is now. */
 export const linkMember = (
   { fleet }: PrimarySessionsOptions,
   { id, params }: UserConnection,
@@ -86,7 +87,7 @@ export const linkMember = (
     })
   })
 
-/** Whether trying again may help; waits until then. */
+/** Fails for good if another try is useless; otherwise waits until the next try. */
 const afterFailure = (name: string, { code, message }: LinkFailure): Effect.Effect<never, ApiError | NotLinkedYet> => {
   const reason = finalReasons.get(code)
   if (code !== undefined && reason !== undefined) return Effect.fail(new ApiError({ code, reason, message }))
@@ -96,7 +97,7 @@ const afterFailure = (name: string, { code, message }: LinkFailure): Effect.Effe
   )
 }
 
-/** Links to the default cluster, with the parent as it is then; tried again for as long as the session stands. */
+/** Links to the default cluster for as long as the session stands; each try reads the parent anew. */
 export const linkDefault = (
   options: PrimarySessionsOptions,
   connection: UserConnection
@@ -114,7 +115,7 @@ export const linkDefault = (
     return [parent, channel] as const
   }).pipe(Effect.retry({ while: (error): error is NotLinkedYet => error._tag === "NotLinkedYet" }))
 
-/** Links to the members beside the default that are ready; those that do not answer in time are left for later. */
+/** Links to the ready members other than the default; a member that does not answer in time joins later. */
 export const linkOthers = (
   options: PrimarySessionsOptions,
   connection: UserConnection,

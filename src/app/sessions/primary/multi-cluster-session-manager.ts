@@ -1,7 +1,8 @@
 /**
  * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. Puts the controller
- * together and listens to the cache; deciding is left to `domain/session/session-plan.ts`.
+ * together and listens to the cache; `domain/session/session-plan.ts` decides.
  */
+
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
 import {
   mirrordMultiClusterSessions,
@@ -39,20 +40,20 @@ export type { SessionManagerOptions } from "./session-manager-state.ts"
 
 export interface SessionManager extends Controller {
   readonly parents: Reflector
-  /** The parent as last seen, or nothing: none, or not readable. */
+  /** The parent as last seen; nothing if there is none, or if it cannot be read. */
   readonly parent: (name: string) => MirrordMultiClusterSession | undefined
   /** Plans every session again. */
   readonly enqueueAll: () => void
 }
 
-/** What the audit log says of a parent, be it readable or not. */
+/** The audit log's description of a parent, readable or not. */
 const auditedObject = (object: KubeObject): AuditedSession => {
   const { name } = object.metadata
   const read = readCached(mirrordMultiClusterSessions, object)
   return Result.isSuccess(read) ? auditedParent(name, read.success.spec) : { session: name }
 }
 
-/** The cache of parents changed. */
+/** Handles a change in the cache of parents. */
 const parentChanged = (
   { clock, controller, options: { notifier, ends }, run, sightings }: SessionManagerState,
   object: KubeObject,
@@ -72,7 +73,7 @@ const parentChanged = (
   notifier.notify(metadata.name)
 }
 
-/** Says once per object that it cannot be read; everything else goes on. */
+/** Logs once per parent that it cannot be read; other sessions are not affected. */
 const reportUnreadable = ({ unreadable }: SessionManagerState, name: string, problem: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (unreadable.has(name)) return Effect.void
@@ -80,7 +81,7 @@ const reportUnreadable = ({ unreadable }: SessionManagerState, name: string, pro
     return logWarning("session ignored", { session: name, problem })
   })
 
-/** The heartbeat of the client's sockets at this replica. A parent that is being deleted needs none. */
+/** The heartbeat for the client's sockets at this replica. A parent that is being deleted needs none. */
 const parentHeartbeat = (state: SessionManagerState, { key, now, object }: SessionTurn): Heartbeat => {
   const { options, sightings } = state
   if ((object.metadata.deletionTimestamp ?? undefined) !== undefined) return { write: undefined, nextAt: undefined }
@@ -135,7 +136,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
     yield* countHolding("followed parents", () => followedParents(known))
     yield* countHolding("calls about children", () => known.calls.size)
     const controller = yield* makePlannedController(
-      { name: "MultiClusterSessionManager", api: options.local, resource: mirrordMultiClusterSessions },
+      { name: "MultiClusterSessionManager", api: options.ownApi, resource: mirrordMultiClusterSessions },
       (self) => turnsOf({ ...known, controller: self })
     )
     return {

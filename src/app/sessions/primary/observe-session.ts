@@ -1,7 +1,8 @@
 /**
- * What a primary observes of one session before it plans: the parent, the children in the caches of the fleet, the
- * answers of API servers and the client's sockets. Reads only; what follows from it, `domain/session` decides.
+ * Observes one session of a primary before it is planned: the parent, the children in the caches of the fleet, the
+ * answers of API servers and the client's sockets. Reads only; `domain/session` decides what follows.
  */
+
 import { Result } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
@@ -21,7 +22,7 @@ const observeCluster = (
   const since = cluster.unreadableSince()
   const known = answers.get(childKey(cluster.name, name))
   if (children === undefined || !children.synced() || since !== undefined) {
-    // What its API server itself said holds also while the list cannot be read.
+    // The API server's own answer holds even while its list cannot be read.
     if (known?._tag === "Gone") return { _tag: "Absent", confirmed: true }
     return { _tag: "Unknown", since: since ?? leaderSince }
   }

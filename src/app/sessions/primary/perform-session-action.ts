@@ -1,7 +1,8 @@
 /**
- * Carries out what `domain/session/session-plan.ts` has decided about one session: one function per action. Nothing is
- * decided here. Calls to other clusters are begun only, see `child-calls.ts`.
+ * Performs the actions that `domain/session/session-plan.ts` has decided for one session: one function per action.
+ * Decides nothing. Calls to other clusters are only begun here, see `child-calls.ts`.
  */
+
 import { Effect } from "effect"
 import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
 import { parentEvents } from "../../../domain/events/parent-events.ts"
@@ -24,7 +25,7 @@ const setFinalizers = (
   { precondition }: Act<"AddFinalizer" | "RemoveFinalizer">,
   finalizers: ReadonlyArray<string>
 ): Effect.Effect<KubeObject, KubeError> =>
-  options.local.mergePatch(mirrordMultiClusterSessions, key, { metadata: { ...precondition, finalizers } }, {})
+  options.ownApi.mergePatch(mirrordMultiClusterSessions, key, { metadata: { ...precondition, finalizers } }, {})
 
 const addFinalizer = (state: SessionManagerState, turn: SessionTurn, action: Act<"AddFinalizer">): Performed =>
   setFinalizers(state, turn, action, [...(turn.object.metadata.finalizers ?? []), action.finalizer])
@@ -34,7 +35,7 @@ const removeFinalizer = (state: SessionManagerState, turn: SessionTurn, action: 
   return unlessGone(setFinalizers(state, turn, action, others))
 }
 
-/** Writes a part of the parent's status, and records Events about what changed by it. */
+/** Writes a part of the parent's status, and records Events about the changes. */
 const writeStatus = (
   state: SessionManagerState,
   { key, view }: SessionTurn,
@@ -51,7 +52,7 @@ const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: A
   Effect.tap(writeStatus(state, turn, action), () =>
     Effect.sync(() => {
       const { leaderSince, recorded, sightings } = state
-      // Nobody can have made them yet, unless somebody wiped a status in which they stood before.
+      // Not created yet, unless someone erased a status that already listed them.
       const { uid = "" } = turn.object.metadata
       if (recorded.has(uid) || sightings.seen(turn.key).created < leaderSince) return
       recorded.add(uid)
@@ -63,7 +64,7 @@ const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: A
 const patchStatus = (state: SessionManagerState, turn: SessionTurn, action: Act<"PatchStatus">): Performed => {
   const written = writeStatus(state, turn, action)
   if (action.patch["phase"] !== "Terminating") return written
-  // Its deletion may have begun before this process led, and then the watch tells of no change.
+  // Recorded here too: a deletion that began before this process led is no change for the watch.
   const { key, object, view } = turn
   return Effect.andThen(written, state.options.ends.seen(object.metadata, auditedParent(key, view.spec)))
 }
@@ -78,12 +79,12 @@ const recordDebt = (
   )
 
 const deleteParent = (
-  { options: { ends, events, local } }: SessionManagerState,
+  { options: { ends, events, ownApi } }: SessionManagerState,
   { key, object, view }: SessionTurn,
   { precondition, why }: Act<"DeleteParent">
 ): Performed =>
   ends
-    .end(object.metadata, local.delete(mirrordMultiClusterSessions, key, { uid: precondition.uid }), {
+    .end(object.metadata, ownApi.delete(mirrordMultiClusterSessions, key, { uid: precondition.uid }), {
       act: "ended",
       cause: "Expired",
       ...auditedParent(key, view.spec),

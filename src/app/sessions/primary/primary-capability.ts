@@ -33,13 +33,13 @@ import { connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 
-/** All that the operator has for this capability. */
+/** The parts of the operator that this capability builds on. */
 export interface PrimaryGround {
   readonly api: KubeApi
   readonly namespace: string
-  /** As clients see it; the operator itself is one of its fleet. */
+  /** This operator's version as clients see it; the operator is a member of its own fleet. */
   readonly operatorVersion: string
-  /** Of the authority for users' certificates. */
+  /** Fingerprint of the authority for users' certificates. */
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
   readonly feed: ChangeFeed
@@ -86,14 +86,14 @@ const makePrimary = (
   ground: PrimaryGround
 ): Effect.Effect<Primary, never, ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
-    const { api: local, ends, events, feed, namespace, notifier } = ground
-    const debts = yield* makeDebtLedger(local, namespace)
+    const { api: ownApi, ends, events, feed, namespace, notifier } = ground
+    const debts = yield* makeDebtLedger(ownApi, namespace)
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
-      local,
+      ownApi,
       fleet,
       defaultCluster: configuration.defaultCluster,
       settings: configuration,
@@ -107,7 +107,7 @@ const makePrimary = (
     return { configuration, ground, sockets, debts, fleet, manager }
   })
 
-/** Pays what a cluster is owed as soon as it is well again. */
+/** Deletes the children that a cluster still owes, as soon as it is reachable again. */
 const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Effect<void> => {
   const known = fleet.clusters.get(cluster)
   const access = known?.access()
@@ -118,7 +118,7 @@ const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Ef
 }
 type ChangedCluster = Extract<Change, { readonly _tag: "ClusterChanged" }>["cluster"]
 
-/** Sessions are planned anew before those who wait for them look. */
+/** Passes a change on. Sessions are planned again before their waiters are woken. */
 const hearOf = (primary: Primary, run: (act: Effect.Effect<void>) => void, change: Change): void => {
   const { ground, manager } = primary
   switch (change._tag) {
@@ -160,12 +160,12 @@ const admit =
 const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets } = primary
-    const { api: local, ends, notifier } = ground
+    const { api: ownApi, ends, notifier } = ground
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
     yield* countHolding("session locks", locks.size)
     const sessions = makePrimarySessions({
-      local,
+      ownApi,
       clusterName: configuration.clusterName,
       defaultCluster: configuration.defaultCluster,
       manager,

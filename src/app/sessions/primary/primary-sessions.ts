@@ -1,7 +1,8 @@
 /**
- * How users attach to sessions over all clusters, at the primary: finds or makes the session, waits for it, and links
- * its members. The session's own life is the session manager's.
+ * Attaches users to sessions over all clusters, at the primary: finds or creates the session, waits for it, and links
+ * its members. Starting and ending the session is left to the session manager.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import {
@@ -28,7 +29,7 @@ import type { LinkedConnection, PrimarySessionsOptions, UserConnection } from ".
 
 export type { PrimarySessionsOptions } from "./user-connection.ts"
 
-/** Time for a link beside the session's own start, in seconds. */
+/** Time for a link on top of the session's own start, in s. */
 const linkPatience = 30
 
 /** Sessions over all clusters, at the primary. */
@@ -41,9 +42,9 @@ export interface PrimarySessions {
   ) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
 }
 
-/** Makes the parent of a session that is connected to for the first time. */
+/** Creates the parent of a session at its first connect. */
 const createParent = (
-  { clusterName: primaryCluster, defaultCluster, fleet, local }: PrimarySessionsOptions,
+  { clusterName: primaryCluster, defaultCluster, fleet, ownApi }: PrimarySessionsOptions,
   { asked, name, owner, params, request }: UserConnection
 ): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
@@ -57,7 +58,7 @@ const createParent = (
       metadata: { name, labels: ownerLabel, finalizers: [parentFinalizer] },
       spec
     }
-    yield* retryingApi(local)
+    yield* retryingApi(ownApi)
       .create(mirrordMultiClusterSessions, parent)
       .pipe(
         Effect.andThen(audit({ act: "created", ...asked, ...auditedParent(name, spec) })),
@@ -69,7 +70,10 @@ const createParent = (
       )
   })
 
-/** Whether the request is of the session's own user and target. The API server has checked the URL alone. */
+/**
+ * Checks that the request comes from the session's own user and names its target. The API server has checked the URL
+ * alone.
+ */
 const checkRequest = (
   { name, owner, request }: UserConnection,
   spec: MirrordMultiClusterSessionSpec

@@ -1,7 +1,8 @@
 /**
- * Serves a linked connection of a user to its end: router and locks are the relay's, here they are given what they need
- * from a session over many clusters.
+ * Serves a linked connection of a user to its end: gives the relay's router and locks what they need from a session
+ * over many clusters. Links are opened in `member-links.ts`.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -56,15 +57,15 @@ const relayOptions = (
   }
 }
 
-/** The client was told that it is over: the session must not linger for a reconnect that never comes. */
+/** Deletes the session of a client that was told of its end: it must not linger for a reconnect that never comes. */
 const endSession = (
-  { ends, local, manager }: PrimarySessionsOptions,
+  { ends, ownApi, manager }: PrimarySessionsOptions,
   { name, parent: { metadata, spec } }: LinkedConnection,
   end: ConnectionEnd
 ): Effect.Effect<void> => {
   if (end._tag !== "SessionEnded" || isBeingDeleted(manager.parent(name)?.metadata ?? metadata)) return Effect.void
   const precondition = metadata.uid === undefined ? {} : { uid: metadata.uid }
-  const deletion = local.delete(mirrordMultiClusterSessions, name, precondition)
+  const deletion = ownApi.delete(mirrordMultiClusterSessions, name, precondition)
   return Effect.ignore(
     ends.end(metadata, deletion, {
       act: "ended",

@@ -1,7 +1,9 @@
 /**
- * What the MultiClusterSessionManager knows beside its parents' objects, and the names of its parts. State and the few
- * functions that keep it in order; what is observed and done with it stands in files of their own.
+ * The state that the MultiClusterSessionManager keeps beside its parents' objects, and the names of its parts. Holds
+ * the few functions that keep this state in order; `observe-session.ts` reads it, `perform-session-action.ts` acts on
+ * it.
  */
+
 import type { Clock, Effect, Fiber } from "effect"
 import type { ClusterName, Sha256Hex } from "../../../domain/fleet/cluster-name.ts"
 import {
@@ -21,7 +23,7 @@ import type { SocketRegistry } from "../socket-registry.ts"
 import type { DebtLedger } from "./debt-ledger.ts"
 
 export interface SessionManagerOptions {
-  readonly local: KubeApi
+  readonly ownApi: KubeApi
   readonly fleet: Fleet
   readonly defaultCluster: ClusterName | undefined
   readonly settings: SessionSettings
@@ -33,30 +35,32 @@ export interface SessionManagerOptions {
   readonly sha256Hex: Sha256Hex
 }
 
-/** What an API server said itself about a child that it does not have. */
+/** An API server's own word about a child that it does not have. */
 export type ChildAnswer =
   | { readonly _tag: "Gone" }
   | { readonly _tag: "Refused"; readonly at: number; readonly failure: SessionFailure }
 
-/** The answers of API servers about the children of one parent, by {@link childKey}. Caches lag behind them. */
+/**
+ * The answers of API servers about the children of one parent, by {@link childKey}. Caches lag behind these answers.
+ */
 export type ChildAnswers = Map<string, ChildAnswer>
 
 export interface SessionManagerState {
   readonly options: SessionManagerOptions
-  /** The parents as cached, and the way to another turn. */
+  /** The controller itself: its cache of parents and its queue of turns. */
   readonly controller: PlannedController<MirrordMultiClusterSession>
   /** When this process became leader, epoch ms. */
   readonly leaderSince: number
   readonly sightings: SessionSightings
-  /** By name of the parent. A parent that was made anew under its name starts without answers. */
+  /** By name of the parent. A parent created again under the same name starts without answers. */
   readonly answers: Map<string, { readonly uid: string; readonly answers: ChildAnswers }>
-  /** Names of parents of which the log says that they cannot be read. */
+  /** Names of parents that were logged as unreadable. */
   readonly unreadable: Set<string>
   /** UIDs of parents whose children were recorded by this process. */
   readonly recorded: Set<string>
-  /** Calls under way, by {@link childKey}; `planAgain`: something more was to be done about the child meanwhile. */
+  /** Calls under way, by {@link childKey}; `planAgain`: another call about the child was asked for meanwhile. */
   readonly calls: Map<string, { planAgain: boolean }>
-  /** Runs what no turn waits for. */
+  /** Runs an effect in the background; no turn waits for it. */
   readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly clock: Clock.Clock
 }
@@ -82,7 +86,7 @@ export const forgetParent = (state: SessionManagerState, name: string): void => 
   state.unreadable.delete(name)
 }
 
-/** How many parents the state holds something of. */
+/** How many parents the state holds entries for. */
 export const followedParents = ({
   answers,
   recorded,
@@ -97,4 +101,4 @@ export const patchParentStatus = (
   name: string,
   patch: { readonly metadata: object; readonly status: object }
 ): Effect.Effect<KubeObject, KubeError> =>
-  options.local.mergePatch(mirrordMultiClusterSessions, name, patch, { subresource: "status" })
+  options.ownApi.mergePatch(mirrordMultiClusterSessions, name, patch, { subresource: "status" })

@@ -1,7 +1,8 @@
 /**
  * One connection of a user to a session over many clusters, in its two states: asked for, and linked to members. Types
- * only, beside what both states are read from.
+ * only; `primary-sessions.ts` makes such connections, `serve-user.ts` serves them.
  */
+
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
@@ -20,7 +21,7 @@ import type { SocketRegistry } from "../socket-registry.ts"
 import type { SessionManager } from "./multi-cluster-session-manager.ts"
 
 export interface PrimarySessionsOptions {
-  readonly local: KubeApi
+  readonly ownApi: KubeApi
   readonly clusterName: ClusterName
   readonly defaultCluster: ClusterName | undefined
   readonly manager: SessionManager
@@ -40,7 +41,7 @@ export interface UserConnection {
   readonly name: string
   readonly owner: SessionOwner
   readonly params: ConnectParams
-  /** Who asks, for the audit. */
+  /** The caller, as the audit log describes it. */
   readonly asked: ReturnType<typeof askedBy>
 }
 
@@ -54,6 +55,6 @@ export interface LinkedConnection extends UserConnection {
   /** Whether a client was connected to the session before. */
   readonly wasServed: boolean
   readonly locks: SessionLocks
-  /** Whether the client has come again on another connection. */
+  /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
 }
