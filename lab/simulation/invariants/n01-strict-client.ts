@@ -28,8 +28,8 @@ const legitimateEnds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Events that the real client survives, but that no message of its own, crossing on the way, explains. A stray close
- * has such an explanation.
+ * Events that the real client survives, although no message of the client's that was under way explains them. A stray
+ * close has such an explanation.
  */
 const neverCrossing: ReadonlySet<string> = new Set(["surplusLookup", "wrongAction", "branchEnvMissed"])
 

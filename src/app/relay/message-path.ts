@@ -1,7 +1,7 @@
 /**
- * The way of a frame through a connection: from the client to its members (`fromClient`, `sendToMember`) and back
- * (`fromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). The router decides
- * everything about a message; this file moves bytes, opens and closes sockets, and reads the time.
+ * The way of a frame through a connection: from the client to its members (`heardFromClient`, `sendToMember`) and back
+ * (`heardFromMember`, `sendToClient`), and the channels on which it travels (`attach`, `lose`, `redial`). The router
+ * decides everything about a message; this file moves bytes, opens and closes sockets, and reads the time.
  */
 
 import { Effect, Metric, Schedule } from "effect"
@@ -33,7 +33,7 @@ export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
 // From the client to its members
 
 /** Handles a frame of the client. A frame that the session's port locks answer does not reach the router. */
-const fromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
+const heardFromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
   const { clock, options, self } = connection
   const { locks } = options
   connection.pulse = heard(connection.pulse, bytes, elapsed(clock))
@@ -131,7 +131,7 @@ const relieve = (connection: ClientConnection, member: MemberName): void => {
 
 // From the members to the client
 
-const fromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
+const heardFromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
   connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
   feed(connection, { _tag: "FromMember", member, bytes })
 }
@@ -152,7 +152,7 @@ export const openClient = (connection: ClientConnection): void => {
   const { channels, options } = connection
   const { client } = options
   client.open({
-    message: (bytes) => fromClient(connection, bytes),
+    message: (bytes) => heardFromClient(connection, bytes),
     ended: (reason) => finish(connection, { _tag: "ClientGone", reason }),
     drained: () => {
       if (!connection.isClientFull || client.queuedBytes() >= releaseAt) return
@@ -172,7 +172,7 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
   connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
   feed(connection, { _tag: "MemberConnected", member })
   channel.open({
-    message: (bytes) => fromMember(connection, member, bytes),
+    message: (bytes) => heardFromMember(connection, member, bytes),
     ended: (reason) => lose(connection, member, channel, reason),
     drained: () => {
       if (channel.queuedBytes() < releaseAt) relieve(connection, member)
