@@ -319,6 +319,11 @@ describe("one session in one cluster", () => {
       const { api, condition, create } = yield* start
       api.write(mirrordClusterSessions, "garbage", { spec: { target: 5 } })
       api.write(mirrordClusterSessions, "worse", { spec: null, status: "?" })
+      yield* pass(1)
+      // A write that changes nothing that anybody looks at, to a session without status.
+      const managedFields = [{ manager: "kubectl", operation: "Apply" }]
+      api.write(mirrordClusterSessions, "garbage", { metadata: { managedFields } })
+      yield* pass(1)
       create()
       yield* pass(1)
       expect(condition()?.status).toBe("True")

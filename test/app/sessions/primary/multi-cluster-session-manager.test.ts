@@ -448,6 +448,24 @@ describe("what goes wrong in between", () => {
     })
   )
 
+  it.effect("a write to a session without status that changes only its managed fields stops no other session", () =>
+    Effect.gen(function* () {
+      yield* begin
+      const fleet = new SessionFleet()
+      yield* fleet.startMembers()
+      const { sockets } = yield* fleet.startPrimary()
+      yield* openSocket(sockets)
+      fleet.primary.write(mirrordMultiClusterSessions, "garbage", { spec: null })
+      yield* pass(1)
+      const managedFields = [{ manager: "kubectl", operation: "Apply" }]
+      fleet.primary.write(mirrordMultiClusterSessions, "garbage", { metadata: { managedFields } })
+      yield* pass(1)
+      fleet.createParent(day0 + 1_000)
+      yield* pass(5)
+      expect(fleet.status()?.phase).toBe("Ready")
+    })
+  )
+
   it.effect("a slow member holds up neither the others nor the next plan for longer than its bound", () =>
     Effect.gen(function* () {
       yield* begin
