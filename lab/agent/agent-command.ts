@@ -66,7 +66,7 @@ const noRedirect = (): never => {
 }
 
 /**
- * `braid agent -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
+ * `npm run agent -- -l PORT -t SECS targetless`: serves this process's own environment and the machine's `/`. The other
  * modes need a container runtime that hands out {@link AgentTarget}s, as only the stand-in kubelet does (see
  * {@link agentProgram}).
  *

@@ -126,7 +126,7 @@ describe("connecting", () => {
     expect(sent).toHaveLength(1)
   })
 
-  it("gives up after the time-out, and takes no latePeer success", () => {
+  it("gives up after the time-out, and takes no late success", () => {
     const { outgoing, dials, sent, peer, pass } = setUp()
     outgoing.handle(legacy(1))
     outgoing.handle(legacy(2))

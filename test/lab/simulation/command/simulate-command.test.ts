@@ -26,7 +26,7 @@ const wrong = ["cluster a default", "cluster b", "session s1", "tick 5s", "reque
 const shortest = ["cluster a default", "session s1", expect.stringMatching(/^tick [1-4]\d*m?s$/), "expect s1 ended"]
 const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"]
 
-describe("braid simulate", () => {
+describe("npm run simulate", () => {
   it("gives the same output and the same trace, however many workers there are", async () => {
     const withWorkers = (workers: string) =>
       simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
