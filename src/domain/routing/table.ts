@@ -190,8 +190,8 @@ export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<Cl
     since: undefined,
     lost: lostOwner,
     reason:
-      "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close (wire.md §8 " +
-      "no. 6, 25)",
+      "broadcast, it would put one cluster's bytes into another's connection; empty data is a half-close " +
+      "(wire.md §8.6, §8.25)",
     source: "wire.md §9.1"
   },
   "TcpSteal.HttpResponse": response(undefined, "understood by every agent; id rewritten"),
@@ -266,8 +266,8 @@ export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<Cl
     since: gate.switchProtocolVersion,
     lost: "Nothing: only the default's answer counts; a returning member is told again.",
     reason:
-      "every member is told the client's true version, the client gets one answer: min(client, default) (wire.md §8 " +
-      "no. 1, 17, 18)",
+      "every member is told the client's true version, the client gets one answer: min(client, default) " +
+      "(wire.md §8.1, §8.17, §8.18)",
     source: "wire.md §9.1"
   },
   ReadyForLogs: {
