@@ -4,14 +4,16 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-const markdownIn = (folder: string): ReadonlyArray<string> =>
-  readdirSync(join(root, folder))
+const markdownIn = (folder: string, recursive = false): ReadonlyArray<string> =>
+  readdirSync(join(root, folder), { encoding: "utf8", recursive })
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(folder, name))
 /** Pages that people write; docs/routing.md is printed from the routing table. */
-const pages = [...markdownIn("."), ...markdownIn("docs"), ...markdownIn("charts/mirrord-operator")].filter(
-  (page) => page !== "docs/routing.md"
-)
+const pages = [
+  ...markdownIn("."),
+  ...["docs", "lab"].flatMap((folder) => markdownIn(folder, true)),
+  ...markdownIn("charts/mirrord-operator")
+].filter((page) => page !== "docs/routing.md")
 
 interface Line {
   readonly number: number
