@@ -6,6 +6,7 @@
  * lint-house.mjs.
  */
 
+import { readFileSync } from "node:fs"
 import { isBuiltin } from "node:module"
 import path from "node:path"
 
@@ -73,7 +74,12 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
 })
 
 /** Packages without input and output, that the domain may use. */
-const purePackages = new Set(["effect", "yaml", "ajv", "fast-json-patch"])
+const purePackages = new Set(["effect", "yaml"])
+
+/** Packages that the image has. All others are there for lab, test and scripts. */
+const imagePackages = new Set(
+  Object.keys(JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).dependencies)
+)
 
 /** The parts of Effect that only compute. Parts that run, wait or read a clock belong outside of the domain. */
 const pureEffect = new Set(
@@ -140,7 +146,8 @@ const importProblem = (source, file) => {
   if (source.startsWith(".") || source.startsWith("/") || source.startsWith("file:")) {
     const there = place(path.resolve(path.dirname(file), source))
     const isOwnFolder = here.folder === there.folder
-    if (here.room === undefined || (/^src\/app\/./.test(here.folder) && here.room === "src/app")) {
+    const isNewRoom = here.folder !== here.room && (here.room === "src/app" || here.room === "lab")
+    if (here.room === undefined || isNewRoom) {
       return isOwnFolder ? undefined : `${here.folder} has no row in mayImport of scripts/lint-walls.mjs`
     }
     if (there.room === undefined)
@@ -157,6 +164,9 @@ const importProblem = (source, file) => {
   }
   if (here.room === "src/ports" && /^(ws|undici|@kubernetes\/client-node)$/.test(packageOf(source))) {
     return "a port speaks the domain's language, not a library's"
+  }
+  if (here.floor.startsWith("src") && !isBuiltin(source) && !imagePackages.has(packageOf(source))) {
+    return "the image has no such package: package.json names it for development only, or not at all"
   }
   if (here.room !== "src/domain") return undefined
   if (isBuiltin(source)) return "domain is pure: nothing of Node"
