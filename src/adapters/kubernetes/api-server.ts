@@ -8,7 +8,7 @@ import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import { isRecord } from "./kube-errors.ts"
+import { isObject } from "../../domain/json.ts"
 
 /** How long a server may be silent. */
 export interface KubeApiTimes {
@@ -69,7 +69,7 @@ export const makeApiServer = (
  */
 const tokenFileOf = (config: KubeConfig): string | undefined => {
   const provider: unknown = config.getCurrentUser()?.authProvider
-  const settings = isRecord(provider) && isRecord(provider["config"]) ? provider["config"] : {}
+  const settings = isObject(provider) && isObject(provider["config"]) ? provider["config"] : {}
   const file = settings["tokenFile"]
   return typeof file === "string" ? file : undefined
 }

@@ -5,6 +5,7 @@
 
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, type Scope } from "effect"
+import { encodeBase64Text } from "../../domain/credentials/base64.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -22,8 +23,6 @@ export type OpenLink = (
   userAgent: string | undefined
 ) => Effect.Effect<FrameChannel, LinkRefused>
 
-const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64")
-
 /** The configuration of a member as `@kubernetes/client-node` wants it. */
 export const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
   const config = new KubeConfig()
@@ -32,15 +31,15 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
       ? { name: "primary", token: Redacted.value(credentials.token) }
       : {
           name: "primary",
-          certData: base64(credentials.certificatePem),
-          keyData: base64(Redacted.value(credentials.keyPem))
+          certData: encodeBase64Text(credentials.certificatePem),
+          keyData: encodeBase64Text(Redacted.value(credentials.keyPem))
         }
   config.loadFromOptions({
     clusters: [
       {
         name: member.name,
         server: member.server,
-        ...(member.certificateAuthority === undefined ? {} : { caData: base64(member.certificateAuthority) })
+        ...(member.certificateAuthority === undefined ? {} : { caData: encodeBase64Text(member.certificateAuthority) })
       }
     ],
     users: [user],

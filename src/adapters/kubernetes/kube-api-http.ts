@@ -7,6 +7,7 @@ import type { Readable } from "node:stream"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import type { Dispatcher } from "undici"
+import { isObject } from "../../domain/json.ts"
 import type {
   DeleteOptions,
   KubeApi,
@@ -18,13 +19,13 @@ import type {
 } from "../../ports/kube-api.ts"
 import { type ApiRequest, type ApiServer, defaultTimes, type KubeApiTimes, makeApiServer, send } from "./api-server.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
-import { isRecord, type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
+import { type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
 import { wholeLines } from "./whole-lines.ts"
 
 /** One parser for all clusters, because the members of a fleet hold much the same. */
 const parser = new InterningJsonParser()
 
-const isKubeObject = (value: unknown): value is KubeObject => isRecord(value) && isRecord(value["metadata"])
+const isKubeObject = (value: unknown): value is KubeObject => isObject(value) && isObject(value["metadata"])
 
 export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: string, subresource?: string): string =>
   [
@@ -87,11 +88,11 @@ const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefin
   const read = async (body: Dispatcher.BodyMixin): Promise<unknown> =>
     parser.parse(Buffer.from(await body.arrayBuffer()), "list")
   return Effect.flatMap(call(cluster, { method: "GET", path }, read), (value) => {
-    const found = isRecord(value) ? value : {}
+    const found = isObject(value) ? value : {}
     const { metadata } = found
     // An empty slice of Go is null in JSON.
     const items = found["items"] === null ? [] : found["items"]
-    const version = isRecord(metadata) ? metadata["resourceVersion"] : undefined
+    const version = isObject(metadata) ? metadata["resourceVersion"] : undefined
     // A malformed list is never taken for an empty list: an object that is missing from a list counts as deleted.
     if (Array.isArray(items) && items.every(isKubeObject) && typeof version === "string")
       return Effect.succeed({ items, resourceVersion: version })
@@ -102,7 +103,7 @@ const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefin
 
 /** Reads an event of the server; throws if the event ends the watch. `from`: the version that the watch began with. */
 const toEvent = (operation: Operation, from: string, value: unknown): WatchEvent => {
-  const event = isRecord(value) ? value : {}
+  const event = isObject(value) ? value : {}
   const changed = event["object"]
   if (event["type"] === "ERROR") throw watchFailure(operation, changed)
   if (!isKubeObject(changed)) throw unexpected(operation, "a watch event without object")

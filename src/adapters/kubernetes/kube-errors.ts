@@ -3,6 +3,7 @@
  */
 
 import type { Dispatcher } from "undici"
+import { isObject } from "../../domain/json.ts"
 import { KubeError, type KubeErrorReason } from "../../ports/kube-api.ts"
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
@@ -26,9 +27,6 @@ const byCode: Readonly<Record<number, KubeErrorReason>> = {
   429: "TooManyRequests"
 }
 
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null
-
 /** The call that an error tells of. */
 export interface Operation {
   readonly cluster: string
@@ -45,9 +43,9 @@ export const reasonOf = (code: number, reason: unknown): KubeErrorReason => {
  * Whether a patch was meant for another object of the same name: the server then says that the uid cannot be changed.
  */
 const isOfAnother = (status: Readonly<Record<string, unknown>>): boolean => {
-  const details = isRecord(status["details"]) ? status["details"] : {}
+  const details = isObject(status["details"]) ? status["details"] : {}
   const causes: ReadonlyArray<unknown> = Array.isArray(details["causes"]) ? details["causes"] : []
-  return status["reason"] === "Invalid" && causes.some((cause) => isRecord(cause) && cause["field"] === "metadata.uid")
+  return status["reason"] === "Invalid" && causes.some((cause) => isObject(cause) && cause["field"] === "metadata.uid")
 }
 
 /** Reads Retry-After. Kubernetes sends whole seconds; the header's other form, a date, is not used there. */
@@ -93,7 +91,7 @@ export const refused = async (operation: Operation, response: Dispatcher.Respons
   const retryAfterMs = retryAfter(response.headers["retry-after"])
   try {
     const status: unknown = JSON.parse(text)
-    if (isRecord(status)) {
+    if (isObject(status)) {
       const reason = isOfAnother(status) ? "Conflict" : reasonOf(code, status["reason"])
       return failure(operation, reason, { detail: String(status["message"] ?? text), code, retryAfterMs })
     }
@@ -106,7 +104,7 @@ export const refused = async (operation: Operation, response: Dispatcher.Respons
 
 /** The failure that a watch's `ERROR` event holds. */
 export const watchFailure = (operation: Operation, object: unknown): KubeError => {
-  const status = isRecord(object) ? object : {}
+  const status = isObject(object) ? object : {}
   const code = Number(status["code"] ?? 0)
   const detail = String(status["message"] ?? "watch error")
   return failure(operation, reasonOf(code, status["reason"]), { detail, code })
