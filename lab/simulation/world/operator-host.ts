@@ -4,8 +4,8 @@
  */
 
 import { Effect, Exit, Result } from "effect"
-import { acceptConnection } from "../../../src/app/api/accept-connection.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { serveConnect } from "../../../src/app/api/serve-connect.ts"
 import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
@@ -276,7 +276,7 @@ export class OperatorHost implements ReplicaHost {
         return ours
       })
       const serve = (): void => {
-        process.run(acceptConnection(facade, request, gone, upgrade), (exit) => {
+        process.run(serveConnect(facade, request, gone, upgrade), (exit) => {
           mourning()
           if (upgraded || Exit.isSuccess(exit)) return
           const failure = firstFailure(exit)

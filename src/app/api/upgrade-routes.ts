@@ -8,9 +8,9 @@ import { operatorApiRoot } from "../../domain/resources/operator-api.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { audit } from "../kernel/audit.ts"
-import { acceptConnection } from "./accept-connection.ts"
 import type { Facade } from "./facade-gate.ts"
 import { readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
+import { serveConnect } from "./serve-connect.ts"
 import { ApiError, badRequest, notFound } from "./status.ts"
 
 /** How a waiting client is watched, and upgraded in the end. */
@@ -46,7 +46,7 @@ const connectToTarget: UpgradeRoute["accept"] = (facade, upgrade, asked, parts) 
   if (Result.isFailure(read)) return refused(read.failure, asked.caller)
   const connect = read.success
   // Without a certificate the client is the operator of a primary, or it will be refused.
-  return acceptConnection(facade, connect, upgrade.gone, upgrade.open(connect.certificate === undefined))
+  return serveConnect(facade, connect, upgrade.gone, upgrade.open(connect.certificate === undefined))
 }
 
 const refuseCopyTarget: UpgradeRoute["accept"] = (_facade, _upgrade, { caller }) =>

@@ -21,7 +21,7 @@ import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
-import { acceptConnect } from "./accept-connect.ts"
+import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { describeOperator, operatorVersion, sessionObject } from "./describe.ts"
 import { stopAllSessions, stopSession } from "./stop-sessions.ts"
@@ -108,7 +108,7 @@ const facadeOf = (operator: Operator): Facade => {
   const stopping = { api, ends, capabilities }
   return {
     problems,
-    connect: (request) => acceptConnect(reception, request),
+    connect: (request) => admitConnect(reception, request),
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),

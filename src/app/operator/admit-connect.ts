@@ -83,7 +83,7 @@ const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiE
   )
 
 /** Completes when the session is usable. */
-export const acceptConnect = (
+export const admitConnect = (
   reception: Reception,
   request: ConnectRequest
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>

@@ -22,7 +22,7 @@ const sessionOf = ({ sessionId }: ConnectRequest): string | undefined => {
  * Handles one connect request from its arrival to the connection's end: held until the session is usable, upgraded,
  * served. `gone` fails when the client leaves before the upgrade; `upgrade` answers 101 and gives the channel.
  */
-export const acceptConnection = (
+export const serveConnect = (
   facade: OperatorFacade["Service"],
   request: ConnectRequest,
   gone: Effect.Effect<never, ApiError>,
