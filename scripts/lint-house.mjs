@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * The rules that every file of the house keeps to, as a lint plugin: lines of at most 120 columns, and comments whose
- * sentences begin with their subject. The formatter cuts neither texts nor comments. scripts/lint-walls.mjs has the
- * imports.
+ * The rules that every file of the house keeps to, as a lint plugin: lines of at most 120 columns, comments whose
+ * sentences begin with their subject, and a first comment that says what the file is for. The formatter cuts neither
+ * texts nor comments. scripts/lint-walls.mjs has the imports.
  */
 
 /**
@@ -87,7 +87,19 @@ const sentences = (context) => ({
   }
 })
 
+/**
+ * @param {Context} context
+ * @returns {Visitor}
+ */
+const heads = (context) => ({
+  Program: (node) => {
+    const text = context.sourceCode.text.replace(/^#!.*\n/u, "")
+    if (!text.startsWith("/**"))
+      context.report({ node, message: "the file begins with no comment: say what it is for, and what it is not for" })
+  }
+})
+
 export default {
   meta: { name: "house" },
-  rules: { columns: { create: columns }, sentences: { create: sentences } }
+  rules: { columns: { create: columns }, heads: { create: heads }, sentences: { create: sentences } }
 }

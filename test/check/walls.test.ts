@@ -226,12 +226,19 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["lab/playground/imports-all.ts", 'export { y } from "../../src/app/sessions/primary/imports-shared.ts"']
 ]
 
+/** The first comment, which each file of src and lab has. */
+const head = "/** Planted. */\n\n"
+const headless = ["src/domain/a/no-head.ts", "lab/client/late-head.ts"]
+
 describe("the walls", () => {
   let copy = ""
   let found: ReadonlyMap<string, string> = new Map()
   beforeAll(() => {
     copy = copyOf(["src", "lab", "scripts"])
-    for (const [file, text] of [...violations, ...outOfBounds, ...circle, ...allowed]) plant(copy, file, text)
+    for (const [file, text] of [...violations, ...outOfBounds, ...circle, ...allowed])
+      plant(copy, file, `${head}${text}`)
+    plant(copy, "src/domain/a/no-head.ts", "export const x = 1")
+    plant(copy, "lab/client/late-head.ts", 'export * from "./client.ts"\n/** Says too late what it is for. */')
     found = lint(copy)
   })
   afterAll(() => rmSync(copy, { recursive: true, force: true }))
@@ -245,11 +252,14 @@ describe("the walls", () => {
   it.each(allowed)("%s is not", (file) => {
     expect(found.get(file)).toBeUndefined()
   })
+  it.each(headless)("find that %s says nothing of what it is for", (file) => {
+    expect(found.get(file)).toContain("begins with no comment")
+  })
   it("find a circle of imports, even of types alone", () => {
     expect(found.get("src/domain/circle/a.ts")).toContain("cycle")
   })
   it("stand in the tree as it is", () => {
-    const planted = new Set([...violations, ...outOfBounds, ...circle].map(([file]) => file))
+    const planted = new Set([...[...violations, ...outOfBounds, ...circle].map(([file]) => file), ...headless])
     expect([...found].filter(([file]) => !planted.has(file))).toEqual([])
   })
 })
@@ -309,7 +319,7 @@ describe("npm run check", () => {
         "export const ownUse = 1\nexport const deadValue = ownUse",
       "src/app/parts/dead-file.ts": "export const x = 1"
     }
-    for (const [file, text] of Object.entries(planted)) plant(copy, file, text)
+    for (const [file, text] of Object.entries(planted)) plant(copy, file, `${head}${text}`)
     const { status, output } = check()
     for (const file of Object.keys(planted)) rmSync(join(copy, file))
     for (const dead of ["DeadType", "ownUse", "deadValue", "dead-file.ts"]) expect(output).toContain(dead)
