@@ -14,7 +14,7 @@ describe("scripts/test.mjs", () => {
     copy = realpathSync(mkdtempSync(join(tmpdir(), "braid-test-script-")))
     copyCheckFiles(copy, ["scripts/test.mjs"])
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
-    plant("src/domain/one.ts", "export const one = 1")
+    plant("src/domain/one.ts", "/** Planted. */\n\nexport const one = 1")
     plant("test/fine.test.ts", test('it("is fine", () => expect(1).toBe(1))'))
   })
   afterEach(() => rmSync(copy, { recursive: true, force: true }))
