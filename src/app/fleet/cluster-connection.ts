@@ -21,13 +21,14 @@ import {
 } from "../../domain/fleet/health.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
 const operators: ResourceRef = {
-  group: "operator.metalbear.co",
+  group: operatorGroup,
   version: "v1",
   plural: "mirrordoperators",
   scope: "Cluster"

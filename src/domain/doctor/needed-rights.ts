@@ -7,6 +7,7 @@
  */
 
 import type { Role } from "../fleet/roles.ts"
+import { operatorGroup } from "../resources/operator-api.ts"
 
 /** Where a right is needed: in the whole cluster, or in one namespace. */
 export type RightScope = "cluster" | "operator-namespace" | "agent-namespace" | "event-namespace" | "kube-system"
@@ -24,7 +25,6 @@ export interface NeededRight {
 }
 
 const sessions = "mirrord.metalbear.co"
-const operators = "operator.metalbear.co"
 
 const noTarget = "targets of that kind are not found"
 
@@ -141,14 +141,14 @@ const everyOperator: ReadonlyArray<NeededRight> = [
 const reachingAnOperator: ReadonlyArray<NeededRight> = [
   {
     scope: "cluster",
-    group: operators,
+    group: operatorGroup,
     resource: "mirrordoperators",
     verbs: ["get"],
     without: "the cluster counts as lost"
   },
   {
     scope: "cluster",
-    group: operators,
+    group: operatorGroup,
     resource: "targets",
     verbs: ["proxy"],
     without: "no session can be attached to"
@@ -159,14 +159,14 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
 const primaryOperator: ReadonlyArray<NeededRight> = [
   {
     scope: "cluster",
-    group: operators,
+    group: operatorGroup,
     resource: "mirrordmulticlustersessions",
     verbs: ["get", "list", "watch", "create", "patch", "delete"],
     without: "no session over several clusters is served"
   },
   {
     scope: "cluster",
-    group: operators,
+    group: operatorGroup,
     resource: "mirrordmulticlustersessions/status",
     verbs: ["patch"],
     without: "no session over several clusters becomes ready"
