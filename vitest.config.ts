@@ -38,8 +38,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    // One for each core but one leaves a small machine idle, since much of the time is spent waiting for programs.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Three at least: with fewer, a small machine is idle for a quarter of the time, in which tests wait for programs.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     setupFiles: ["test/support/seed-properties.ts"],
     provide: { propertySeed: propertySeed() ?? null },
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] },

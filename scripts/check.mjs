@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Runs `npm run check`: programs that read the code and run none of it. The tests are run by scripts/test.mjs.
+ * Runs `npm run check`: programs that judge the code without its tests; the generators load the schemas of src/domain.
+ * The tests are run by scripts/test.mjs.
  */
 
 import { spawnSync } from "node:child_process"

@@ -1,21 +1,22 @@
 // @ts-check
 /**
- * Writes the generated parts of the chart: its copy of the custom resources, the tables of its README, and the schema
- * of its values. Templates and values are written by hand.
+ * Writes the generated parts of the chart: its copies of the custom resources and of the table of agents' settings, the
+ * tables of its README, and the schema of its values. Templates and values are written by hand.
  */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
+import { agentFields } from "../src/domain/agent/agent-fields.ts"
 import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
 
 if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
-Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and writes the tables of
-the chart's README from the comments in values.yaml and from files/values-without-effect.yaml, and values.schema.json
-from those comments and from the schemas by which the operator reads its files. --check only compares; exit code 1 names
-the files that differ.`)
+Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and the table of agents'
+settings by which the templates judge agent.extraConfig. Writes the tables of the chart's README from the comments in
+values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from the schemas
+by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 
@@ -63,6 +64,12 @@ for (const name of yamlFiles(crds)) {
     header + stringify(definition, { lineWidth: 120, aliasDuplicateObjects: false })
   )
 }
+
+wanted.set(
+  "charts/mirrord-operator/files/agent-fields.yaml",
+  "# Written by scripts/generate-chart.mjs from src/domain/agent/agent-fields.ts: what agent.extraConfig may hold.\n" +
+    stringify(agentFields, { lineWidth: 120, aliasDuplicateObjects: false })
+)
 
 /** A row of a Markdown table. @param {ReadonlyArray<string>} cells */
 const row = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`
@@ -164,7 +171,7 @@ const tables = {
     "| Key | Why |",
     "|-----|-----|",
     ...withoutEffect.map(({ path, why }) => row([path, why])),
-    row(["agent.extraConfig.*", "settings of agents are not built yet, but for those that its row names"])
+    row(["agent.extraConfig.*", "agents have no other settings than those that its row names"])
   ]
 }
 let readme = read(new URL("README.md", chart))

@@ -1,9 +1,11 @@
 // @ts-check
 /**
- * The rules that every file of the house keeps to, as a lint plugin: lines of at most 120 columns, comments whose
- * sentences begin with their subject, and a first comment that says what the file is for. The formatter cuts neither
- * texts nor comments. scripts/lint-walls.mjs has the imports.
+ * Rules about the text of files, as a lint plugin: lines of at most 120 columns, comments whose sentences begin with
+ * their subject, a first comment, and regular expressions whose time is linear. `.oxlintrc.json` says where each holds.
+ * The formatter cuts neither texts nor comments. scripts/lint-walls.mjs has the imports.
  */
+
+import { growthProblem } from "./regular-expressions.mjs"
 
 /**
  * @import {RuleTester} from "oxlint/plugins-dev"
@@ -99,7 +101,38 @@ const heads = (context) => ({
   }
 })
 
+const cure = "a text of others could stop the program; cut the text first, and look at it by a loop"
+
+/**
+ * @param {Context} context
+ * @returns {Visitor}
+ */
+const linear = (context) => {
+  /** @type {(node: { readonly callee: { readonly type: string } }) => boolean} */
+  const makesExpression = ({ callee }) => callee.type === "Identifier" && "name" in callee && callee.name === "RegExp"
+  const made = "a regular expression is made of a text, so nobody can check it here: write it as /…/"
+  return {
+    Literal: (node) => {
+      if (!("regex" in node)) return
+      const problem = growthProblem(node.regex.pattern, node.regex.flags)
+      if (problem !== undefined)
+        context.report({ node, message: `the time of this regular expression may not be linear (${problem}): ${cure}` })
+    },
+    NewExpression: (node) => {
+      if (makesExpression(node)) context.report({ node, message: made })
+    },
+    CallExpression: (node) => {
+      if (makesExpression(node)) context.report({ node, message: made })
+    }
+  }
+}
+
 export default {
   meta: { name: "house" },
-  rules: { columns: { create: columns }, heads: { create: heads }, sentences: { create: sentences } }
+  rules: {
+    columns: { create: columns },
+    heads: { create: heads },
+    linear: { create: linear },
+    sentences: { create: sentences }
+  }
 }

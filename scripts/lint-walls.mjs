@@ -73,6 +73,12 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   lab: ["src/**", "lab/**"]
 })
 
+/**
+ * The part that the adapters of sockets share: between two sockets, whatever their techniques are, messages pass
+ * without leaving the buffers in which they were read.
+ */
+const commonAdapter = "stream"
+
 /** Packages without input and output, that the domain may use. */
 const purePackages = new Set(["effect", "yaml"])
 
@@ -157,7 +163,9 @@ const importProblem = (source, file) => {
     const allowed = [here.room, ...(mayImport[here.room] ?? [])]
     if (!allowed.some((pattern) => isOf(there.room ?? "", pattern)))
       return `${here.room} may not import ${there.room} (only ${allowed.join(", ")})`
-    const foreign = here.adapter !== undefined && there.adapter !== undefined && there.adapter !== here.adapter
+    const isCommon = there.adapter === commonAdapter
+    const foreign =
+      here.adapter !== undefined && there.adapter !== undefined && there.adapter !== here.adapter && !isCommon
     return foreign
       ? `the adapter ${here.adapter} may not import the adapter ${there.adapter}: src/app connects them`
       : undefined

@@ -73,7 +73,9 @@ const runTests = (rest, long) => {
   const folder = mkdtempSync(join(tmpdir(), "braid-test-"))
   const path = join(folder, "report.json")
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
-  const passed = run("vitest", ["run", ...reporters, ...rest], { BRAID_TEST_LONG: String(long) })
+  // Tests start some hundred programs of this repository; only the first of each kind has to compile it.
+  const env = { BRAID_TEST_LONG: String(long), NODE_COMPILE_CACHE: join(folder, "compiled") }
+  const passed = run("vitest", ["run", ...reporters, ...rest], env)
   const report = readReport(path)
   rmSync(folder, { recursive: true, force: true })
   return { passed, report }

@@ -9,6 +9,7 @@ const networks = {
   "playground, kubernetes": [50, 6],
   "real client, management": [70, 3],
   "real client, primary-default": [80, 2],
+  "real client, labels": [86, 2],
   "real client, real agent": [90, 3],
   "Services of control planes without a proxy: nobody listens": [96, 1],
   "real client, failures": [100, 3],
@@ -20,6 +21,8 @@ const networks = {
   "release on kubernetes": [130, 4],
   "failover on kubernetes": [134, 6],
   "node on kubernetes": [140, 2],
+  "limits of the chart": [144, 3],
+  "memory of operators": [148, 3],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

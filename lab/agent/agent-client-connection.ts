@@ -8,7 +8,7 @@ import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-m
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { minVersion, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
-import { type After, type ClientOutput, ok } from "./client-output.ts"
+import { type After, type AgentOutput, ok } from "./agent-output.ts"
 import { AgentDns } from "./dns/agent-dns.ts"
 import { visibleEnvironment } from "./environment.ts"
 import { AgentFiles } from "./files/agent-files.ts"
@@ -49,7 +49,7 @@ export class AgentClientConnection {
   readonly #dns: AgentDns
   readonly #tcp: AgentOutgoing
   readonly #udp: AgentOutgoing
-  readonly #output: ClientOutput
+  readonly #output: AgentOutput
   readonly #waiting: Array<() => void> = []
   #holds = 0
   #full = false

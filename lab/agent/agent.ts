@@ -10,7 +10,7 @@ import { Duration, Effect, Option, Queue, type Scope } from "effect"
 import type { Endpoint } from "../cluster/network/endpoint.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
-import { systemAfter } from "./client-output.ts"
+import { systemAfter } from "./agent-output.ts"
 import { AgentIncoming } from "./incoming/agent-incoming.ts"
 
 /** The release of mirrord whose agent the reference agent stands in for. */

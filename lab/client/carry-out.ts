@@ -1,5 +1,6 @@
 /**
- * Carries out the wishes of local programs: which kind of client serves it, and which file sends it.
+ * Carries out the requests of local programs: whether a client of this kind serves the request, and which file sends
+ * its messages.
  */
 
 import type { ClientKind, ClientRequest } from "./client-input.ts"

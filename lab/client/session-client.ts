@@ -52,7 +52,7 @@ export const openSessionClient = (
     const clock = yield* Clock.Clock
     const tasks = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(tasks)<never>()
-    const socket = yield* connect(options)
+    const socket = yield* openSessionSocket(options)
     let state = makeClient(options.client)
     let failure: string | undefined
     const listeners = new Set<(event: ClientEvent) => void>()
@@ -148,7 +148,10 @@ export const openSessionClient = (
     }
   })
 
-const connect = (options: SessionClientOptions): Effect.Effect<WebSocket, ClientFailed, Scope.Scope> =>
+/** The WebSocket of a client, for who speaks on it himself. */
+export const openSessionSocket = (
+  options: Omit<SessionClientOptions, "client">
+): Effect.Effect<WebSocket, ClientFailed, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.gen(function* () {
       const config = new KubeConfig()

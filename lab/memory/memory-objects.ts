@@ -350,7 +350,8 @@ export class MemoryObjects {
   #replace(ref: ResourceRef, before: KubeObject, after: KubeObject): KubeObject {
     if (before === after) return before
     const generation = (before.metadata.generation ?? 1) + (jsonEqual(before["spec"], after["spec"]) ? 0 : 1)
-    const object: KubeObject = { ...after, metadata: { ...after.metadata, generation } }
+    const object: KubeObject =
+      after.metadata.generation === generation ? after : { ...after, metadata: { ...after.metadata, generation } }
     if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0) {
       this.#remove(ref, object)
       return object

@@ -49,13 +49,17 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** The program that runs as the operator; this repository's unless given. */
+  readonly operator?: ContainerProgram
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
-const registry = (agent: ContainerProgram): ImageRegistry =>
+const operatorProgram = processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })
+
+const registry = ({ agent = agentProgram, operator = operatorProgram }: PlaygroundOptions): ImageRegistry =>
   new Map([
-    [images.operator, processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })],
+    [images.operator, operator],
     [images.agent, agent],
     [images.demo, demoApp]
   ])
@@ -69,7 +73,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
       nodeName: `${description.name}-node`,
       directory: join(directory, description.name),
       subnet: description.subnet,
-      images: registry(options.agent ?? agentProgram),
+      images: registry(options),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
     })
     yield* startWorkloadControllers(cluster.store)

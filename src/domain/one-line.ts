@@ -1,7 +1,7 @@
 /**
  * Text of others on one line, for logs, terminals and Events.
  *
- * Not here: which texts are secret.
+ * Not here: which texts are secret, and texts that are stored (clean-text.ts).
  */
 
 /**
@@ -9,7 +9,7 @@
  * marks that turn the direction of writing, and halves of surrogate pairs. The backslash is among them, so that an
  * escape cannot be faked.
  */
-const harmful = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF\\]/gu
+const harmful = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}\uFEFF\\]/gu
 
 const escaped = (char: string): string =>
   char === "\\" ? "\\\\" : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`

@@ -8,9 +8,13 @@ import type { OwnerReference } from "../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../domain/target/pod-choice.ts"
 import type { FrameChannel } from "./frame-channel.ts"
 
-/** An agent that a session may use. `name` is the same for every session on the same container. */
+/**
+ * An agent that a session may use. `name` is the same for every session on the same container, and for the agent that
+ * replaces it; `uid` is this agent's alone.
+ */
 export interface AgentHandle {
   readonly name: string
+  readonly uid: string
   readonly host: string
   readonly port: number
 }
@@ -46,6 +50,11 @@ export class Agents extends Context.Service<
       placement: AgentPlacement | undefined,
       owner: OwnerReference
     ) => Effect.Effect<AgentHandle, AgentFailed>
+    /**
+     * Gives up an agent that does not answer any more: it is ended, and `ensure` starts another in its place, never
+     * beside it. Of an agent that is gone already nothing is left to do.
+     */
+    readonly giveUp: (agent: AgentHandle) => Effect.Effect<void, AgentFailed>
     /** Opens a new connection, which is a new client for the agent, with fresh state. */
     readonly connect: (agent: AgentHandle) => Effect.Effect<FrameChannel, AgentUnreachable>
   }

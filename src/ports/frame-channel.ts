@@ -21,18 +21,69 @@ export interface FrameChannel {
    */
   readonly pause: () => void
   readonly resume: () => void
-  /** Ends the channel. Queued messages are still sent, and `ended` is not called. */
+  /**
+   * Whether the channel does not read now although nobody has paused it, because the message that comes needs memory
+   * that others have. The silence of the other side means nothing then. The channel ends if that lasts too long.
+   */
+  readonly waitsForRoom?: () => boolean
+  /**
+   * Ends the channel; `ended` is not called. Nothing that comes is kept any more. Queued messages are still sent, for
+   * as long as the other side goes on taking them, but no longer than some minutes: a queue must not stay for ever.
+   */
   readonly close: () => void
   /** Starts delivery. Called once; messages that arrived earlier are delivered first. */
   readonly open: (handlers: FrameHandlers) => void
+  /**
+   * The channel of the socket itself, if this channel is a guard around it. Messages that were judged bypass the guard.
+   */
+  readonly direct?: FrameChannel
+}
+
+/** The way of a judged message. Valid until the next message is judged. */
+export interface Passage {
+  /** The channel that gets the message: the channel of a socket itself, never a guard. */
+  readonly to: FrameChannel
+  /** Where the message's connection id stands, in bytes from its beginning, and how many bytes it has. */
+  readonly idAt: number
+  readonly idLength: number
+  /** The id to write in its place, as it stands on the wire; `undefined`: the message goes as it came. */
+  readonly id: Uint8Array | undefined
 }
 
 export interface FrameHandlers {
   readonly message: (bytes: Uint8Array) => void
+  /** A part of a message came, and not its end: the other side is not silent. */
+  readonly part?: () => void
   /** The other side is gone. Called at most once, never after `close`. */
   readonly ended: (reason: string) => void
   /** Everything queued was taken by the network. */
   readonly drained: () => void
   /** Something other than a message came, such as a text frame, and was left out. */
   readonly ignored: (what: string) => void
+  /**
+   * Judges a whole message of `length` bytes by its head, the first `headLength` bytes (domain/protocol/bulk.ts). The
+   * reader of the message carries a passage out, in the order of all messages. `undefined`: the message is for
+   * {@link message}. Both are called in the order in which messages come.
+   */
+  readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
+  /** The messages of one read are handled, and at least one of them was judged to pass. */
+  readonly passed?: () => void
+}
+
+/** The message with the passage's id in place of its own. */
+export const withPassageId = (bytes: Uint8Array, { id, idAt, idLength }: Passage): Uint8Array => {
+  if (id === undefined) return bytes
+  const changed = new Uint8Array(bytes.length - idLength + id.length)
+  changed.set(bytes.subarray(0, idAt))
+  changed.set(id, idAt)
+  changed.set(bytes.subarray(idAt + idLength), idAt + id.length)
+  return changed
+}
+
+/** Delivers a message that is a read of its own, as channels do that do not carry messages in place. */
+export const deliver = (handlers: FrameHandlers, bytes: Uint8Array): void => {
+  const passage = handlers.judge?.(bytes, bytes.length)
+  if (passage === undefined) return handlers.message(bytes)
+  passage.to.send(withPassageId(bytes, passage))
+  handlers.passed?.()
 }

@@ -5,13 +5,17 @@
 
 import { parseArgs } from "node:util"
 import { kubernetes } from "./kubernetes.ts"
+import { memory } from "./memory.ts"
 import { protocol } from "./protocol.ts"
+import { relay } from "./relay.ts"
 import { simulation } from "./simulation.ts"
 
 /** A benchmark: its name, what it measures, and the measurement, which gives the lines to print. */
 const benchmarks: ReadonlyArray<
-  readonly [name: string, about: string, run: () => Iterable<string> | AsyncIterable<string>]
+  readonly [name: string, about: string, run: (isShort: boolean) => Iterable<string> | AsyncIterable<string>]
 > = [
+  ["relay", "the message path against HAProxy, nginx and a plain ws relay (needs Go, taskset, two CPUs)", relay],
+  ["memory", "operators at rest, with busy and with idle sessions (as root: it needs memory cgroups)", memory],
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
   [
     "kubernetes",
@@ -29,13 +33,14 @@ const help = `npm run bench -- NAME…
 
 ${benchmarks.map(([name, about]) => `  ${name.padEnd(10)} ${about}`).join("\n")}
 
+  --short    less time for each measurement, and only the main ones (relay, memory)
   --help     this text
 
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`
 
 const main = async (): Promise<number> => {
   const { values, positionals } = parseArgs({
-    options: { help: { type: "boolean" } },
+    options: { help: { type: "boolean" }, short: { type: "boolean" } },
     allowPositionals: true,
     strict: false
   })
@@ -53,7 +58,7 @@ const main = async (): Promise<number> => {
   }
   try {
     for (const [name, , run] of benchmarks)
-      if (positionals.includes(name)) for await (const line of run()) console.log(line)
+      if (positionals.includes(name)) for await (const line of run(values["short"] === true)) console.log(line)
   } catch (error) {
     console.error(`bench: ${error instanceof Error ? error.message : String(error)}`)
     return 1

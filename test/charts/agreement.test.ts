@@ -4,8 +4,11 @@ import fc from "fast-check"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import { parseAgentConfiguration } from "../../src/domain/agent/agent-configuration.ts"
+import { agentFields, type Shape } from "../../src/domain/agent/agent-fields.ts"
 import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
+import { asArray, asObject } from "../../src/domain/json.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
@@ -159,6 +162,15 @@ const leaseTime = (...usual: ReadonlyArray<number | string>) =>
       fc.constantFrom(86400, 86401, "1.5", 0.5, "15s", "NaN", "1e1", "+5", "010", true)
     )
   )
+const bounds = mostly(fc.constantFrom(1, "64", 10_000), fc.constantFrom(10_001, "1e3", "01", "many", -1, 1.5, true, 0))
+const objectNames = mostly(
+  fc.constantFrom("agent", "a.b-c", "5", "x".repeat(253)),
+  fc.constantFrom("Agent", "a b", "-a", "a-", "a,b", "../a", "x".repeat(254))
+)
+const namespaceNames = mostly(
+  fc.constantFrom("kube-system", "a,b", "x".repeat(63)),
+  fc.constantFrom("a, b", ",a", "Kube", "a.b", "-a", "x".repeat(64), 1.5)
+)
 const words = fc.constantFrom("x", "a b", 5, true)
 /**
  * Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does
@@ -171,23 +183,43 @@ const variables = {
   OPERATOR_JSON_LOG: truths,
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
+  OPERATOR_CONNECTIONS: bounds,
+  OPERATOR_REQUESTS_PER_USER: bounds,
   OPERATOR_LEASE_DURATION_SECS: leaseTime(15, 30, "60"),
   OPERATOR_LEASE_RENEW_DEADLINE_SECS: leaseTime(10, 12, "20"),
   OPERATOR_LEASE_RETRY_PERIOD_SECS: leaseTime(1, 2, "10"),
+  OPERATOR_SESSIONS_PER_USER: bounds,
+  OPERATOR_SESSIONS: bounds,
+  OPERATOR_CONNECTIONS_PER_SESSION: bounds,
+  OPERATOR_AGENTS_PER_USER: bounds,
+  OPERATOR_AGENTS: bounds,
+  OPERATOR_ALLOWED_TARGET_NAMESPACES: namespaceNames,
   OPERATOR_POD_NAME: words,
   OPERATOR_POD_UID: words,
   OPERATOR_TLS_CERT_PATH: words,
   OPERATOR_TLS_KEY_PATH: words,
+  OPERATOR_OWN_CERTIFICATE: truths,
   MIRRORD_OPERATOR_NAMESPACE: words,
   MIRRORD_AGENT_IMAGE: words,
   MIRRORD_AGENT_IMAGE_PULL_POLICY: words,
   MIRRORD_AGENT_NAMESPACE: words,
   MIRRORD_AGENT_RUST_LOG: words,
+  MIRRORD_AGENT_SERVICE_ACCOUNT: objectNames,
+  MIRRORD_AGENT_IMAGE_PULL_SECRETS: mostly(
+    fc.constantFrom("registry", "registry,mirror.example", "a,b,c"),
+    fc.constantFrom("registry, mirror", ",", "a,", "A", "a..b", true, "x".repeat(254))
+  ),
+  OPERATOR_AGENT_EXTRA_ENV: mostly(
+    fc.constantFrom("{}", '{"A":"b"}', ' {"A":1,"B":true,"C":null}', '{"Error":"x"}'),
+    fc.constantFrom("[]", "A=b", '{"A":{}}', '{"A":["b"]}', '{"A=b":"c"}', '{"":"c"}', "{", "null", 5)
+  ),
+  OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
 /**
- * Any of them may be not set, or not known to helm; helm then judges lease times no more, not even the others.
+ * Any of them may be not set, or not known to helm; helm then judges lease times and pairs no more, not even their
+ * other parts.
  */
 const notSet = ["", null]
 const elsewhere = fc.constantFrom(...notSet, { valueFrom: { secretKeyRef: { name: "s", key: "k" } } })
@@ -195,21 +227,83 @@ const extraEnvs = fc.record(
   Object.fromEntries(
     Object.entries(variables).map(([name, values]): [string, fc.Arbitrary<unknown>] => [
       name,
-      name.startsWith("MIRRORD_MULTICLUSTER")
+      /^(MIRRORD_MULTICLUSTER|OPERATOR_AGENT)_CONFIG$/u.test(name)
         ? values
         : fc.oneof(
             { weight: 6, arbitrary: values as fc.Arbitrary<unknown> },
-            { weight: 1, arbitrary: name.startsWith("OPERATOR_LEASE") ? fc.constantFrom(...notSet) : elsewhere }
+            {
+              weight: 1,
+              arbitrary: /^OPERATOR_(LEASE|POD|TLS)/u.test(name) ? fc.constantFrom(...notSet) : elsewhere
+            }
           )
     ])
   ),
   { requiredKeys: [] }
 )
 
+/** Any value that a field of this shape may hold, and now and then some that it may not. */
+const ofShape = (shape: Shape): fc.Arbitrary<unknown> => {
+  const odd = fc.constantFrom<unknown>("x", "", 5, 1.5, -1, true, ["a"], [{}], { other: "x" }, [null], 5_000_000_000)
+  switch (shape.kind) {
+    case "text":
+      return mostly(fc.constantFrom("a", "", "true"), odd)
+    case "name":
+      return mostly(fc.constantFrom("a", "a.b", ""), fc.constantFrom("A", "a b", 5, ["a"], {}))
+    case "truth":
+      return mostly(fc.constantFrom(true, false), odd)
+    case "quantity":
+      return mostly(fc.constantFrom("1Gi", 1, 0.5), odd)
+    case "references":
+      return mostly(fc.constantFrom([{ name: "a" }], []), fc.constantFrom([{ name: "A" }], [5], [null], "a", { a: 1 }))
+    case "whole":
+      return mostly(fc.integer({ min: shape.least, max: shape.most }), odd)
+    case "words":
+      return mostly(fc.constantFrom(...shape.words), odd)
+    case "list":
+      return mostly(fc.array(ofShape(shape.of), { maxLength: 2 }), odd)
+    case "map":
+      return mostly(fc.dictionary(fc.constantFrom("a", "b.c/d"), ofShape(shape.of), { maxKeys: 2 }), odd)
+    case "fields":
+    case "image": {
+      const parts = Object.entries(shape.fields).map(([name, of]) => [name, fc.oneof(ofShape(of), fc.constant(null))])
+      return mostly(
+        fc.record(Object.fromEntries(parts) as Record<string, fc.Arbitrary<unknown>>, { requiredKeys: [] }),
+        odd
+      )
+    }
+  }
+}
+const agentFiles = fc
+  .tuple(
+    fc.record(Object.fromEntries(Object.entries(agentFields).map(([name, shape]) => [name, ofShape(shape)])), {
+      requiredKeys: []
+    }),
+    // A few at a time: among thirty, one is wrong all too often.
+    fc.subarray(Object.keys(agentFields), { minLength: 1, maxLength: 4 })
+  )
+  .map(([all, names]) =>
+    Object.fromEntries(
+      Object.entries(all as Readonly<Record<string, unknown>>).filter(([name]) => names.includes(name))
+    )
+  )
+/** Scalars where there is to be text, which the chart prints as text. */
+const printed = (file: Readonly<Record<string, unknown>>): unknown =>
+  Object.fromEntries(
+    Object.entries(file).map(([name, value]) => {
+      const isText = new Map<string, Shape>(Object.entries(agentFields)).get(name)?.kind
+      return [name, (isText === "text" || isText === "name") && typeof value !== "object" ? String(value) : value]
+    })
+  )
+
 const installations = fc.record({
   multiCluster: fc.constantFrom(...rightMultiClusters),
   port: mostly(fc.constantFrom(443, "8443", 65535, 0, "", null), fc.constantFrom(65536, "http", -1, 1.5, "99999")),
   agentPort: mostly(fc.constantFrom(61337, "8443", 0, "", null), fc.constantFrom(65536, "http", "01", "1e3", true)),
+  sessionsPerUser: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(0, "", null) }, { weight: 6, arbitrary: bounds }),
+  allowedNamespaces: mostly(
+    fc.constantFrom([], null, ["kube-system"], ["a", "b"]),
+    fc.constantFrom(["A"], ["a", "b c"], [1.5], [true, "-"])
+  ),
   jsonLog: mostly(fc.constantFrom(true, false, "yes", "", null), fc.constantFrom("maybe", "False")),
   requireFrontProxyClientCert: mostly(fc.constantFrom(true, false, "0"), fc.constantFrom("maybe", " true")),
   extraEnv: fc.oneof(
@@ -231,19 +325,30 @@ type Values = typeof installations extends fc.Arbitrary<infer One> ? One : never
  */
 const publishedEnvironment = ({
   agentPort,
+  allowedNamespaces,
   extraEnv,
   jsonLog,
   multiCluster,
   port,
-  requireFrontProxyClientCert
+  requireFrontProxyClientCert,
+  sessionsPerUser
 }: Values): Readonly<Record<string, unknown>> => {
   const truth = (value: unknown): string => (typeof value === "string" && value !== "" ? value : String(isSet(value)))
   const own: Readonly<Record<string, unknown>> = {
+    OPERATOR_POD_NAME: { fieldRef: { fieldPath: "metadata.name" } },
+    OPERATOR_POD_UID: { fieldRef: { fieldPath: "metadata.uid" } },
+    MIRRORD_OPERATOR_NAMESPACE: { fieldRef: { fieldPath: "metadata.namespace" } },
     OPERATOR_ADDR: `[::]:${isSet(port) ? String(port) : "443"}`,
     OPERATOR_FALLBACK_ADDR: `0.0.0.0:${isSet(port) ? String(port) : "443"}`,
     OPERATOR_JSON_LOG: truth(jsonLog),
+    OPERATOR_AGENT_CONFIG: "/mirrord-config/agent-config.yaml",
+    OPERATOR_OWN_CERTIFICATE: "true",
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
+    ...(isSet(sessionsPerUser) ? { OPERATOR_SESSIONS_PER_USER: String(sessionsPerUser) } : {}),
+    ...(asArray(allowedNamespaces).length > 0
+      ? { OPERATOR_ALLOWED_TARGET_NAMESPACES: asArray(allowedNamespaces).join(",") }
+      : {}),
     ...(multiCluster["enabled"] === true
       ? { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" }
       : {}),
@@ -300,9 +405,10 @@ describeHelm("helm and the operator", (helm) => {
     let [accepted, refused] = [0, 0]
     await fc.assert(
       fc.asyncProperty(installations, async (values) => {
-        const { agentPort, multiCluster, ...operator } = values
+        const { agentPort, allowedNamespaces, multiCluster, sessionsPerUser, ...operator } = values
         const files = publishedFiles(multiCluster)
         const file = (name: string): string | undefined => {
+          if (name === "agent-config.yaml") return "inject_headers: true\npriority_class: mirrord-agent-pod\n"
           const document = name === "clusters-config.yaml" ? files.clusters : files.multiCluster
           return multiCluster["enabled"] === true && document._tag === "Parsed" ? stringify(document.value) : undefined
         }
@@ -312,7 +418,12 @@ describeHelm("helm and the operator", (helm) => {
           ? withoutExtra
           : await settingsFrom(publishedEnvironment(values), file)
         const result = await chart.try({
-          values: { operator: { ...operator, multiCluster }, agent: { port: agentPort } }
+          values: {
+            operator: { ...operator, multiCluster },
+            agent: { port: agentPort },
+            bounds: { sessionsPerUser },
+            targets: { allowedNamespaces }
+          }
         })
         if (result instanceof Rendered) {
           accepted++
@@ -327,6 +438,33 @@ describeHelm("helm and the operator", (helm) => {
         }
       }),
       { numRuns: 80 }
+    )
+    expect(Math.min(accepted, refused)).toBeGreaterThan(10)
+  })
+
+  it("refuse the same settings of agents, and the operator reads those that helm renders", async () => {
+    let [accepted, refused] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(agentFiles, async (extraConfig) => {
+        const value = { inject_headers: true, priority_class: "mirrord-agent-pod", ...asObject(printed(extraConfig)) }
+        if ("priority_class_name" in extraConfig && !("priority_class" in extraConfig)) value.priority_class = ""
+        const wanted = parseAgentConfiguration({ _tag: "Parsed", value }, "agent:1")
+        const result = await chart.try({ values: { agent: { extraConfig } } })
+        if (result instanceof Rendered) {
+          accepted++
+          expect(Result.isFailure(wanted) ? wanted.failure.map(({ message }) => message) : []).toEqual([])
+          const written: unknown = result.fileValue("agent-config.yaml")
+          expect(parseAgentConfiguration({ _tag: "Parsed", value: written }, "agent:1")).toEqual(wanted)
+          expect(Result.isSuccess(await settingsOf(result))).toBe(true)
+        } else {
+          refused++
+          expect(result.sentences.length > 0 ? "sentences" : result.text).toBe("sentences")
+          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe(
+            "refused"
+          )
+        }
+      }),
+      { numRuns: 100, examples: [[{ image_pull_secrets: "a" }]] }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(10)
   })

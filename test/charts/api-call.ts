@@ -20,7 +20,10 @@ const isFixed = (namespace: string, resource: string): boolean =>
 const fixedNames: ReadonlySet<string> = new Set([
   "extension-apiserver-authentication",
   "mirrord-operator-user-authority",
+  "mirrord-operator-serving",
+  "v1.operator.metalbear.co",
   "mirrord-operator-debts",
+  "mirrord-operator-stopped-sessions",
   "mirrord-operator-envoy",
   "mirrord-operator"
 ])

@@ -67,11 +67,21 @@ export const manyFeatures = {
 const others: Readonly<Record<string, unknown>> = {
   roleNamespaces: ["default"],
   extraObjects: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other" } }],
+  "targets.allowedNamespaces": ["kube-system"],
+  "bounds.sessionsPerUser": 7,
+  "bounds.sessions": 7,
+  "bounds.connectionsPerSession": 7,
+  "bounds.agentsPerUser": 7,
+  "bounds.agents": 7,
   "operator.port": 8443,
+  "operator.imagePullSecrets": [{ name: "registry" }],
+  "tls.apiService.insecureSkipTLSVerify": true,
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
+  "bounds.connections": 500,
+  "bounds.requestsPerUser": 20,
   "agent.port": 5000,
   "agent.extraConfig": { namespace: "agents", image_pull_policy: "Never", log_level: "trace", service_account: "agent" }
 }

@@ -31,17 +31,18 @@ export class Rendered {
     })
   }
 
-  /** `Kind/name`, or `Kind/namespace/name` of a namespaced object, sorted. */
+  /** `Kind/name`, or `Kind/namespace/name` of a namespaced object. */
+  static nameOf(object: KubernetesObject): string {
+    return [
+      asText(object["kind"]),
+      ...[at(object, "metadata", "namespace")].filter((part) => part !== undefined),
+      at(object, "metadata", "name")
+    ].join("/")
+  }
+
+  /** Names of all objects, sorted. */
   get names(): ReadonlyArray<string> {
-    return this.objects
-      .map((object) =>
-        [
-          asText(object["kind"]),
-          ...[at(object, "metadata", "namespace")].filter((part) => part !== undefined),
-          at(object, "metadata", "name")
-        ].join("/")
-      )
-      .toSorted()
+    return this.objects.map((object) => Rendered.nameOf(object)).toSorted()
   }
 
   ofKind(kind: string): ReadonlyArray<KubernetesObject> {

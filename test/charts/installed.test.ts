@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
+import { operatorApiService } from "../../src/app/operator/own-certificate.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
 import { type ControlPlane, startControlPlane } from "../kubernetes/control-plane.ts"
 import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
@@ -297,6 +298,41 @@ describeKubernetes("a release of the chart", (assets) => {
           extraEnv: { OPERATOR_ADDR: "0.0.0.0:8443" }
         }
       })
+      await release(primary)
+    })
+
+    it("keeps what the operator writes into the APIService, if the values leave it to the operator", async () => {
+      const apiService = async (): Promise<readonly [caBundle: unknown, unchecked: unknown]> => {
+        const text = await run(join(assets, "kubectl"), ["get", "apiservice", operatorApiService, "--output=json"])
+        const spec = at(JSON.parse(text) as unknown, "spec")
+        return [at(spec, "caBundle"), at(spec, "insecureSkipTLSVerify")]
+      }
+      const [written, given] = ["written by the operator", "given"].map((text) => Buffer.from(text).toString("base64"))
+      const write = () =>
+        run(join(assets, "kubectl"), [
+          "patch",
+          "apiservice",
+          operatorApiService,
+          "--type=merge",
+          "--patch",
+          JSON.stringify({ spec: { caBundle: written, insecureSkipTLSVerify: null } })
+        ])
+      expect(await apiService()).toEqual([undefined, undefined])
+      await write()
+      await release(primary)
+      await release({
+        ...primary,
+        service: { name: "mirrord-operator" },
+        operator: { ...primary.operator, port: 8443 }
+      })
+      expect(await apiService()).toEqual([written, undefined])
+      // The API server refuses the two together.
+      await release({ ...primary, tls: { apiService: { insecureSkipTLSVerify: true } } })
+      expect(await apiService()).toEqual([undefined, true])
+      await release(primary)
+      await write()
+      await release({ ...primary, tls: { apiService: { caBundle: given } } })
+      expect(await apiService()).toEqual([given, undefined])
       await release(primary)
     })
 

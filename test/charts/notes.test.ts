@@ -117,10 +117,13 @@ describeHelm("NOTES", (helm) => {
     ).toContain("is the published operator")
   })
 
-  it("name settings of agents that are only passed on", async () => {
-    const notes = await chart.notes({ values: { agent: { extraConfig: { namespace: "x", startup_timeout: 1 } } } })
-    expect(notes).toContain("agent.extraConfig.startup_timeout: ")
-    expect(notes).not.toContain("agent.extraConfig.namespace")
+  it("name settings of agents that there are not, once each", async () => {
+    const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, ephemeral: true }
+    const notes = await chart.notes({ values: { agent: { extraConfig } } })
+    expect(notes.split("\n").filter((line) => line.includes("agent.extraConfig"))).toEqual([
+      "  agent.extraConfig.ephemeral: agents as ephemeral containers are not built yet",
+      "  agent.extraConfig.startup_timeuot: agents have no such setting"
+    ])
   })
 
   it("name fields of clusters that nobody knows, with the one that is meant", async () => {

@@ -59,6 +59,7 @@ describeHelm("a value that is null", (helm) => {
   it("does not turn off the check of a certificate that can be checked", async () => {
     const spec = async (values: object): Promise<unknown> =>
       (await chart.render({ values })).get("APIService", "v1.operator.metalbear.co")["spec"]
+    expect(await spec({ tls: null })).not.toHaveProperty("insecureSkipTLSVerify")
     const byBundle = await spec({ tls: { apiService: { caBundle: "Y2E=", insecureSkipTLSVerify: null } } })
     expect(byBundle).toHaveProperty("caBundle", "Y2E=")
     expect(byBundle).not.toHaveProperty("insecureSkipTLSVerify")

@@ -9,8 +9,14 @@ import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
+import {
+  operatorApiService,
+  ownCertificateSecret,
+  ownServingCertificate
+} from "../../src/app/operator/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
+import { apiServices, configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
@@ -97,7 +103,7 @@ const ofCleanup = (): Promise<ReadonlyArray<ApiCall>> => {
   return callsOf((recorded) => cleanup(recorded, { waitSecs: 2 }), api)
 }
 
-/** A user's own session in one cluster, which no scenario has: what happens to the session's object. */
+/** A user's own session in one cluster, which no scenario has, from its start until it is stopped. */
 const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -124,12 +130,35 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
         { startImmediately: true }
       )
       yield* TestClock.adjust("1 minute")
+      yield* cluster.operator?.deleteSession("255", request.caller) ?? Effect.void
       const { group, plural } = mirrordClusterSessions
-      return cluster.api.calls.flatMap(({ name, plural: of, subresource, verb }) =>
-        of === plural ? [{ verb, group, resource: subresource === undefined ? of : `${of}/${subresource}`, name }] : []
-      )
+      return cluster.api.calls.flatMap(({ name, plural: of, subresource, verb }): ReadonlyArray<ApiCall> => {
+        if (of === configMaps.plural) return [{ verb, group: "", resource: of, namespace: operatorNamespace, name }]
+        const resource = subresource === undefined ? of : `${of}/${subresource}`
+        return of === plural ? [{ verb, group, resource, name }] : []
+      })
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
   )
+
+/**
+ * The operator's own certificate is made, and made anew when the Secret cannot be used any more. In the machine's time,
+ * which making keys takes.
+ */
+const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const api = new MemoryKubeApi("recorded")
+  const spec = { service: { name: "mirrord-operator", namespace: operatorNamespace } }
+  api.write(apiServices, operatorApiService, { spec })
+  const recorded = recordingKubeApi(api, calls)
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      yield* ownServingCertificate(recorded, operatorNamespace)
+      api.write(secrets, ownCertificateSecret, { data: { "tls.key": "" } }, operatorNamespace)
+      yield* ownServingCertificate(recorded, operatorNamespace)
+      return calls
+    }).pipe(Effect.provide(Logger.layer([])))
+  )
+}
 
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
@@ -179,6 +208,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   const starting = await callsOf((api) => Effect.scoped(Effect.andThen(watchFrontProxy(api), Effect.sleep("1 minute"))))
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
+  const certificate = await ofCertificate()
   // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
@@ -193,7 +223,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     }
   )
   for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
-    found[user].push(...starting, ...authority, ...review)
+    found[user].push(...starting, ...authority, ...certificate, ...review)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))

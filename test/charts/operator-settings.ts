@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Result } from "effect"
+import { ConfigProvider, Effect, Predicate, Result } from "effect"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
 import type { Rendered } from "./chart.ts"
@@ -10,8 +10,8 @@ import type { Rendered } from "./chart.ts"
 export type StartOutcome = Result.Result<Settings, string>
 
 /**
- * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap; a variable
- * that is no text is not set.
+ * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap. A variable
+ * that names a field of the pod has a text; any other variable that is no text is not set.
  */
 export const settingsFrom = async (
   env: Readonly<Record<string, unknown>>,
@@ -19,12 +19,16 @@ export const settingsFrom = async (
 ): Promise<StartOutcome> => {
   const folder = await mkdtemp(join(tmpdir(), "braid-chart-"))
   try {
-    for (const name of ["multicluster-config.yaml", "clusters-config.yaml"]) {
+    for (const name of ["multicluster-config.yaml", "clusters-config.yaml", "agent-config.yaml"]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)
     }
     const texts = Object.entries(env).flatMap(([name, value]) =>
-      typeof value === "string" ? [[name, value.replace(/^\/mirrord-config/u, folder)]] : []
+      typeof value === "string"
+        ? [[name, value.replace(/^\/mirrord-config/u, folder)]]
+        : Predicate.hasProperty(value, "fieldRef")
+          ? [[name, "of the pod"]]
+          : []
     )
     const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(texts) as Record<string, string> })
     return await Effect.runPromise(

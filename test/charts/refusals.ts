@@ -12,6 +12,9 @@ const where = "operator.multiCluster"
 const authTypes = "write one of bearerToken, eks, aks, mtls."
 const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
 
+const noBound = "it must be a whole number from 1 to 10000"
+const boundCure = "write for example 100, or leave it out."
+
 const leaseTimes = (problem: string): string =>
   "operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and " +
   `OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: ${problem}; leave them out for 15, 10 and 2.`
@@ -298,9 +301,49 @@ export const refusals: ReadonlyArray<Refusal> = [
     ]
   },
   {
+    name: "settings of agents of the wrong kind",
+    values: {
+      agent: {
+        image: 5,
+        extraConfig: {
+          tolerations: [{ key: "a", operator: "Exist" }],
+          resources: { limit: {} },
+          labels: { version: 1.1 },
+          privileged: "yes",
+          ttl: "long"
+        }
+      }
+    },
+    sentences: [
+      "agent.image: it must be text, or a map of registry and tag (found 5); write it in quotes.",
+      "agent.extraConfig.labels.version: it must be text (found 1.1); write it in quotes.",
+      `agent.extraConfig.privileged: it must be true or false (found "yes"); write true or false without quotes.`,
+      "agent.extraConfig.resources.limit: there is no such field (found {}); write one of limits, requests.",
+      `agent.extraConfig.tolerations[0].operator: it must be one of Exists, Equal (found "Exist"); write one of them.`,
+      `agent.extraConfig.ttl: it must be a whole number from 0 to 65535 (found "long"); write it without quotes.`
+    ]
+  },
+  {
+    name: "environment of agents that is no text",
+    values: { agent: { extraEnv: { A: { valueFrom: {} } } } },
+    sentences: [
+      `agent.extraEnv.A: a variable must have a name and be text (found {"valueFrom":{}}); write the text in quotes.`
+    ]
+  },
+  {
     name: "an agents' port that is a word",
     values: { agent: { port: "http" } },
     sentences: [`agent.port: it must be a port from 1 to 65535 (found "http"); write for example 443, or leave it out.`]
+  },
+  {
+    name: "a bound that bounds nothing",
+    values: { bounds: { connections: 1e6 }, operator: { extraEnv: { OPERATOR_REQUESTS_PER_USER: "many" } } },
+    sentences: [
+      "bounds.connections: it must be a whole number from 1 to 10000 (found 1000000); write for example 100, or " +
+        "leave it out.",
+      'operator.extraEnv.OPERATOR_REQUESTS_PER_USER: it must be a whole number from 1 to 10000 (found "many"); write ' +
+        "for example 100, or leave it out."
+    ]
   },
   {
     name: "a switch that the operator cannot read",
@@ -364,6 +407,22 @@ export const refusals: ReadonlyArray<Refusal> = [
     ]
   },
   {
+    name: "a serving certificate without its key",
+    values: { operator: { extraEnv: { OPERATOR_TLS_CERT_PATH: "/tls/tls.crt" } } },
+    sentences: [
+      "operator.extraEnv: OPERATOR_TLS_CERT_PATH is set, but OPERATOR_TLS_KEY_PATH is not; set both, or neither for " +
+        "a certificate that is made at each start."
+    ]
+  },
+  {
+    name: "a pod without its UID",
+    values: { operator: { extraEnv: { OPERATOR_POD_UID: "" } } },
+    sentences: [
+      "operator.extraEnv: OPERATOR_POD_NAME is set, but OPERATOR_POD_UID is not; set both, or neither for an " +
+        "operator that elects no leader."
+    ]
+  },
+  {
     name: "a file of the chart that is not there",
     values: { operator: { extraEnv: { MIRRORD_MULTICLUSTER_CONFIG: "/mirrord-config/multicluster-config.yaml" } } },
     sentences: [
@@ -405,6 +464,30 @@ export const refusals: ReadonlyArray<Refusal> = [
         "two agree, or leave isDefault out.",
       `${where}.defaultCluster: a management-only cluster has no workloads and cannot be its own default (found ` +
         `"hub"); name another cluster, or set managementOnly to false.`
+    ]
+  },
+  {
+    name: "bounds that are none",
+    values: { bounds: { sessionsPerUser: 0.5, sessions: "many", agents: 10_001 } },
+    sentences: [
+      `bounds.agents: ${noBound} (found 10001); ${boundCure}`,
+      `bounds.sessions: ${noBound} (found "many"); ${boundCure}`,
+      `bounds.sessionsPerUser: ${noBound} (found 0.5); ${boundCure}`
+    ]
+  },
+  {
+    name: "allowed namespaces that are none",
+    values: { targets: { allowedNamespaces: ["kube-system", "Kube System"] } },
+    sentences: [
+      'targets.allowedNamespaces: this cannot be the name of a namespace (found "Kube System"); write names such as ' +
+        "kube-system."
+    ]
+  },
+  {
+    name: "allowed namespaces that are no list",
+    values: { targets: { allowedNamespaces: "kube-system" } },
+    sentences: [
+      'targets.allowedNamespaces: it must be a list of names (found "kube-system"); write for example [kube-system].'
     ]
   }
 ]

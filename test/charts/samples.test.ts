@@ -53,6 +53,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       "Deployment/mirrord/mirrord-operator",
       "Job/mirrord/mirrord-cleanup",
       "Namespace/mirrord",
+      "NetworkPolicy/mirrord/mirrord-operator-agents",
       "Pod/mirrord/mirrord-doctor",
       "PriorityClass/mirrord-agent-pod",
       "Role/default/mirrord-operator-events",
@@ -105,8 +106,26 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       version: "v1",
       groupPriorityMinimum: 1000,
       versionPriority: 15,
-      insecureSkipTLSVerify: true,
       service: { name: "mirrord-operator", namespace: "mirrord", port: 443 }
+    })
+    expect(rendered.env["OPERATOR_OWN_CERTIFICATE"]).toBe("true")
+    // By their labels: nobody but the operator's pods, whatever else runs in either namespace.
+    expect(rendered.get("NetworkPolicy", "mirrord-operator-agents")).toMatchObject({
+      metadata: { namespace: "mirrord" },
+      spec: {
+        podSelector: { matchLabels: { app: "mirrord", "operator.metalbear.co/owner": "mirrord-operator" } },
+        policyTypes: ["Ingress"],
+        ingress: [
+          {
+            from: [
+              {
+                namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "mirrord" } },
+                podSelector: { matchLabels: { app: "mirrord-operator" } }
+              }
+            ]
+          }
+        ]
+      }
     })
   },
   multicluster_bearer_token: (rendered) => {
@@ -609,9 +628,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true",
       OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: "true"
     })
-    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toMatchObject({
-      insecureSkipTLSVerify: true
-    })
+    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).not.toHaveProperty("insecureSkipTLSVerify")
     expect(rendered.pod["serviceAccountName"]).toBe("mirrord-operator")
   },
   operator_null_multicluster_values: (rendered) => {
@@ -642,6 +659,12 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       OPERATOR_TLS_CERT_PATH: "/tls/tls.crt",
       OPERATOR_TLS_KEY_PATH: "/tls/tls.key"
     })
+    // As in the published chart: nobody says whose certificate it is.
+    expect(rendered.get("APIService", "v1.operator.metalbear.co")["spec"]).toMatchObject({
+      insecureSkipTLSVerify: true,
+      caBundle: null
+    })
+    expect(rendered.env).not.toHaveProperty("OPERATOR_OWN_CERTIFICATE")
   },
   tls_existing_secret: (rendered) => {
     expect(rendered.ofKind("Secret")).toEqual([])

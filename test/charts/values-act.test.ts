@@ -1,14 +1,18 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { ConfigProvider, Effect } from "effect"
+import { isDeepStrictEqual } from "node:util"
+import { ConfigProvider, Effect, Result } from "effect"
 import { beforeAll, expect, it } from "vitest"
 import { parse } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { readSettings } from "../../src/app/operator/settings.ts"
-import { changedAt, defaults, leavesOf, manyFeatures, merged, type ValuePath } from "./chart-values.ts"
-import { Chart, chartFolder, type Rendered } from "./chart.ts"
+import { agentFields as knownFields } from "../../src/domain/agent/agent-fields.ts"
+import { agentOf } from "./agent-of.ts"
+import { changedAt, defaults, leavesOf, manyFeatures, merged, pathOf } from "./chart-values.ts"
+import { Chart, chartFolder, type KubernetesObject, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
+import { settingsOf } from "./operator-settings.ts"
 
 /** Values whose lines of NOTES have a test each in notes.test.ts. */
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8"))).map(
@@ -35,47 +39,153 @@ const readVariables = async (): Promise<ReadonlySet<string>> => {
   return names
 }
 
-/**
- * The part of an install that is read: without variables and files for which the operator does not look, custom
- * resources, and the class that agents do not use.
- */
-const whatIsRead = (rendered: Rendered, variables: ReadonlySet<string>): string => {
-  const readFiles = ["multicluster-config.yaml", "clusters-config.yaml"]
-  const objects = rendered.objects.filter(({ kind }) => kind !== "PriorityClass" && kind !== "CustomResourceDefinition")
-  return JSON.stringify(objects, (key, value: unknown) => {
-    if (key === "checksum/config") return undefined
-    if (key === "env") return asList(value).filter((variable) => variables.has(asText(at(variable, "name"))))
-    if (key === "data")
-      return Object.fromEntries(
-        Object.entries(value ?? {}).filter(([name]) => !name.endsWith("-config.yaml") || readFiles.includes(name))
-      )
-    return value
-  })
+/** The part of an install that each reader gets, by the reader's name. */
+type Readings = ReadonlyMap<string, unknown>
+
+const operatorsPod = "Deployment/mirrord/mirrord-operator"
+/** The pods that are made from the operator's image. */
+const pods = [operatorsPod, "Job/mirrord/mirrord-cleanup", "Pod/mirrord/mirrord-doctor"]
+
+/** Readers that a value must reach, all of them; for any other value one reader is enough. */
+const neededReaders = (name: string): ReadonlyArray<string> => {
+  if (name === "operator.imagePullSecrets") return [...pods, "agents"]
+  if (/^operator\.(image|imageTag|imagePullPolicy|tolerations|nodeSelector)$/u.test(name)) return pods
+  if (/^agent\.priorityClass\.(?!name$)/u.test(name)) return ["PriorityClass/mirrord-agent-pod"]
+  if (name.startsWith("agent.")) return ["agents"]
+  return /^(bounds|targets|operator\.multiCluster)\./u.test(name) ? ["operator"] : []
 }
+
+/**
+ * An object as its reader in Kubernetes takes it. The operator's variables and files are left out: the operator reads
+ * them itself, and files and variables for which it does not look have no reader.
+ */
+const asRead = (name: string, object: KubernetesObject, variables: ReadonlySet<string>): unknown =>
+  JSON.parse(
+    JSON.stringify(object, (key, value: unknown) => {
+      if (key === "checksum/config") return undefined
+      if (key === "data" && name.endsWith("/mirrord-configmap")) return undefined
+      if (key !== "env") return value
+      return name === operatorsPod ? undefined : asList(value).filter((one) => variables.has(asText(at(one, "name"))))
+    })
+  )
+
+/** Nobody reads the custom resources' definitions for these values. */
+const unread = ["CustomResourceDefinition"]
+
+const readingsOf = async (rendered: Rendered, variables: ReadonlySet<string>): Promise<Readings> =>
+  new Map([
+    ["operator", Result.getOrThrow(await settingsOf(rendered))],
+    ["agents", await agentOf(rendered)],
+    ...rendered.objects
+      .filter(({ kind }) => !unread.includes(asText(kind)))
+      .map((object): [string, unknown] => {
+        const name = Rendered.nameOf(object)
+        return [name, asRead(name, object, variables)]
+      })
+  ])
+
+/** Fields of the client's own configuration of agents, which are those of `agent.extraConfig`, with a value each. */
+const agentFields: Readonly<Record<string, unknown>> = {
+  annotations: { note: "a" },
+  check_out_of_pods: false,
+  clean_iptables_on_start: true,
+  communication_timeout: 5,
+  disable_mesh_sidecar_injection: false,
+  disabled_capabilities: ["NET_ADMIN"],
+  dns: { timeout: 5, attempts: 5 },
+  ephemeral: true,
+  exclude_from_mesh: true,
+  external_ip_fix: false,
+  flush_connections: false,
+  http_detection_timeout: 5,
+  image: "registry.example.com/agent:1",
+  image_pull_policy: "Never",
+  image_pull_secrets: [{ name: "registry" }],
+  inject_headers: false,
+  jaq_time_limit: 5,
+  json_log: true,
+  labels: { team: "a" },
+  log_level: "trace",
+  max_body_buffer_size: 1_000_000,
+  max_body_buffer_timeout: 5,
+  metrics: "0.0.0.0:9000",
+  namespace: "agents",
+  nftables: true,
+  node_selector: { pool: "a" },
+  override_cache_control: false,
+  priority_class: "high",
+  priority_class_name: "high",
+  privileged: true,
+  resources: { limits: { memory: "1Gi" } },
+  security_context: { seccomp_profile: { type: "RuntimeDefault" } },
+  service_account: "agent",
+  startup_timeout: 5,
+  tolerations: [{ key: "a", operator: "Exists" }],
+  ttl: 5
+}
+/** Fields of these that act on agents through the operator alone. */
+const ofTheOperator = ["startup_timeout"]
+const withoutEffectYet = ["check_out_of_pods", "ephemeral", "exclude_from_mesh"]
 
 describeHelm("a value of the chart that is changed", (helm) => {
   const chart = new Chart(helm)
   let variables: ReadonlySet<string>
-  let usual: ReadonlyArray<string>
-  const read = async (values: object): Promise<string> => whatIsRead(await chart.render({ values }), variables)
+  let usual: ReadonlyArray<Readings>
+  const read = async (values: object): Promise<Readings> => readingsOf(await chart.render({ values }), variables)
   beforeAll(async () => {
     variables = await readVariables()
     usual = await Promise.all(companies.map(read))
   })
 
-  const acts = async (path: ValuePath): Promise<boolean> => {
-    for (const [index, company] of companies.entries())
-      if ((await read(merged(company, changedAt(path)))) !== usual[index]) return true
-    return false
+  /** Readers that get something else because of the values, beside a company; it is one of `companies`. */
+  const readersOf = async (values: object, company = 0): Promise<ReadonlyArray<string>> => {
+    const before = usual[company] ?? new Map<string, unknown>()
+    const after = await read(merged(companies[company] ?? {}, values))
+    const all = new Set([...before.keys(), ...after.keys()])
+    return [...all].filter((reader) => !isDeepStrictEqual(before.get(reader), after.get(reader)))
   }
+  const isNoted = async (name: string, values: object): Promise<boolean> =>
+    (await chart.notes({ values })).includes(`  ${name}: `)
 
-  const leaves = leavesOf(defaults).filter(
-    (path) => !withoutEffect.some((row) => row === path.join(".") || path.join(".").startsWith(`${row}.`))
-  )
-  it.each(leaves.map((path) => ({ name: path.join("."), path })))(
-    "$name changes what is read, or NOTES name it",
-    async ({ name, path }) => {
-      expect((await acts(path)) || (await chart.notes({ values: changedAt(path) })).includes(name)).toBe(true)
+  const leaves = leavesOf(defaults)
+    .map((path) => ({ name: path.join("."), path }))
+    .filter(({ name }) => !withoutEffect.some((row) => row === name || name.startsWith(`${row}.`)))
+  it.each(leaves)("$name reaches its readers", async ({ name, path }) => {
+    const needed = neededReaders(name)
+    const seen: Array<ReadonlyArray<string>> = []
+    for (const company of companies.keys()) {
+      const readers = await readersOf(changedAt(path), company)
+      if (readers.length > 0 && needed.every((reader) => readers.includes(reader))) return
+      seen.push(readers)
+    }
+    expect.fail(`${name} must reach ${needed.join(", ") || "anybody"}; it reaches ${JSON.stringify(seen)}`)
+  })
+
+  it("gives developers rights and reaches nobody else if NOTES name it", async () => {
+    const changed = withoutEffect.map((row) => changedAt(pathOf(row))).reduce(merged)
+    const readers = await Promise.all(companies.map((_, company) => readersOf(changed, company)))
+    // The published roles have more rights with some features.
+    const roles = ["ClusterRole/mirrord-operator-ci", "ClusterRole/mirrord-operator-user"]
+    expect(new Set(readers.flat())).toEqual(new Set([...roles, "Role/default/mirrord-operator-user"]))
+  })
+
+  it("are tried with every field of the table of agents' settings", () => {
+    expect(Object.keys(agentFields).filter((field) => !withoutEffectYet.includes(field))).toEqual(
+      Object.keys(knownFields)
+    )
+  })
+
+  // Each field alone: beside another one any of them would seem to be read.
+  it.each(Object.entries(agentFields))(
+    "agent.extraConfig.%s reaches agents, or NOTES name it",
+    async (field, value) => {
+      const values = { agent: { extraConfig: { [field]: value } } }
+      const reader = ofTheOperator.includes(field) ? "operator" : "agents"
+      const reached = (await readersOf(values)).includes(reader)
+      expect({ reached, noted: await isNoted(`agent.extraConfig.${field}`, values) }).toEqual({
+        reached: !withoutEffectYet.includes(field),
+        noted: withoutEffectYet.includes(field)
+      })
     }
   )
 })

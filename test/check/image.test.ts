@@ -92,7 +92,10 @@ describe("the image", { timeout: patience }, () => {
     expect(all(build, "RUN")).toEqual(["npm ci --omit=dev --ignore-scripts", "npm run build"])
     expect(all(final, "RUN")).toEqual([])
     expect(all(final, "USER")).toEqual(["65532:65532"])
-    expect(all(final, "ENTRYPOINT")).toEqual(['["/nodejs/bin/node", "/app/src/app/braid.ts"]'])
+    expect(all(final, "ENV")).toEqual(["MALLOC_ARENA_MAX=2"])
+    expect(all(final, "ENTRYPOINT")).toEqual([
+      '["/nodejs/bin/node", "--max-old-space-size-percentage=40", "--max-semi-space-size=2", "/app/src/app/braid.ts"]'
+    ])
   })
 
   it("holds the sources, the licence and the packages that are needed, and nothing else", () => {

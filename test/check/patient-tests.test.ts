@@ -45,10 +45,18 @@ const named = Object.keys(habits) as ReadonlyArray<Habit>
 
 /** Where that is as it should be, and why. */
 const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>> = {
+  "adapters/websocket/autobahn.test.ts": { sleep: "a turn of the event loop", timer: "a turn of the event loop" },
   "adapters/websocket/member-link.test.ts": { timer: "a server that breaks off, and one that never stops sending" },
+  "adapters/x509/serving-certificate.test.ts": { clock: "a certificate that is valid now" },
   "app/commands/doctor/doctor-suite.ts": { clock: "how old certificates are" },
+  "app/operator/own-certificate-suite.ts": { clock: "when certificates end" },
+  "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
+  "bench/relay/product.ts": { sleep: "between collections of garbage" },
+  "bench/relay/relays.ts": { sleep: "between looks whether a relay listens" },
+  "charts/attacks.ts": { sleep: "attacks that send turn by turn", timer: "how fast an attack sends" },
+  "charts/limits-hold.test.ts": { sleep: "between pings", clock: "how long answers took, which is printed" },
   "charts/rights-suffice.test.ts": { clock: "from when on an audit log is read" },
-  "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test", clock: "a planted violation" },
+  "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test" },
   "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
   "kubernetes/control-plane.ts": { clock: "when a token ends" },
   "lab/cluster/node/child.mjs": { timer: "a process that stays" },

@@ -50,6 +50,15 @@ const validSample = (sample: JsonObject): ValidSample => ({
   dropped: asStrings(sample["dropped"])
 })
 
+/** A text with one character more than its field may have: `longerThan: { spec.key: 4096 }`. */
+const longSample = (longest: JsonObject): ReadonlyArray<InvalidSample> =>
+  Object.entries(longest).map(([path, most]) => ({
+    name: `${path} with more than ${String(most)} characters`,
+    path,
+    value: "x".repeat(Number(most) + 1),
+    field: path
+  }))
+
 const invalidSample = (sample: JsonObject): InvalidSample => {
   const without = asString(sample["without"])
   const [[path, value] = ["", undefined]] = Object.entries(asObject(sample["set"]))
@@ -75,7 +84,7 @@ const publishedKind = (facts: JsonObject): PublishedKind => {
     installedWith: asStrings(facts["installedWith"]).map((path) => `operator.${path}`),
     columns: Object.entries(asObject(facts["columns"])),
     valid: asObjects(samples["valid"]).map(validSample),
-    invalid: asObjects(samples["invalid"]).map(invalidSample)
+    invalid: [...asObjects(samples["invalid"]).map(invalidSample), ...longSample(asObject(samples["longerThan"]))]
   }
 }
 

@@ -61,6 +61,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "NotAllowed",
+    means: "the target's namespace is protected, or a bound is reached"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "TimedOut",
     means: "a cluster that is needed was not ready in time"
   },
@@ -91,6 +98,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: child,
     type: "Ready",
     status: "False",
+    reason: "AgentSilent",
+    means: "the agent does not answer; if that lasts, it is replaced"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
     reason: "NoSuchTarget",
     means: "the target, or its container, does not exist here; it is looked for again"
   },
@@ -107,6 +121,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "Forbidden",
     means: "the operator may not look up the target here"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "NotAllowed",
+    means: "the target's namespace is protected here, or a bound of agents is reached"
   },
   {
     on: child,

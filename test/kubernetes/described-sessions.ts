@@ -13,6 +13,7 @@ import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { ClusterConnector } from "../../src/ports/cluster-connector.ts"
 import { type KubeApi, KubeError, type ResourceRef } from "../../src/ports/kube-api.ts"
@@ -20,6 +21,7 @@ import { LinkRefused } from "../../src/ports/member-link.ts"
 import type { Credentials } from "../lab/cluster/api-client.ts"
 import { eventually } from "../support/eventually.ts"
 import { fakeChannel } from "../support/fake-channel.ts"
+import { usualLimits } from "../support/fleet.ts"
 
 /** An API server, real or embedded. */
 export interface DescribedCluster {
@@ -126,7 +128,9 @@ const podStatus = {
   ]
 }
 
-/** Agents start, except on pods named `no-image…`, where the agent's image is missing. */
+const pong = daemonMessage.encode({ _tag: "Pong" })
+
+/** Agents start and answer, except on pods named `no-image…`, where the agent's image is missing. */
 const agents: Agents["Service"] = {
   ensure: (placement) =>
     placement?.podName.startsWith("no-image") === true
@@ -136,8 +140,18 @@ const agents: Agents["Service"] = {
             detail: "its image cannot be pulled: manifest for agent:1 not found"
           })
         )
-      : Effect.succeed({ name: `agent of ${placement?.podName ?? ""}`, host: "10.0.0.1", port: 1 }),
-  connect: () => Effect.sync(() => fakeChannel())
+      : Effect.succeed({
+          name: `agent of ${placement?.podName ?? ""}`,
+          uid: placement?.containerId ?? "",
+          host: "10.0.0.1",
+          port: 1
+        }),
+  giveUp: () => Effect.void,
+  connect: () =>
+    Effect.sync(() => {
+      const channel = fakeChannel()
+      return { ...channel, send: () => channel.receive(pong) }
+    })
 }
 
 const unreachable = (): Effect.Effect<never, KubeError> =>
@@ -163,6 +177,7 @@ const operatorOf = (api: KubeApi) => {
   return makeOperator({
     namespace: "mirrord",
     version: "test",
+    ...usualLimits,
     fleet: {
       clusterName: clusterName("cluster-a"),
       managementOnly: false,

@@ -1,6 +1,6 @@
 import { describe } from "vitest"
-import { sweptScenario, testSweep } from "../simulation/swept-story.ts"
+import { testSweep } from "../simulation/swept-story.ts"
 
 describe("whole sweep of the step-by-step example", () => {
-  testSweep(sweptScenario("rfc-example"))
+  testSweep()
 })

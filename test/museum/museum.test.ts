@@ -26,7 +26,7 @@ describe("museum", () => {
       ).toMatch(/^# .*\S[\s\S]*\b20\d\d-\d\d-\d\d/)
       const read = readScenario(`${folder}${name}`, undefined)
       if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))
-      expectToHold(read.success.story, read.success.sweepRun)
+      expectToHold(read.success.story, `test/museum/${name}`, read.success.sweepRun)
     })
   }
 })

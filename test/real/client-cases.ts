@@ -12,7 +12,7 @@ import { afterEach, beforeAll, expect, it } from "vitest"
 import { tableOf } from "../charts/api-call.ts"
 import { auditedCalls, outsideOf, readTable } from "../charts/audited-calls.ts"
 import { freePort } from "../support/free-port.ts"
-import { namespaceDevelopers } from "./developers.ts"
+import { developers, namespaceDevelopers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   type AnyRealPlayground,
@@ -135,8 +135,11 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(await status.ended(10_000), status.stderr()).toBe(0)
         expect(status.stdout()).toMatch(/Operator version: 3\.250\.0\+braid\.\d+\.\d+\.\d+/)
         expect(status.stdout()).toMatch(/Operator License\s+name: braid\s+organization: braid\s+expire at: 31-Dec-9999/)
-        expect(status.stdout()).toMatch(/\| Session ID \| Target/)
-        expect(status.stdout()).toContain("Multi-Cluster Sessions:")
+        expect(status.stdout()).toMatch(/\| Session ID\s+\| Target/)
+        const [first = "", second = ""] = status.stdout().split("Multi-Cluster Sessions:")
+        // The session that is pinged is in both tables, under the id of its table.
+        expect(first).toMatch(/\| [0-9A-F]{1,16}\s+\| deployment\/myapp/)
+        expect(second).toMatch(/\| mc-[0-9a-f]{16}\s+\| deployment\/myapp/)
       })
 
       it("exec runs a command with the default cluster's variables; it asks for the certificate once", async () => {
@@ -312,6 +315,37 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(statusCode(text)).toBe(404)
       })
 
+      it("a queue split that nobody would make is refused before the program starts", async () => {
+        const home = real.home("split")
+        const config = join(home, "mirrord.json")
+        const queue = { queue_type: "RMQ", message_filter: { user: "^ann$" } }
+        writeFileSync(config, JSON.stringify({ feature: { split_queues: { orders: queue } } }))
+        const command = run(["exec", ...target, "-f", config, "--", "env"], home)
+        expect(await command.ended(10_000)).toBe(1)
+        const text = refusalText(command)
+        expect(text).toContain("does not serve queue splitting for RabbitMQ")
+        expect(text).toContain("feature.split_queues")
+        expect(statusCode(text)).toBe(400)
+      })
+
+      it.each(["redis", "mssql"])(
+        "a %s branch ends the client, which else would use the real database",
+        async (type) => {
+          const home = real.home(`branch-${type}`)
+          const config = join(home, "mirrord.json")
+          const connection = { url: { type: "env", variable: "DB_HOST" } }
+          writeFileSync(config, JSON.stringify({ feature: { db_branches: [{ type, connection }] } }))
+          // The rights of the roles for developers stop the client; those calls are not for the table of calls below.
+          const path = join(home, "kubeconfig")
+          const { cluster } = real.playground().primary
+          await Effect.runPromise(cluster.userKubeconfig({ user: "cleo", groups: [developers], path }))
+          const command = run(["exec", ...target, "-f", config, "--", "env"], home, path)
+          expect(await command.ended(90_000)).toBe(1)
+          expect(refusalText(command)).toContain("mirrord operator rejected database branching")
+          expect(command.stdout()).not.toContain("DB_HOST")
+        }
+      )
+
       it("pings of a minute are answered one by one and the connection stays", async () => {
         const { command, log, seconds } = pings
         if (command === undefined) throw new Error("the session was not started")
@@ -325,9 +359,22 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(written).not.toContain("attempting to reconnect")
       })
 
-      it("diagnose latency measures the way to an agent", async () => {
-        const latency = run(["diagnose", "latency"])
+      it("diagnose latency measures a hundred answers through an agent in each cluster", async () => {
+        const known = parentNames(real.playground())
+        const home = real.home("latency")
+        const args = ["diagnose", "latency"]
+        const latency = runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), progress: "json" })
+        commands.push(latency)
+        const parent = await readySession(real, known)
+        expect(parent.spec.clusters).toEqual(["cluster-a", "cluster-b"])
         expect(await latency.ended(30_000), latency.stderr()).toBe(0)
+        const output = latency.stdout()
+        const rounds = Array.from(output.matchAll(/(\d+)\/100 iterations completed/g), ([, round]) => Number(round))
+        expect(rounds).toEqual(Array.from({ length: 100 }, (_, round) => round))
+        const statistics = /Latency statistics: min=(\d+)ms, max=(\d+)ms, avg=(\d+)ms/.exec(output) ?? []
+        const [min = NaN, max = NaN, average = NaN] = statistics.slice(1).map(Number)
+        expect(min, output).toBeLessThanOrEqual(average)
+        expect(average).toBeLessThanOrEqual(max)
       })
 
       it.each([
@@ -367,7 +414,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
       })
 
-      it("session list shows sessions; operator session stop ends the one with an id, and all", async () => {
+      it("session list shows sessions; operator session ends those without client, one by id, and all", async () => {
         const apps: Array<RunningCommand> = []
         const ids: Array<string> = []
         for (const _ of ["one", "another"]) {
@@ -380,6 +427,9 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         const list = run(["session", "list"])
         expect(await list.ended(10_000), list.stderr()).toBe(0)
         for (const id of ids) expect(list.stdout()).toContain(` ${id.replace(/^0+/, "").toUpperCase()} `)
+        // Both have a client, so both go on.
+        const retain = run(["operator", "session", "retain-active"])
+        expect(await retain.ended(10_000), retain.stderr()).toBe(0)
         for (const [index, which] of [["--id", ids[0] ?? ""], ["--all"]].entries()) {
           const stop = run(["operator", "session", "stop", ...which])
           expect(await stop.ended(10_000), stop.stderr()).toBe(0)

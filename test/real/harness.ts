@@ -227,6 +227,8 @@ export interface CommandOptions {
   readonly kubeconfig: string
   /** After so long, on an idle machine, the command is killed. */
   readonly deadlineMs?: number
+  /** Whether the client prints its progress, as lines of JSON; some commands tell their result only there. */
+  readonly progress?: "off" | "json"
 }
 
 /** Processes with this variable in their environment. */
@@ -301,7 +303,14 @@ process.once("exit", () => {
  * Runs a command of the client in an environment of its own: nothing of the caller's but `PATH`, and a home that only
  * commands with the same home share (the client caches certificates there).
  */
-export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }: CommandOptions): RunningCommand => {
+export const runClient = ({
+  args,
+  deadlineMs = 50_000,
+  file,
+  home,
+  kubeconfig,
+  progress = "off"
+}: CommandOptions): RunningCommand => {
   const temporary = join(home, "tmp")
   // The client requires this folder to exist.
   mkdirSync(join(temporary, "mirrord"), { recursive: true })
@@ -316,7 +325,7 @@ export const runClient = ({ args, deadlineMs = 50_000, file, home, kubeconfig }:
       TMPDIR: temporary,
       KUBECONFIG: kubeconfig,
       MIRRORD_TELEMETRY: "false",
-      MIRRORD_PROGRESS_MODE: "off"
+      MIRRORD_PROGRESS_MODE: progress
     }
   })
   running.add(child)

@@ -78,8 +78,8 @@ export const agents = ({ cluster: { store } }: AnyRunningCluster): ReadonlyArray
 ]
 
 /**
- * All objects of sessions that still exist, except for `Failed` parents, which stay for five minutes so that `kubectl`
- * can show why.
+ * All objects of sessions that still exist, except for `Failed` parents, which stay for a while so that `kubectl` can
+ * show why.
  */
 const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
   ...parents(playground)

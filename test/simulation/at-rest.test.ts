@@ -55,11 +55,12 @@ describe("at rest", () => {
   it("a session that failed has the same resourceVersion until it goes, and so have its Events", () => {
     const world = makeWorld()
     world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.nothing" })
-    world.pass(60_000)
+    // Until after the last heartbeat of the client that was refused.
+    world.pass(17_000)
     const parent = () => world.primary.server.objects.peekAll(mirrordMultiClusterSessions)[0]
     expect(parent()?.["status"]).toMatchObject({ phase: "Failed" })
     const before = versions(world)
-    world.pass(200_000)
+    world.pass(12_000)
     expect(versions(world)).toEqual(before)
     expect(parent()).toBeDefined()
   })

@@ -1,12 +1,10 @@
 /**
- * Explains a story that broke something to the reader of a test: the shortest story, its transcript, the command that
- * replays it.
+ * Explains a story that broke something to the reader of a test: the shortest story, its transcript, and a command that
+ * replays it from a clone alone.
  */
 
-import { mkdtempSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { scenarioText } from "../../lab/simulation/command/scenario-file.ts"
+import { replayOfRandom, storyText } from "../../lab/simulation/command/failure.ts"
+import { randomStory, usualRandomStory } from "../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import { shrinkStory } from "../../lab/simulation/story/shrink-story.ts"
 import type { Story, StoryResult } from "../../lab/simulation/story/story.ts"
@@ -23,8 +21,15 @@ const violationOf = (story: Story): string | undefined => {
   }
 }
 
-/** The text about a story that broke something: the sentence, the shortest transcript, the command that replays it. */
-export const explain = (story: Story, result: StoryResult, sweepRun?: SweepRun): string => {
+/** A story, the run of its sweep if it is one, and the command that plays it again. */
+export interface TestedStory {
+  readonly story: Story
+  readonly sweepRun?: SweepRun
+  readonly replay: string
+}
+
+/** The text about a story that broke something: sentence, shortest story, and the command that replays it. */
+export const explain = ({ replay, story, sweepRun }: TestedStory, result: StoryResult): string => {
   const [broken] = result.violations
   if (broken === undefined) return "nothing broke"
   // A sweep counts calls, so in a story with fewer lines the fault would be elsewhere. The story is shown unshrunk.
@@ -32,25 +37,31 @@ export const explain = (story: Story, result: StoryResult, sweepRun?: SweepRun):
     sweepRun === undefined
       ? shrinkStory(story, (candidate) => violationOf(candidate) === broken.id, shrinkBudget)
       : story
-  const file = join(mkdtempSync(join(tmpdir(), "braid-story-")), "story.txt")
-  writeFileSync(file, scenarioText(shortest, [`broke ${broken.id}`], sweepRun?.name))
   const { transcript } = runStory(shortest, sweepRun === undefined ? {} : { faults: sweepRun.faults() })
   return [
     `${broken.id}: ${broken.sentence}`,
     broken.detail,
     ...(sweepRun === undefined ? [] : [sweepRun.name]),
-    "",
-    ...transcript,
-    "",
-    `replay it: npm run simulate -- --scenario ${file}`
+    ...storyText(story, { story: shortest, transcript }),
+    `  replay: ${replay}`
   ].join("\n")
 }
 
-/** Runs a story, or one run of its sweep if one is named; throws the explanation if the story breaks something. */
-export const expectToHold = (story: Story, sweepName?: string): void => {
+const runTested = (tested: TestedStory): void => {
+  const { story, sweepRun } = tested
+  const result = runStory(story, sweepRun === undefined ? {} : { faults: sweepRun.faults() })
+  if (result.violations.length > 0) throw new Error(explain(tested, result))
+}
+
+/** Runs the random story of a seed; throws the explanation if it breaks something. */
+export const expectRandomToHold = (seed: string): void =>
+  runTested({ story: randomStory(seed, usualRandomStory), replay: replayOfRandom(seed, usualRandomStory) })
+
+/** As {@link expectRandomToHold}, for the story of a `file`, or one run of its sweep if the file names one. */
+export const expectToHold = (story: Story, file: string, sweepName?: string): void => {
   const sweepRun = sweepName === undefined ? undefined : sweepRuns(story).find(({ name }) => name === sweepName)
   if (sweepName !== undefined && sweepRun === undefined)
     throw new Error(`the story's sweep has no run ${JSON.stringify(sweepName)}`)
-  const result = runStory(story, sweepRun === undefined ? {} : { faults: sweepRun.faults() })
-  if (result.violations.length > 0) throw new Error(explain(story, result, sweepRun))
+  const replay = `npm run simulate -- --scenario ${file}`
+  runTested({ story, replay, ...(sweepRun === undefined ? {} : { sweepRun }) })
 }

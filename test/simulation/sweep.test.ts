@@ -2,10 +2,9 @@
 
 import { describe, expect, it } from "vitest"
 import { sweepRuns } from "../../lab/simulation/story/sweep.ts"
-import { sweptScenario, testSweep } from "./swept-story.ts"
+import { sweptStory, testSweep } from "./swept-story.ts"
 
-const story = sweptScenario("rfc-example")
-const runs = sweepRuns(story)
+const runs = sweepRuns(sweptStory)
 /** Number of runs here, at even distances, beside all crashes at writes. `npm run test:long` does all runs. */
 const sampled = 300
 
@@ -16,8 +15,5 @@ describe("sweep of the step-by-step example", () => {
 
   const writesCrash = /\((create|patch|delete) .*: crash (before|after)$/
   const step = Math.ceil(runs.length / sampled)
-  testSweep(
-    story,
-    runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name))
-  )
+  testSweep(runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name)))
 })

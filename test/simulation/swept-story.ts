@@ -1,4 +1,4 @@
-/** Sweeps as tests, many runs in each. */
+/** The sweep of the step-by-step example as tests, many runs in each. */
 
 import { Result } from "effect"
 import { it } from "vitest"
@@ -8,29 +8,37 @@ import type { Story } from "../../lab/simulation/story/story.ts"
 import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
 import { explain } from "./failing-story.ts"
 
-export const sweptScenario = (name: string): Story => {
-  const read = readScenario(name, undefined)
+const example = "rfc-example"
+
+/** The story that is swept. */
+export const sweptStory = ((): Story => {
+  const read = readScenario(example, undefined)
   if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))
   return read.success.story
-}
+})()
 
 const perTest = 200
 
 /** Tests of 200 runs of a sweep each. A test lists all its failures, the first one in full. */
-export const testSweep = (story: Story, runs: ReadonlyArray<SweepRun> = sweepRuns(story)): void => {
+export const testSweep = (runs: ReadonlyArray<SweepRun> = sweepRuns(sweptStory)): void => {
   for (let from = 0; from < runs.length; from += perTest) {
     const some = runs.slice(from, from + perTest)
     it(`runs ${from + 1} to ${from + some.length} of ${runs.length}`, { timeout: 600_000 }, () => {
       const failed = some.flatMap((run) => {
-        const result = runStory(story, { faults: run.faults() })
+        const result = runStory(sweptStory, { faults: run.faults() })
         return result.violations.length === 0 ? [] : [{ run, result }]
       })
       const [first] = failed
       if (first === undefined) return
+      const tested = {
+        story: sweptStory,
+        sweepRun: first.run,
+        replay: `npm run simulate -- --sweep ${example}`
+      }
       const names = failed.map(({ result, run }) => `${run.name}: ${result.violations[0]?.id}`)
       throw new Error(
         `${failed.length} of ${some.length} runs broke ` +
-          `something:\n${names.join("\n")}\n\n${explain(story, first.result, first.run)}`
+          `something:\n${names.join("\n")}\n\n${explain(tested, first.result)}`
       )
     })
   }

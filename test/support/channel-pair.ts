@@ -1,4 +1,4 @@
-import type { FrameChannel, FrameHandlers } from "../../src/ports/frame-channel.ts"
+import { deliver, type FrameChannel, type FrameHandlers } from "../../src/ports/frame-channel.ts"
 
 interface End extends FrameChannel {
   handlers: FrameHandlers | undefined
@@ -19,7 +19,7 @@ export const channelPair = (): readonly [FrameChannel, FrameChannel] => {
           const peer = other()
           if (peer.over) return
           if (peer.handlers === undefined) peer.waiting.push(bytes)
-          else peer.handlers.message(bytes)
+          else deliver(peer.handlers, bytes)
         })
       },
       queuedBytes: () => 0,
@@ -37,7 +37,7 @@ export const channelPair = (): readonly [FrameChannel, FrameChannel] => {
       },
       open: (handlers) => {
         end.handlers = handlers
-        for (const bytes of end.waiting.splice(0)) handlers.message(bytes)
+        for (const bytes of end.waiting.splice(0)) deliver(handlers, bytes)
       }
     }
     return end

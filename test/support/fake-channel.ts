@@ -1,4 +1,4 @@
-import type { FrameChannel, FrameHandlers } from "../../src/ports/frame-channel.ts"
+import { deliver, type FrameChannel, type FrameHandlers } from "../../src/ports/frame-channel.ts"
 
 /** A {@link FrameChannel} whose other end is the test. */
 export interface FakeChannel extends FrameChannel {
@@ -7,6 +7,12 @@ export interface FakeChannel extends FrameChannel {
   readonly isPaused: () => boolean
   /** Something arrives. */
   readonly receive: (bytes: Uint8Array) => void
+  /** How many of the messages that arrived were judged by their head to pass. */
+  readonly passed: () => number
+  /** A part of a message arrives, and not its end. */
+  readonly receivePart: () => void
+  /** Sets whether the channel waits for room. */
+  readonly waitForRoom: (doesWait: boolean) => void
   /** The other side is gone. */
   readonly end: (reason: string) => void
   /** Sets how much waits in the queue; at 0 the channel says that it is drained. */
@@ -16,7 +22,7 @@ export interface FakeChannel extends FrameChannel {
 export const fakeChannel = (): FakeChannel => {
   const sent: Array<Uint8Array> = []
   let handlers: FrameHandlers | undefined
-  let [closed, paused, queued] = [false, false, 0]
+  let [closed, doesWaitForRoom, paused, queued, passed] = [false, false, false, 0, 0]
   return {
     sent,
     send: (bytes) => void sent.push(bytes),
@@ -31,11 +37,25 @@ export const fakeChannel = (): FakeChannel => {
       closed = true
     },
     open: (given) => {
-      handlers = given
+      handlers = {
+        ...given,
+        passed: () => {
+          passed++
+          given.passed?.()
+        }
+      }
     },
+    passed: () => passed,
     isClosed: () => closed,
     isPaused: () => paused,
-    receive: (bytes) => handlers?.message(bytes),
+    receive: (bytes) => {
+      if (handlers !== undefined) deliver(handlers, bytes)
+    },
+    receivePart: () => handlers?.part?.(),
+    waitsForRoom: () => doesWaitForRoom,
+    waitForRoom: (doesWait) => {
+      doesWaitForRoom = doesWait
+    },
     end: (reason) => handlers?.ended(reason),
     queue: (bytes) => {
       queued = bytes

@@ -3,9 +3,17 @@ import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../src/domain/resources/core-kinds.ts"
+import { usualBounds } from "../../src/domain/session/session-bounds.ts"
+import { protectedNamespaces } from "../../src/domain/target/protected-namespaces.ts"
 import type { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const operatorNamespace = "mirrord"
+
+/** The limits of an operator unless a test is about them. Agents are in the operator's namespace. */
+export const usualLimits = {
+  bounds: usualBounds,
+  protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
+}
 
 /** A primary that only manages, and members by bearer token; the first is the default. */
 export const configurationOf = (

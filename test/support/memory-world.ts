@@ -15,7 +15,7 @@ import type { FrameChannel } from "../../src/ports/frame-channel.ts"
 import { type KubeApi, KubeError } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
-import { configurationOf, giveCredentials } from "./fleet.ts"
+import { configurationOf, giveCredentials, operatorNamespace, usualLimits } from "./fleet.ts"
 import { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
@@ -58,8 +58,14 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
 const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
   ensure: (placement) =>
     cluster.agentProblem === undefined
-      ? Effect.succeed({ name: `agent-of-${placement?.podName ?? "nobody"}`, host: "10.0.0.1", port: 1 })
+      ? Effect.succeed({
+          name: `agent-of-${placement?.podName ?? "nobody"}`,
+          uid: placement?.containerId ?? "nobody",
+          host: "10.0.0.1",
+          port: 1
+        })
       : Effect.fail(new AgentFailed({ agent: "agent", detail: cluster.agentProblem })),
+  giveUp: () => Effect.void,
   connect: () =>
     Effect.sync(() => {
       const [mine, its] = channelPair()
@@ -145,13 +151,14 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
     )
 })
 
-const workload = (cluster: MemoryCluster, name: string): void => {
+/** Adds a Deployment with one pod. */
+export const deploy = (cluster: MemoryCluster, name: string, namespace = "default"): void => {
   const labels = { app: name }
   cluster.api.write(
     deployments,
     name,
     { spec: { selector: { matchLabels: labels }, template: { spec: { containers: [{ name }] } } } },
-    "default"
+    namespace
   )
   cluster.api.write(
     pods,
@@ -165,7 +172,7 @@ const workload = (cluster: MemoryCluster, name: string): void => {
         containerStatuses: [{ name, ready: true, containerID: "containerd://abc" }]
       }
     },
-    "default"
+    namespace
   )
 }
 
@@ -174,13 +181,20 @@ export interface MemoryWorld {
   readonly members: ReadonlyMap<string, MemoryCluster>
 }
 
+/** How a world differs from the usual one. */
+export interface MemoryWorldOptions {
+  readonly capabilities?: ReadonlyArray<MakeCapability>
+  /** Bounds and protected namespaces of all operators. */
+  readonly limits?: Partial<typeof usualLimits>
+}
+
 /**
  * A management-only primary with members `a` (default) and `b`, each with `deployment/myapp`; lives as long as the
  * scope.
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  capabilities: ReadonlyArray<MakeCapability> = operatorCapabilities
+  { capabilities = operatorCapabilities, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -194,11 +208,14 @@ export const memoryWorld = (
     const primary = make("primary")
     const members = new Map(["a", "b"].map((name) => [name, make(name)]))
     for (const [name, member] of members) {
-      workload(member, "myapp")
+      deploy(member, "myapp")
       giveCredentials(primary.api, name)
     }
     const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
-      makeOperator({ namespace: "mirrord", version: "test", fleet }, capabilities).pipe(
+      makeOperator(
+        { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
+        capabilities
+      ).pipe(
         Effect.provideService(ClusterConnector, {
           own: access(cluster, scope),
           member: ({ name }) => Effect.succeed(access(members.get(name) ?? make(name), scope))

@@ -9,11 +9,11 @@ const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
 const hex = (text: string): Buffer => Buffer.from(text, "hex")
 
 /** The certificate of a new user from a cluster's operator, as the real client asks for one and sends it along. */
-export const certificateOf = (cluster: MemoryCluster) =>
+export const certificateOf = (cluster: MemoryCluster, commonName = "laptop") =>
   Effect.gen(function* () {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519")
     const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32)
-    const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from("laptop")))))
+    const subject = tlv(0x30, tlv(0x31, tlv(0x30, hex("0603550403"), tlv(0x0c, Buffer.from(commonName)))))
     const info = tlv(
       0x30,
       hex("020100"),

@@ -26,10 +26,21 @@ clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 
 {{- if not (hasKey $config "inject_headers") -}}
   {{- $_ := set $config "inject_headers" (eq (include "braid.bool" $agent.injectHeaders) "true") -}}
 {{- end -}}
-{{- with include "braid.agentPriorityClass" . -}}{{- $_ := set $config "priority_class" . -}}{{- end -}}
+{{- if not (hasKey $config "priority_class") -}}
+  {{- with include "braid.agentPriorityClass" . -}}{{- $_ := set $config "priority_class" . -}}{{- end -}}
+{{- end -}}
 {{- with .Values.operator.imagePullSecrets -}}{{- $_ := set $config "image_pull_secrets" . -}}{{- end -}}
+{{- range $name, $shape := include "braid.agentFields" . | fromYaml -}}
+  {{- $value := index $config $name -}}
+  {{- if and (has $shape.kind (list "text" "name")) (not (kindIs "invalid" $value)) (not (include "braid.isStructure" $value)) -}}
+    {{- $_ := set $config $name (include "braid.text" $value) -}}
+  {{- end -}}
+{{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
+
+{{/* What agent-config.yaml may hold, in YAML. */}}
+{{- define "braid.agentFields" -}}{{- .Files.Get "files/agent-fields.yaml" -}}{{- end -}}
 
 {{- define "braid.multiClusterConfiguration" -}}
 {{- $multi := .Values.operator.multiCluster -}}

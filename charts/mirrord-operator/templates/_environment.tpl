@@ -1,3 +1,8 @@
+{{/* The variable of each value below `bounds`, as JSON. */}}
+{{- define "braid.boundVariables" -}}
+{{- dict "connections" "OPERATOR_CONNECTIONS" "requestsPerUser" "OPERATOR_REQUESTS_PER_USER" "sessionsPerUser" "OPERATOR_SESSIONS_PER_USER" "sessions" "OPERATOR_SESSIONS" "connectionsPerSession" "OPERATOR_CONNECTIONS_PER_SESSION" "agentsPerUser" "OPERATOR_AGENTS_PER_USER" "agents" "OPERATOR_AGENTS" | toJson -}}
+{{- end -}}
+
 {{/* Variables of the chart, in the published order, before those of the user. A list in YAML. */}}
 {{- define "braid.builtInEnvironment" -}}
 {{- $operator := .Values.operator -}}
@@ -59,6 +64,9 @@
 - {name: OPERATOR_TLS_CERT_PATH, value: /tls/tls.crt}
 - {name: OPERATOR_TLS_KEY_PATH, value: /tls/tls.key}
 {{- end }}
+{{- if include "braid.keepsCertificate" . }}
+- {name: OPERATOR_OWN_CERTIFICATE, value: "true"}
+{{- end }}
 {{- if include "braid.on" .Values.agent.tls }}
 - {name: OPERATOR_AGENT_CONNECTION_TLS, value: "true"}
 {{- end }}
@@ -72,10 +80,21 @@
 - {name: MIRRORD_AGENT_IMAGE, value: {{ . | quote }}}
 {{- end }}
 {{- end }}
-{{- range $setting, $variable := dict "namespace" "MIRRORD_AGENT_NAMESPACE" "image_pull_policy" "MIRRORD_AGENT_IMAGE_PULL_POLICY" "log_level" "MIRRORD_AGENT_RUST_LOG" }}
+{{- range $setting, $variable := dict "namespace" "MIRRORD_AGENT_NAMESPACE" "image_pull_policy" "MIRRORD_AGENT_IMAGE_PULL_POLICY" "log_level" "MIRRORD_AGENT_RUST_LOG" "service_account" "MIRRORD_AGENT_SERVICE_ACCOUNT" }}
 {{- with index $.Values.agent.extraConfig $setting }}
-- {name: {{ $variable }}, value: {{ . | quote }}}
+- {name: {{ $variable }}, value: {{ include "braid.text" . | quote }}}
 {{- end }}
+{{- end }}
+{{- with include "braid.agentPullSecrets" . }}
+- {name: MIRRORD_AGENT_IMAGE_PULL_SECRETS, value: {{ . | quote }}}
+{{- end }}
+{{- range $setting, $variable := include "braid.boundVariables" . | fromJson }}
+{{- with index $.Values.bounds $setting }}
+- {name: {{ $variable }}, value: {{ include "braid.text" . | quote }}}
+{{- end }}
+{{- end }}
+{{- with .Values.targets.allowedNamespaces }}
+- {name: OPERATOR_ALLOWED_TARGET_NAMESPACES, value: {{ join "," . | quote }}}
 {{- end }}
 {{- with $operator.noPodTargetsSessionTimeoutMillis }}
 - {name: OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS, value: {{ include "braid.text" . | quote }}}

@@ -60,6 +60,10 @@ A primary reaches this cluster with a token of mirrord-operator-envoy:
 
 A group or subject of a primary is given, but operator.multiClusterMember is off, so it gets no rights.
 {{- end }}
+{{- if include "braid.on" .Values.tls.apiService.insecureSkipTLSVerify }}
+
+The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
+{{- end }}
 {{- $unused := list }}
 {{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
 {{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
@@ -68,10 +72,11 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 {{- $unused = append $unused (printf "  %s: %s" .path .why) }}
 {{- end }}
 {{- end }}
-{{- $used := list "namespace" "image_pull_policy" "log_level" "service_account" }}
+{{- $known := include "braid.agentFields" . | fromYaml }}
 {{- range $name, $_ := .Values.agent.extraConfig }}
-{{- if not (has $name $used) }}
-{{- $unused = append $unused (printf "  agent.extraConfig.%s: settings of agents are not built yet" $name) }}
+{{- $line := printf "  agent.extraConfig.%s: " $name }}
+{{- if not (or (hasKey $known $name) (contains $line (join "\n" $unused))) }}
+{{- $unused = append $unused (print $line "agents have no such setting") }}
 {{- end }}
 {{- end }}
 {{- $fields := list "server" "authType" "isDefault" "namespace" "caData" "region" "tenantId" "clientId" "bearerToken" "tlsCrt" "tlsKey" }}

@@ -116,6 +116,52 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $name "it must be a port from 1 to 65535" $value "write for example 443, or leave it out")) -}}
   {{- end -}}
 {{- end -}}
+{{- with index .Values.agent.extraConfig "service_account" -}}
+  {{- if include "braid.objectNamesProblem" (list .) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list "agent.extraConfig.service_account" "it must be the name of a ServiceAccount" . "write its name")) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $path, $found := dict "operator.imagePullSecrets" $operator.imagePullSecrets "agent.extraConfig.image_pull_secrets" (index .Values.agent.extraConfig "image_pull_secrets") -}}
+  {{- if and $found (not (kindIs "slice" $found)) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a list" $found "write it as a list")) -}}
+    {{- $found = list -}}
+  {{- end -}}
+  {{- range $index, $secret := $found -}}
+    {{- $name := ternary (get (kindIs "map" $secret | ternary $secret dict) "name") "" (kindIs "map" $secret) -}}
+    {{- if include "braid.objectNamesProblem" (list $name) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s[%d]" $path $index) "it must be a map with the name of a Secret" $secret "write for example {name: registry}")) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $agents := include "braid.agentConfiguration" . | fromYaml -}}
+{{- range $name, $shape := include "braid.agentFields" . | fromYaml -}}
+  {{- $path := printf "agent.%s%s" (ternary "extraConfig." "" (hasKey $.Values.agent.extraConfig $name)) $name -}}
+  {{- if not (or (kindIs "invalid" (index $agents $name)) (has $shape.kind (list "name" "references"))) -}}
+    {{- $mistakes = concat $mistakes (include "braid.agentFieldMistakes" (list $path $shape (index $agents $name)) | trim | splitList "\n" | compact) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $name, $value := .Values.agent.extraEnv -}}
+  {{- if or (include "braid.isStructure" $value) (not (regexMatch "^[ -<>-~]+$" $name)) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "a variable must have a name and be text" $value "write the text in quotes")) -}}
+  {{- end -}}
+{{- end -}}
+{{- $bounds := include "braid.boundVariables" . | fromJson -}}
+{{- range $name, $_ := $bounds -}}
+  {{- $value := index $.Values.bounds $name -}}
+  {{- with include "braid.boundProblem" $value -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "bounds." $name) . $value "write for example 100, or leave it out")) -}}
+  {{- end -}}
+{{- end -}}
+{{- $allowed := .Values.targets.allowedNamespaces -}}
+{{- if and $allowed (not (kindIs "slice" $allowed)) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "targets.allowedNamespaces" "it must be a list of names" $allowed "write for example [kube-system]")) -}}
+{{- else -}}
+  {{- range $allowed -}}
+    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" .)) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list "targets.allowedNamespaces" "this cannot be the name of a namespace" . "write names such as kube-system")) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
 {{- $truths := include "braid.truths" . | splitList " " -}}
 {{- range $field := list "jsonLog" "requireFrontProxyClientCert" -}}
   {{- if not (has (include "braid.bool" (index $operator $field)) $truths) -}}
@@ -141,7 +187,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "PRIMARY_MANAGEMENT_ONLY") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "PRIMARY_MANAGEMENT_ONLY") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -149,9 +195,29 @@ lists it. Outputs nothing.
     {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
       {{- $problem = list "it must be a port from 1 to 65535" "write for example 61337, or leave it out" -}}
     {{- end -}}
+  {{- else if eq $name "MIRRORD_AGENT_SERVICE_ACCOUNT" -}}
+    {{- if include "braid.objectNamesProblem" (list $text) -}}
+      {{- $problem = list "it must be the name of a ServiceAccount" "write its name" -}}
+    {{- end -}}
+  {{- else if eq $name "MIRRORD_AGENT_IMAGE_PULL_SECRETS" -}}
+    {{- if include "braid.objectNamesProblem" (splitList "," $text) -}}
+      {{- $problem = list "it must be names of Secrets" "separate them by commas" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_AGENT_EXTRA_ENV" -}}
+    {{- if include "braid.extraEnvironmentProblem" $text -}}
+      {{- $problem = list "it must be variables as a JSON object" "write for example {\"NAME\":\"value\"}" -}}
+    {{- end -}}
   {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}
     {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}
       {{- $problem = list "it must be an address and a port" "write for example [::]:443 or 0.0.0.0:443" -}}
+    {{- end -}}
+  {{- else if has $name (values $bounds) -}}
+    {{- with include "braid.boundProblem" $text -}}
+      {{- $problem = list . "write for example 100, or leave it out" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_ALLOWED_TARGET_NAMESPACES" -}}
+    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$" $text) -}}
+      {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
     {{- end -}}
   {{- else if hasKey $times $name -}}
     {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 86400) -}}
@@ -159,6 +225,10 @@ lists it. Outputs nothing.
       {{- $_ := unset $seconds $name -}}
     {{- else -}}
       {{- $_ := set $seconds $name (int $text) -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_AGENT_CONFIG" -}}
+    {{- if and (hasPrefix "/mirrord-config/" $text) (ne $text "/mirrord-config/agent-config.yaml") -}}
+      {{- $problem = list "the chart makes no such file" "leave it out, or name a file of your own volume" -}}
     {{- end -}}
   {{- else if has $name (list "MIRRORD_MULTICLUSTER_CONFIG" "MIRRORD_CLUSTERS_CONFIG") -}}
     {{- if and $readsFiles (hasPrefix "/mirrord-config/" $text) (not (has $text $ownFiles)) -}}
@@ -174,7 +244,94 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (printf "operator.extraEnv: OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not fit together: %s; leave them out for 15, 10 and 2." .) -}}
   {{- end -}}
 {{- end -}}
+{{- $pairs := list (list "OPERATOR_TLS_CERT_PATH" "OPERATOR_TLS_KEY_PATH" "a certificate that is made at each start") -}}
+{{- $pairs = append $pairs (list "OPERATOR_POD_NAME" "OPERATOR_POD_UID" "an operator that elects no leader") -}}
+{{- range $pair := $pairs -}}
+  {{- $set := list -}}
+  {{- $missing := list -}}
+  {{- range $name := initial $pair -}}
+    {{- $value := index $operator.extraEnv $name -}}
+    {{- $text := include "braid.text" $value -}}
+    {{- $isOwn := or (hasPrefix "OPERATOR_POD" $name) (include "braid.hasTlsSecret" $) -}}
+    {{- if or (kindIs "map" $value) (kindIs "slice" $value) (contains "$(" $text) -}}
+      {{- /* What comes from elsewhere is not known here. */ -}}
+    {{- else if or (ne $text "") (and (kindIs "invalid" $value) $isOwn) -}}
+      {{- $set = append $set $name -}}
+    {{- else -}}
+      {{- $missing = append $missing $name -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if and $set $missing -}}
+    {{- $mistakes = append $mistakes (printf "operator.extraEnv: %s is set, but %s is not; set both, or neither for %s." (first $set) (first $missing) (last $pair)) -}}
+  {{- end -}}
+{{- end -}}
 {{- if $mistakes -}}{{- fail (printf "the values cannot be used:\n%s" (join "\n" $mistakes)) -}}{{- end -}}
+{{- end -}}
+
+{{/* A line for each mistake in a setting of agents, by the rules of agent-fields.ts: list of path, shape and value. */}}
+{{- define "braid.agentFieldMistakes" -}}
+{{- $path := index . 0 -}}
+{{- $shape := index . 1 -}}
+{{- $value := index . 2 -}}
+{{- $kind := kindOf $value -}}
+{{- $problem := list -}}
+{{- if eq $shape.kind "text" -}}
+  {{- if ne $kind "string" -}}{{- $problem = list "it must be text" "write it in quotes" -}}{{- end -}}
+{{- else if eq $shape.kind "truth" -}}
+  {{- if ne $kind "bool" -}}{{- $problem = list "it must be true or false" "write true or false without quotes" -}}{{- end -}}
+{{- else if eq $shape.kind "quantity" -}}
+  {{- if not (has $kind (list "string" "float64")) -}}{{- $problem = list "it must be a quantity" "write for example 100Mi" -}}{{- end -}}
+{{- else if eq $shape.kind "image" -}}
+  {{- if not (has $kind (list "string" "map")) -}}{{- $problem = list "it must be text, or a map of registry and tag" "write it in quotes" -}}{{- end -}}
+{{- else if eq $shape.kind "whole" -}}
+  {{- $isRight := false -}}
+  {{- if eq $kind "float64" -}}{{- $isRight = and (eq $value (floor $value)) (ge $value $shape.least) (le $value $shape.most) -}}{{- end -}}
+  {{- if not $isRight -}}
+    {{- $problem = list (printf "it must be a whole number from %s to %s" (include "braid.text" $shape.least) (include "braid.text" $shape.most)) "write it without quotes" -}}
+  {{- end -}}
+{{- else if eq $shape.kind "words" -}}
+  {{- if not (has $value $shape.words) -}}{{- $problem = list (printf "it must be one of %s" (join ", " $shape.words)) "write one of them" -}}{{- end -}}
+{{- else if eq $shape.kind "list" -}}
+  {{- if ne $kind "slice" -}}{{- $problem = list "it must be a list" "write it as a list" -}}{{- end -}}
+{{- else if ne $kind "map" -}}
+  {{- $problem = list "it must be a map" "write keys below it" -}}
+{{- end -}}
+{{- if $problem -}}
+  {{- include "braid.mistake" (list $path (first $problem) $value (last $problem)) }}{{ "\n" -}}
+{{- else if eq $kind "slice" -}}
+  {{- range $index, $item := $value -}}
+    {{- include "braid.agentFieldMistakes" (list (printf "%s[%d]" $path $index) $shape.of $item) -}}
+  {{- end -}}
+{{- else if eq $kind "map" -}}
+  {{- range $name, $item := $value -}}
+    {{- $at := printf "%s.%s" $path $name -}}
+    {{- if eq $shape.kind "map" -}}
+      {{- if not (kindIs "invalid" $item) -}}{{- include "braid.agentFieldMistakes" (list $at $shape.of $item) -}}{{- end -}}
+    {{- else if not (hasKey $shape.fields $name) -}}
+      {{- include "braid.mistake" (list $at "there is no such field" $item (printf "write one of %s" (keys $shape.fields | sortAlpha | join ", "))) }}{{ "\n" -}}
+    {{- else if not (kindIs "invalid" $item) -}}
+      {{- include "braid.agentFieldMistakes" (list $at (index $shape.fields $name) $item) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" if the text is no JSON object of variables. */}}
+{{- define "braid.extraEnvironmentProblem" -}}
+{{- $found := fromJson . -}}
+{{- if or (not (regexMatch "^\\s*\\{" .)) (and (hasKey $found "Error") (not (contains "\"Error\"" .))) -}}true{{- end -}}
+{{- range $name, $value := $found -}}
+  {{- if or (include "braid.isStructure" $value) (not (regexMatch "^[ -<>-~]+$" $name)) -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" if a text of the list can be no object's name. */}}
+{{- define "braid.objectNamesProblem" -}}
+{{- range . -}}
+  {{- $text := "" -}}
+  {{- if not (include "braid.isStructure" .) -}}{{- $text = include "braid.text" . -}}{{- end -}}
+  {{- if not (and (le (len $text) 253) (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" $text)) -}}true{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Why these times cannot be, in the operator's words (lease-times.ts), or nothing: a map of seconds by variable. */}}
@@ -186,5 +343,13 @@ lists it. Outputs nothing.
 the renew deadline is {{ $deadline }} s; it must be more than 1.2 times the retry period of {{ $retry }} s
 {{- else if le (int64 $duration) (int64 $deadline) -}}
 the lease duration is {{ $duration }} s; it must be longer than the renew deadline of {{ $deadline }} s
+{{- end -}}
+{{- end -}}
+
+{{/* Why a value cannot be a bound, or nothing: the value, which may be missing. */}}
+{{- define "braid.boundProblem" -}}
+{{- $text := include "braid.text" . -}}
+{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 10000)) -}}
+it must be a whole number from 1 to 10000
 {{- end -}}
 {{- end -}}

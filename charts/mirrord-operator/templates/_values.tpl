@@ -5,7 +5,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 */}}
 {{- define "braid.normalise" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -21,12 +21,12 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- end -}}
 {{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
 {{- $operator := .Values.operator -}}
-{{- /* Where a certificate can be checked, null does not turn the check off. */}}
-{{- $unchecked := not (or .Values.tls.apiService.caBundle (include "braid.on" .Values.tls.certManager.enabled)) -}}
-{{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" $unchecked -}}{{- end -}}
+{{- /* Left open, the certificate is checked wherever it is known by whom: only one that the user brings without its CA is not. */}}
+{{- $unchecked := and (include "braid.hasTlsSecret" .) (not .Values.tls.apiService.caBundle) (not (include "braid.on" .Values.tls.certManager.enabled)) -}}
+{{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
 {{- /* Text that is empty is as dangerous as null here. */}}
 {{- if eq (toString $operator.requireFrontProxyClientCert) "" -}}{{- $_ := set $operator "requireFrontProxyClientCert" nil -}}{{- end -}}
-{{- range $path := list "createNamespace" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
+{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
   {{- $parent := $.Values -}}
   {{- range $key := splitList "." $path | initial -}}{{- $parent = index $parent $key -}}{{- end -}}
   {{- $key := splitList "." $path | last -}}
@@ -179,6 +179,12 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $queue := splitList " " (include "braid.queues" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sSplitting" (splitList "=" $queue | first))) -}}{{- end -}}
 {{- end -}}
 
+{{/* "true" where the operator keeps its own serving certificate, and tells the API server its authority. */}}
+{{- define "braid.keepsCertificate" -}}
+{{- $apiService := .Values.tls.apiService -}}
+{{- if not (or (include "braid.hasTlsSecret" .) $apiService.caBundle (include "braid.on" $apiService.insecureSkipTLSVerify)) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "braid.hasTlsSecret" -}}
 {{- include "braid.on" .Values.tls.useExistingSecret -}}
 {{- include "braid.on" (index .Values.tls.data "tls.key") -}}
@@ -188,6 +194,18 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* Namespace of agents. */}}
 {{- define "braid.agentNamespace" -}}
 {{- include "braid.text" (index .Values.agent.extraConfig "namespace") | default .Values.namespace -}}
+{{- end -}}
+
+{{/* Names of the Secrets by which agents are pulled, separated by commas: the operator's, else those of the agents' settings. */}}
+{{- define "braid.agentPullSecrets" -}}
+{{- $names := list -}}
+{{- $secrets := .Values.operator.imagePullSecrets | default (index .Values.agent.extraConfig "image_pull_secrets") -}}
+{{- if kindIs "slice" $secrets -}}
+  {{- range $secrets -}}
+    {{- if kindIs "map" . -}}{{- $names = append $names (include "braid.text" .name) -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- join "," $names -}}
 {{- end -}}
 
 {{- define "braid.agentPriorityClass" -}}

@@ -7,7 +7,7 @@ import * as dns from "node:dns/promises"
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { ResolveErrorKind } from "../../../src/domain/protocol/response-error.ts"
-import { type ClientOutput, err, ok } from "../client-output.ts"
+import { type AgentOutput, err, ok } from "../agent-output.ts"
 import { agentError } from "../io-errors.ts"
 import { dnsError, families, type LookupRecord, noSuchName, question } from "./dns-names.ts"
 
@@ -43,12 +43,12 @@ const isV6 = (ip: string): boolean => ip.includes(":")
  * reverse look-ups are ordered apart (wire.md §7.2).
  */
 export class AgentDns {
-  readonly #output: ClientOutput
+  readonly #output: AgentOutput
   readonly #resolve: (name: string) => ReadonlyArray<string> | undefined
   #forward: Promise<void> = Promise.resolve()
   #reverse: Promise<void> = Promise.resolve()
 
-  constructor(output: ClientOutput, resolve: (name: string) => ReadonlyArray<string> | undefined) {
+  constructor(output: AgentOutput, resolve: (name: string) => ReadonlyArray<string> | undefined) {
     this.#output = output
     this.#resolve = resolve
   }

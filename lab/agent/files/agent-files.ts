@@ -6,7 +6,7 @@
 import * as fs from "node:fs"
 import type { FileRequest, FileResponse, Metadata, OpenOptions } from "../../../src/domain/protocol/file-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
-import { err, ok } from "../client-output.ts"
+import { err, ok } from "../agent-output.ts"
 import { agentError, errno } from "../io-errors.ts"
 import { responseError } from "../node-errors.ts"
 import { DirectoryStream } from "./directory-stream.ts"

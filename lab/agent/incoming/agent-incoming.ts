@@ -8,7 +8,7 @@ import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messag
 import type { ChunkedResponse } from "../../../src/domain/protocol/http-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { AgentTarget, RedirectedConnection } from "../../cluster/node/agent-target.ts"
-import { type After, type ClientOutput, ok } from "../client-output.ts"
+import { type After, type AgentOutput, ok } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
 import { detectConnection } from "./detect-connection.ts"
 import { HttpTraffic } from "./http-traffic.ts"
@@ -65,7 +65,7 @@ export class AgentIncoming {
     )
   }
 
-  join(id: number, output: ClientOutput): void {
+  join(id: number, output: AgentOutput): void {
     this.#clients.set(id, new IncomingClient(id, output))
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Duplex } from "node:stream"
-import type { After } from "../client-output.ts"
+import type { After } from "../agent-output.ts"
 import { detectHttp } from "./detect-http.ts"
 
 /**

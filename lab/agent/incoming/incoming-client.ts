@@ -6,7 +6,7 @@
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
-import type { ClientOutput } from "../client-output.ts"
+import type { AgentOutput } from "../agent-output.ts"
 
 /** A part of a client's answer to a stolen request. */
 export type ResponsePart =
@@ -33,13 +33,13 @@ export interface StolenSink {
 /** Two number spaces of ids, each from 0. */
 export class IncomingClient {
   readonly id: number
-  readonly output: ClientOutput
+  readonly output: AgentOutput
   readonly #stolen = new Map<bigint, StolenSink>()
   readonly #mirrored = new Map<bigint, () => void>()
   #nextStolen = 0n
   #nextMirrored = 0n
 
-  constructor(id: number, output: ClientOutput) {
+  constructor(id: number, output: AgentOutput) {
     this.id = id
     this.output = output
   }

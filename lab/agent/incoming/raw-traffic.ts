@@ -1,11 +1,11 @@
 /**
- * Redirected traffic that is not HTTP, and traffic after an HTTP upgrade: copied, stolen or joined with the
- * application.
+ * Redirected traffic that is not HTTP, and traffic after an HTTP upgrade: copied to clients, stolen by one, or passed
+ * through to the application.
  */
 
 import type { Duplex } from "node:stream"
 import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
-import type { ClientOutput } from "../client-output.ts"
+import type { AgentOutput } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 import { newConnection } from "./incoming-messages.ts"
@@ -17,7 +17,7 @@ const mostBuffered = 512 * 1024
 const nothing = new Uint8Array(0)
 
 /** Writes to a peer of the target. The client is not read while too much piles up. */
-export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint8Array, output: ClientOutput): void => {
+export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint8Array, output: AgentOutput): void => {
   const keepsUp = stream.write(bytes)
   if (keepsUp || !("writableLength" in stream) || stream.writableLength < mostBuffered) return
   const release = output.hold()

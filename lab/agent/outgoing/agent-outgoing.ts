@@ -5,7 +5,7 @@
 
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { LayerTcpOutgoing } from "../../../src/domain/protocol/outgoing-messages.ts"
-import { type After, type ClientOutput, err, ok } from "../client-output.ts"
+import { type After, type AgentOutput, err, ok } from "../agent-output.ts"
 import { agentError } from "../io-errors.ts"
 import { describeError } from "../node-errors.ts"
 import type { Dial, Dialled, Peer } from "./peer.ts"
@@ -37,7 +37,7 @@ interface Connection {
  */
 export class AgentOutgoing {
   readonly #channel: "TcpOutgoing" | "UdpOutgoing"
-  readonly #output: ClientOutput
+  readonly #output: AgentOutput
   readonly #dial: Dial
   readonly #after: After
   readonly #limits: OutgoingLimits
@@ -52,7 +52,7 @@ export class AgentOutgoing {
 
   constructor(
     channel: "TcpOutgoing" | "UdpOutgoing",
-    output: ClientOutput,
+    output: AgentOutput,
     dial: Dial,
     after: After,
     limits = outgoingLimits

@@ -10,7 +10,7 @@ import type { SocketAddress } from "../../../src/domain/protocol/network-message
 import type { LayerSeqpacket } from "../../../src/domain/protocol/outgoing-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { Endpoint } from "../../cluster/network/endpoint.ts"
-import { type ClientOutput, err } from "../client-output.ts"
+import { type AgentOutput, err } from "../agent-output.ts"
 import { FileFailure, resolveInRoot } from "../files/resolve-in-root.ts"
 import { agentError, errno, systemError } from "../io-errors.ts"
 import { errnoOf, responseError } from "../node-errors.ts"
@@ -231,7 +231,7 @@ const seqpacketFailure = (root: string, address: SocketAddress): ResponseError =
 }
 
 /** Answers seqpacket messages. Node has no such sockets, so every connect fails and no other message can follow. */
-export const handleSeqpacket = (root: string, message: LayerSeqpacket, output: ClientOutput): void => {
+export const handleSeqpacket = (root: string, message: LayerSeqpacket, output: AgentOutput): void => {
   if (message._tag !== "ConnectV2") return
   const { uid, remoteAddress } = message.value
   output.send({

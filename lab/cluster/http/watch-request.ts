@@ -100,6 +100,9 @@ export const serveWatch = (
   const end = setTimeout(
     () => {
       bookmark()
+      // A slow client takes a while to close, and nothing may be written meanwhile.
+      stop()
+      clearInterval(bookmarks)
       res.end()
     },
     Math.max(1, Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000

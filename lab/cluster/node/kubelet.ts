@@ -23,7 +23,7 @@ import { type IssueToken, withServiceAccountVolume } from "./container-volumes.t
 import type { NodeStore } from "./node-store.ts"
 import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
 import { AddressBook } from "./pod-network.ts"
-import { readPodSpec } from "./pod-spec.ts"
+import { allowsNode, readPodSpec } from "./pod-spec.ts"
 import { makePodWorker, type NodeContext, type PodWorker } from "./pod-worker.ts"
 
 export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletError", {
@@ -200,6 +200,12 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         return refuse(
           "Unschedulable",
           `0/1 nodes are available: nodeSelector ${wanted} does not match node ${nodeName}`
+        )
+      }
+      if (!allowsNode(spec, nodeName)) {
+        return refuse(
+          "Unschedulable",
+          `0/1 nodes are available: node ${nodeName} does not match the pod's node affinity`
         )
       }
       if (workers.size >= (options.podCapacity ?? 110)) {

@@ -104,8 +104,31 @@ const Volume = Schema.Struct({
 })
 export type VolumeSpec = typeof Volume.Type
 
+/** The part of an affinity that names nodes. */
+const NodeTerm = Schema.Struct({
+  matchFields: optional(
+    Schema.Array(
+      Schema.Struct({
+        key: Schema.Literal("metadata.name"),
+        operator: Schema.Literals(["In", "NotIn"]),
+        values: Schema.Array(Schema.String)
+      })
+    )
+  )
+})
+const Affinity = Schema.Struct({
+  nodeAffinity: optional(
+    Schema.Struct({
+      requiredDuringSchedulingIgnoredDuringExecution: optional(
+        Schema.Struct({ nodeSelectorTerms: Schema.Array(NodeTerm) })
+      )
+    })
+  )
+})
+
 const PodSpec = Schema.Struct({
   nodeName: optional(Schema.String),
+  affinity: optional(Affinity),
   nodeSelector: optional(StringMap),
   hostname: optional(Schema.String),
   restartPolicy: optional(Schema.Literals(["Always", "OnFailure", "Never"])),
@@ -119,6 +142,14 @@ const PodSpec = Schema.Struct({
 export type PodSpec = typeof PodSpec.Type
 
 const decode = Schema.decodeUnknownResult(PodSpec, { errors: "all" })
+
+/** Whether the pod's affinity allows the node, as far as the affinity names nodes: one of its terms must. */
+export const allowsNode = ({ affinity }: PodSpec, node: string): boolean => {
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}]
+  return terms.some(({ matchFields = [] }) =>
+    matchFields.every(({ operator, values }) => values.includes(node) === (operator === "In"))
+  )
+}
 
 /** A failure names each wrong field. */
 export const readPodSpec = (spec: unknown) => decode(spec)

@@ -1,9 +1,11 @@
 /** Writes down a story that failed, for people, for programs, and as a file that `--scenario` plays again. */
 
 import { mkdirSync, writeFileSync } from "node:fs"
+import type { Story } from "../story/story.ts"
 import { verbs } from "../story/verbs.ts"
 import { scenarioText } from "./scenario-file.ts"
-import type { Outcome } from "./work.ts"
+import { type StorySize, usual } from "./simulate-flags.ts"
+import type { Outcome, StoryChoice } from "./work.ts"
 
 /** Folder of the stories that failed, below the folder in which the command runs. */
 const failuresFolder = "simulation-failures"
@@ -15,10 +17,26 @@ export interface Failure {
   readonly found: Outcome
   /** A shorter story that breaks the same sentence, or the same story if no shorter one was looked for. */
   readonly shortest: Outcome
-  readonly sweepRun: string | undefined
+  /** The origin of the story that failed. */
+  readonly choice: StoryChoice
   readonly file: string
-  /** The command that plays the shortest story again. */
+  /** The command that plays the story again. For a random story it needs no file, only a clone of the same commit. */
   readonly replay: string
+}
+
+/** The run of a sweep that failed, if it was one. */
+const sweepRunOf = (choice: StoryChoice): string | undefined =>
+  choice._tag === "Written" ? choice.sweepRun : undefined
+
+/** The command that plays one random story again, from its seed alone. */
+export const replayOfRandom = (seed: string, size: StorySize): string => {
+  const text = /^[\w./+-]+$/.test(seed) ? seed : `'${seed.replaceAll("'", "'\\''")}'`
+  return [
+    `npm run simulate -- --story ${text}`,
+    ...(size.clusters === usual.clusters ? [] : [`--clusters ${size.clusters}`]),
+    ...(size.sessions === usual.sessions ? [] : [`--sessions ${size.sessions}`]),
+    ...(size.minutes === usual.minutes ? [] : [`--hours ${size.minutes / 60}`])
+  ].join(" ")
 }
 
 const fileName = (title: string): string => title.replaceAll(/[^A-Za-z0-9.+-]+/g, "-").replaceAll(/^-+|-+$/g, "")
@@ -28,9 +46,10 @@ const sentenceOf = ({ violation }: Outcome): string =>
 
 /** Writes the shortest story to a file that `--scenario` plays. */
 export const writeFailure = (failure: Omit<Failure, "file" | "replay">): Failure => {
-  const { found, shortest, sweepRun, title } = failure
+  const { choice, found, shortest, title } = failure
   const file = `${failuresFolder}/${fileName(`${found.violation?.id ?? "none"}-${title}`)}.txt`
-  const replay = `npm run simulate -- --scenario ${file}`
+  const replay =
+    choice._tag === "Random" ? replayOfRandom(choice.seed, choice.size) : `npm run simulate -- --scenario ${file}`
   const remarks = [
     sentenceOf(shortest),
     ...(shortest.violation === undefined ? [] : [shortest.violation.detail]),
@@ -38,7 +57,7 @@ export const writeFailure = (failure: Omit<Failure, "file" | "replay">): Failure
     replay
   ]
   mkdirSync(failuresFolder, { recursive: true })
-  writeFileSync(file, scenarioText(shortest.story, remarks, sweepRun))
+  writeFileSync(file, scenarioText(shortest.story, remarks, sweepRunOf(choice)))
   return { ...failure, file, replay }
 }
 
@@ -48,8 +67,22 @@ const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
 const setupVerbs: ReadonlySet<string> = new Set(verbs.flatMap(({ kind, name }) => (kind === "setup" ? [name] : [])))
 
 /** The lines that describe the world; a transcript begins with the first act. */
-const setupOf = ({ story }: Outcome): ReadonlyArray<string> =>
-  story.lines.filter((line) => setupVerbs.has(line.trim().split(/\s+/)[0] ?? ""))
+const setupOf = ({ lines }: Story): ReadonlyArray<string> =>
+  lines.filter((line) => setupVerbs.has(line.trim().split(/\s+/)[0] ?? ""))
+
+/**
+ * A story that failed, for people: its seed, the lines that describe its world, and its transcript. `found` is the
+ * story before it was shrunk, `where` ends the heading.
+ */
+export const storyText = (
+  found: Story,
+  { story, transcript }: Pick<Outcome, "story" | "transcript">,
+  where = ""
+): ReadonlyArray<string> => {
+  const [before, after] = [found.lines.length, story.lines.length]
+  const shrunk = after < before ? `, shrunk from ${before} lines to ${after}` : ""
+  return [`  the story (seed ${story.seed}${shrunk})${where}:`, ...indented([...setupOf(story), ...transcript])]
+}
 
 /** A failure in words. `brief` leaves out the transcript, for the hundredth failure of its kind. */
 export const failureText = (
@@ -59,23 +92,16 @@ export const failureText = (
   const { violation } = shortest
   const broke = [`✗ ${title}: ${sentenceOf(shortest)}`, ...indented(violation === undefined ? [] : [violation.detail])]
   if (brief) return [...broke, `  replay: ${replay}`]
-  const count = (outcome: Outcome): number => outcome.story.lines.length
-  const shrunk = count(shortest) < count(found) ? `, shrunk from ${count(found)} lines to ${count(shortest)}` : ""
-  return [
-    ...broke,
-    `  the story (seed ${shortest.story.seed}${shrunk}), also in ${file}:`,
-    ...indented([...setupOf(shortest), ...shortest.transcript]),
-    `  replay: ${replay}`
-  ]
+  return [...broke, ...storyText(found.story, shortest, `, also in ${file}`), `  replay: ${replay}`]
 }
 
 /** A failure as JSON. */
-export const failureJson = ({ file, found, number, replay, shortest, sweepRun, title }: Failure): object => ({
+export const failureJson = ({ choice, file, found, number, replay, shortest, title }: Failure): object => ({
   story: number,
   name: title,
   ok: false,
   seed: shortest.story.seed,
-  ...(sweepRun === undefined ? {} : { sweepRun }),
+  ...(sweepRunOf(choice) === undefined ? {} : { sweepRun: sweepRunOf(choice) }),
   virtualMs: found.virtualMs,
   faults: found.faults,
   violation: shortest.violation,

@@ -72,6 +72,10 @@ const planOf = (subject: SimulateOptions["subject"], pool: WorkerPool): Effect.E
     if (subject._tag === "Random") {
       return { jobs: randomJobs(subject), total: subject.forever ? undefined : subject.stories }
     }
+    if (subject._tag === "Story") {
+      const { seed, size } = subject
+      return { jobs: [{ number: 1, title: `story ${seed}`, choice: { _tag: "Random", seed, size } }], total: 1 }
+    }
     const scenario = readScenario(subject.scenario, subject.seed)
     if (Result.isFailure(scenario)) return yield* cannotStart(...scenario.failure)
     if (subject._tag === "Scenario")
@@ -101,6 +105,9 @@ const outcomeOf = (choice: StoryChoice, answer: Answer): Outcome => {
   if (answer._tag === "Ran") return answer.outcome
   return lost(choice, answer._tag === "Failed" ? answer.message : "its worker gave another answer")
 }
+
+/** Whether the subject is one story, whose transcript is shown, passed or not. */
+const isOneStory = ({ _tag }: SimulateOptions["subject"]): boolean => _tag === "Scenario" || _tag === "Story"
 
 /** Runs the jobs and tells of each in their order. */
 class Simulation {
@@ -137,7 +144,7 @@ class Simulation {
       title,
       trace: this.#trace?.part(number),
       report,
-      transcript: subject._tag === "Scenario"
+      transcript: isOneStory(subject)
     } as const
     return Effect.map(this.#pool.run(work), (answer) => outcomeOf(choice, answer))
   }
@@ -151,7 +158,7 @@ class Simulation {
     this.#shown.set(violation.id, shown)
     const sweepRun = choice._tag === "Written" ? choice.sweepRun : undefined
     const tell = (shortest: Outcome, brief: boolean): void =>
-      this.#output.failed(writeFailure({ number, title, found, shortest, sweepRun }), brief)
+      this.#output.failed(writeFailure({ number, title, found, shortest, choice }), brief)
     // A story that ended or blocked its worker is not given to another worker.
     if (shown > shownPerSentence || violation.id === lostId)
       return Effect.sync(() => tell(found, shown > shownPerSentence))
@@ -226,7 +233,7 @@ export const runSimulate = (flags: SimulateFlags): Effect.Effect<number> => {
     })
   if (Result.isFailure(options)) return refuse(options.failure)
   const { json, subject } = options.success
-  const output = makeOutput(standardStreams, { json, transcripts: subject._tag === "Scenario" })
+  const output = makeOutput(standardStreams, { json, transcripts: isOneStory(subject) })
   return simulate(options.success, output).pipe(
     Effect.scoped,
     Effect.catch(({ mistakes }) => refuse(mistakes))

@@ -15,6 +15,11 @@ export const simulateFlags = {
       "file's own)"
   ),
   stories: text("stories", "K", "So many random stories (default 100), numbered from 1"),
+  story: text(
+    "story",
+    "SEED",
+    "One random story by its own seed, as a failure names it, such as 1/7; prints its transcript"
+  ),
   scenario: text(
     "scenario",
     "NAME|FILE",
@@ -34,7 +39,7 @@ export const simulateFlags = {
   hours: text("hours", "H", "Virtual hours of a random story's acts, such as 0.5 (default: 5 minutes)"),
   workers: text("workers", "N", "Processes that work at the same time (default: one per core)"),
   trace: text("trace", "FILE", "Every event of every story as JSON lines; compressed if the name ends in .gz"),
-  report: text("report", "FILE.html", "One page that shows the story; with --scenario or --stories 1"),
+  report: text("report", "FILE.html", "One page that shows the story; with --scenario, --story or --stories 1"),
   json: Flag.Boolean("json").pipe(
     Flag.withDefault(false),
     Flag.withDescription("JSON lines only; the last one has passed and failed")
@@ -45,6 +50,7 @@ export const simulateFlags = {
 export interface SimulateFlags {
   readonly seed: Option.Option<string>
   readonly stories: Option.Option<string>
+  readonly story: Option.Option<string>
   readonly scenario: Option.Option<string>
   readonly sweep: Option.Option<string>
   readonly forever: boolean
@@ -74,6 +80,8 @@ export type Subject =
       readonly forever: boolean
       readonly size: StorySize
     }
+  /** One random story. `seed` is its own seed, not that of a series. */
+  | { readonly _tag: "Story"; readonly seed: string; readonly size: StorySize }
   /** `seed` overrides the seed of the file. */
   | { readonly _tag: "Scenario" | "Sweep"; readonly scenario: string; readonly seed: string | undefined }
 
@@ -85,7 +93,8 @@ export interface SimulateOptions {
   readonly json: boolean
 }
 
-const usual = { stories: 100, clusters: 3, sessions: 3, minutes: 5 }
+/** Number and size of random stories where the flags say nothing. */
+export const usual = { stories: 100, clusters: 3, sessions: 3, minutes: 5 }
 
 const quoted = (value: string): string => JSON.stringify(value)
 
@@ -108,7 +117,10 @@ export const readOptions = (
         return otherwise
       }
     })
-  const notEmpty = (name: "seed" | "scenario" | "sweep" | "trace" | "report", what: string): string | undefined => {
+  const notEmpty = (
+    name: "seed" | "story" | "scenario" | "sweep" | "trace" | "report",
+    what: string
+  ): string | undefined => {
     const value = Option.getOrUndefined(flags[name])
     if (value === undefined || value.trim() !== "") return value
     mistakes.push(`--${name}: the value is empty: give ${what}`)
@@ -131,8 +143,11 @@ export const readOptions = (
   }
   const stories = counted("stories", usual.stories, 1_000_000_000)
   const seed = notEmpty("seed", "a number or a text")
-  if (seed !== undefined && /\s/.test(seed))
-    mistakes.push(`--seed: ${quoted(seed)} has white space, which a story's file cannot hold: leave it out`)
+  const story = notEmpty("story", "the seed of one story, such as 1/7")
+  for (const [name, value] of Object.entries({ seed, story })) {
+    if (value !== undefined && /\s/.test(value))
+      mistakes.push(`--${name}: ${quoted(value)} has white space, which a story's file cannot hold: leave it out`)
+  }
   const trace = notEmpty("trace", "a file's name")
   const report = notEmpty("report", "a file's name, such as story.html")
   const scenario = notEmpty("scenario", "a scenario's name or a file")
@@ -148,8 +163,16 @@ export const readOptions = (
     }
     if (flags.forever) mistakes.push(`--forever is for random stories: leave it out with --${written}`)
   }
-  const isOne = scenario !== undefined || (sweep === undefined && !flags.forever && stories === 1)
-  if (report !== undefined && !isOne) mistakes.push("--report shows one story: add --scenario NAME or --stories 1")
+  if (story !== undefined) {
+    for (const name of ["seed", "stories", "scenario", "sweep"] as const) {
+      if (Option.isSome(flags[name])) mistakes.push(`--${name}: leave it out with --story, whose seed says all`)
+    }
+    if (flags.forever) mistakes.push("--forever: leave it out with --story, whose seed says all")
+  }
+  const isOne =
+    scenario !== undefined || story !== undefined || (sweep === undefined && !flags.forever && stories === 1)
+  if (report !== undefined && !isOne)
+    mistakes.push("--report shows one story: add --scenario NAME, --story SEED or --stories 1")
   if (report !== undefined && !/\.html?$/.test(report))
     mistakes.push(`--report: ${quoted(report)} is no page: end the name in .html`)
   if (mistakes.length > 0) return Result.fail(mistakes)
@@ -159,6 +182,8 @@ export const readOptions = (
       ? { _tag: "Scenario", scenario, seed }
       : sweep !== undefined
         ? { _tag: "Sweep", scenario: sweep, seed }
-        : { _tag: "Random", seed, stories, forever: flags.forever, size }
+        : story !== undefined
+          ? { _tag: "Story", seed: story, size }
+          : { _tag: "Random", seed, stories, forever: flags.forever, size }
   return Result.succeed({ subject, workers, trace, report, json: flags.json })
 }

@@ -25,6 +25,7 @@ import { namesAreValid } from "./n11-names-are-valid.ts"
 import { retryAfter } from "./n12-retry-after.ts"
 import { onlyLeadersAct } from "./n13-only-leaders-act.ts"
 import { oneLabelledLeader } from "./n14-one-labelled-leader.ts"
+import { readyCarries } from "./n15-ready-carries.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -53,6 +54,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   noCallFromTheDead,
   onlyLeadersAct,
   readyIsComplete,
+  readyCarries,
   noFlipFlop,
   noHammering,
   ownFieldsOnly,

@@ -8,6 +8,7 @@ import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirro
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { parentName } from "../../../src/domain/session/names.ts"
+import { isFailureReason } from "../../../src/domain/session/session-failure.ts"
 import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import type { World } from "../world/world.ts"
@@ -43,8 +44,10 @@ const deadParents = (world: World, living: ReadonlySet<string>): ReadonlyArray<s
     // after a while, and then the parent goes.
     if (isLeaving(parent) && recordedChildren(parent).some(([cluster]) => !world.clusters.has(cluster))) return []
     // A status written by hand may say Failed without a time.
-    const failedAt = timeOf(failed?.lastTransitionTime) ?? timeOf(parent.metadata.creationTimestamp) ?? 0
-    if (stays && world.now < failedAt + failedRetention + slack) return []
+    const { lastTransitionTime, reason = "" } = failed ?? {}
+    const failedAt = timeOf(lastTransitionTime) ?? timeOf(parent.metadata.creationTimestamp) ?? 0
+    const retention = failedRetention(isFailureReason(reason) ? reason : "Error")
+    if (stays && world.now < failedAt + retention + slack) return []
     return [
       `${name} is still there ` +
         `(${parentStatus(parent).phase ?? "no phase"}${isLeaving(parent) ? ", being deleted" : ""}), ` +

@@ -46,10 +46,14 @@ export class EventHeap<Entry extends HeapEntry> {
     if (last === undefined || entries.length === 0) return first
     let at = 0
     for (;;) {
-      const left = 2 * at + 1
-      const [a, b] = [entries[left], entries[left + 1]]
-      if (a === undefined) break
-      const [child, next] = b !== undefined && before(b, a) ? [left + 1, b] : [left, a]
+      let child = 2 * at + 1
+      let next = entries[child]
+      if (next === undefined) break
+      const other = entries[child + 1]
+      if (other !== undefined && before(other, next)) {
+        next = other
+        child++
+      }
       if (!before(next, last)) break
       entries[at] = next
       at = child

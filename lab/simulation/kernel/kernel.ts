@@ -1,9 +1,9 @@
 /**
- * Virtual time and all that happens in it: one heap of events, one queue of tasks that are due now, one thread, no
+ * Virtual time and all that happens in it: one queue of events, one queue of tasks that are due now, one thread, no
  * promises. The same seed and the same calls give the same run. It knows nothing of clusters; those are in `../world`.
  */
 
-import { EventHeap, type HeapEntry } from "./event-heap.ts"
+import { EventQueue, type QueuedEvent } from "./event-queue.ts"
 import { RandomStream } from "./random-stream.ts"
 
 /**
@@ -15,7 +15,7 @@ export interface Owner {
   readonly hold: (run: () => void) => void
 }
 
-interface Entry extends HeapEntry {
+interface Entry extends QueuedEvent<Entry> {
   readonly owner: Owner | undefined
   run: (() => void) | undefined
 }
@@ -29,7 +29,7 @@ const mostStepsAtOnce = 1_000_000
 
 export class Kernel {
   readonly random: RandomStream
-  readonly #heap = new EventHeap<Entry>()
+  readonly #events = new EventQueue<Entry>()
   #ready: Array<{ readonly owner: Owner | undefined; readonly run: () => void }> = []
   #now: number
   #order = 0
@@ -54,8 +54,16 @@ export class Kernel {
 
   /** Schedules an event in `ms`. Without an owner it happens whatever processes are paused or dead. */
   after(ms: number, run: () => void, owner?: Owner): Cancel {
-    const entry: Entry = { time: this.#now + Math.max(0, ms), order: this.#order++, owner, run }
-    this.#heap.push(entry)
+    const delay = Math.max(0, ms)
+    const entry: Entry = {
+      time: this.#now + delay,
+      order: this.#order++,
+      owner,
+      run,
+      lane: undefined,
+      behind: undefined
+    }
+    this.#events.push(entry, delay)
     return () => {
       entry.run = undefined
     }
@@ -71,9 +79,9 @@ export class Kernel {
     this.#drain()
     for (;;) {
       if (stop()) return
-      const next = this.#heap.peek()
+      const next = this.#events.peek()
       if (next === undefined || next.time > until) break
-      this.#heap.pop()
+      this.#events.pop()
       if (next.run === undefined) continue
       this.#now = Math.max(this.#now, next.time)
       this.#steps++

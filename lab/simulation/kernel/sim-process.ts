@@ -5,6 +5,7 @@
 
 import { Clock, Context, Duration, Effect, Exit, type Fiber, Logger, Random, References, type Scope } from "effect"
 import * as Scheduler from "effect/Scheduler"
+import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
 import type { Cancel, Kernel, Owner } from "./kernel.ts"
 
 /** One line of a process's log. */
@@ -37,6 +38,7 @@ export class SimProcess implements Owner {
     this.context = Context.empty().pipe(
       Context.add(Clock.Clock, this.#clock()),
       Context.add(Scheduler.Scheduler, this.#scheduler()),
+      Context.add(CurrentRepeatedLines, new RepeatedLines()),
       Context.add(Random.Random, {
         nextIntUnsafe: () => random.int(-0x80000000, 0x7fffffff),
         nextDoubleUnsafe: () => random.fraction()

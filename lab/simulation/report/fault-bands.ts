@@ -48,6 +48,8 @@ const begins = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyAr
       return second === "drop" ? `watch ${first}` : undefined
     case "pods":
       return second === "unready" ? `pods ${first}` : undefined
+    case "node":
+      return second === "cut" || second === "lost" ? `node ${first}` : undefined
     case "skew":
       return `skew ${second}`
     case "swizzle":
@@ -76,6 +78,8 @@ const ends = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArra
       return second === "restore" ? `watch ${first}` : undefined
     case "pods":
       return second === "ready" ? `pods ${first}` : undefined
+    case "node":
+      return second === "back" ? `node ${first}` : undefined
     default:
       return undefined
   }

@@ -41,9 +41,10 @@ type RandomAct = Act & Required<Pick<Act, "random">>
 const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
   verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
 )
-/** Acts of stories without elections come first: an election then changes nothing about how these stories are drawn. */
-const acts = allActs.filter(({ random }) => random.ofElected !== true)
+/** Acts of all stories come first: the others then change nothing about how stories without them are drawn. */
+const acts = allActs.filter(({ random }) => random.ofElected !== true && random.ofNodes !== true)
 const electedActs = allActs.filter(({ random }) => random.ofElected === true)
+const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
@@ -54,6 +55,8 @@ interface Setup {
   readonly primary: string
   /** Clusters whose operators have replicas. */
   readonly elected: ReadonlyArray<string>
+  /** Whether there are faults between operators and agents. */
+  readonly nodes: boolean
   readonly lines: ReadonlyArray<string>
 }
 
@@ -107,6 +110,7 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
         clusters: [first, ...rest],
         primary: primaryIsDefault ? (names[chosen] ?? first) : primary,
         elected: [],
+        nodes: false,
         lines: [...lines, ...settings.filter((line) => line !== "")]
       }
     })
@@ -170,7 +174,9 @@ class Teller {
 
   /** Says one line of any verb. */
   tell(random: RandomStream): void {
-    this.#sayOf(this.#setup.elected.length > 0 ? [...acts, ...electedActs] : acts, random)
+    const { elected, nodes } = this.#setup
+    const more = [...(elected.length > 0 ? electedActs : []), ...(nodes ? nodeActs : [])]
+    this.#sayOf(more.length > 0 ? [...acts, ...more] : acts, random)
   }
 }
 
@@ -195,11 +201,12 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         maxLength: mostActs(options.minutes),
         size: "max"
       }),
-      // Drawn last, so that an election changes nothing else.
-      elected: electedArbitrary
+      // Drawn last, so that an election changes nothing else, nor does a fault of nodes.
+      elected: electedArbitrary,
+      nodes: fc.constantFrom(false, false, false, true, false)
     })
-    .map(({ acts: seeds, begin, elected, seed, setup: drawn, weights }) => {
-      const setup = withReplicas(drawn, elected)
+    .map(({ acts: seeds, begin, elected, nodes, seed, setup: drawn, weights }) => {
+      const setup = { ...withReplicas(drawn, elected), nodes }
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
         const verb = named(name)

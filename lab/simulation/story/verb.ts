@@ -69,6 +69,8 @@ export type Verb = {
         readonly line: (draw: Draw) => string | undefined
         /** Only for stories in which leaders are elected. */
         readonly ofElected?: true
+        /** Only for stories with faults between operators and agents. */
+        readonly ofNodes?: true
       }
     }
 )

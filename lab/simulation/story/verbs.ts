@@ -20,6 +20,7 @@ import { latency } from "./verbs/latency.ts"
 import { leader } from "./verbs/leader.ts"
 import { leave } from "./verbs/leave.ts"
 import { mirror } from "./verbs/mirror.ts"
+import { node } from "./verbs/node.ts"
 import { pause } from "./verbs/pause.ts"
 import { ping } from "./verbs/ping.ts"
 import { pods } from "./verbs/pods.ts"
@@ -97,5 +98,6 @@ export const verbs: ReadonlyArray<Verb> = [
   agents,
   images,
   pods,
+  node,
   kubectl
 ]

@@ -11,9 +11,13 @@ export type Place = string
 
 /** The state of one direction between two places. */
 interface Route {
+  readonly from: Place
+  readonly to: Place
   open: boolean
   /** Least and most one-way delay, ms; each packet draws anew. */
   latency: readonly [number, number]
+  /** The latency after {@link Network.healAll}. */
+  usual: readonly [number, number]
   /** Bytes per ms; infinite unless the link is slow. */
   bandwidth: number
   readonly waiting: Set<() => void>
@@ -31,7 +35,10 @@ const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean =>
 export class Network {
   readonly #kernel: Kernel
   readonly #random: RandomStream
-  readonly #routes = new Map<string, Route>()
+  /** By sender, then by receiver. */
+  readonly #routes = new Map<Place, Map<Place, Route>>()
+  /** The same routes in the order in which they were first used. None is ever replaced. */
+  readonly #allRoutes: Array<Route> = []
   readonly #connections = new Set<NetworkConnection>()
   /** When the last packet arrives that takes longer than usual, epoch ms. */
   #lateUntil = -Infinity
@@ -42,11 +49,20 @@ export class Network {
   }
 
   #route(from: Place, to: Place): Route {
-    const key = `${from} ${to}`
-    const known = this.#routes.get(key)
+    const known = this.#routes.get(from)?.get(to)
     if (known !== undefined) return known
-    const made: Route = { open: true, latency: usualLatency, bandwidth: Infinity, waiting: new Set() }
-    this.#routes.set(key, made)
+    const made: Route = {
+      from,
+      to,
+      open: true,
+      latency: usualLatency,
+      usual: usualLatency,
+      bandwidth: Infinity,
+      waiting: new Set()
+    }
+    const ofSender = this.#routes.get(from) ?? new Map<Place, Route>()
+    this.#routes.set(from, ofSender.set(to, made))
+    this.#allRoutes.push(made)
     return made
   }
 
@@ -63,7 +79,7 @@ export class Network {
   get isWell(): boolean {
     return (
       this.#kernel.now > this.#lateUntil &&
-      [...this.#routes.values()].every(isUsual) &&
+      this.#allRoutes.every(isUsual) &&
       this.connections.every(({ isSilent }) => !isSilent())
     )
   }
@@ -88,11 +104,18 @@ export class Network {
 
   /** Heals all cuts and makes every link as fast as at the beginning. */
   healAll(): void {
-    for (const [key, route] of this.#routes) {
-      route.latency = usualLatency
+    for (const route of this.#allRoutes) {
+      route.latency = route.usual
       route.bandwidth = Infinity
-      const [from = "", to = ""] = key.split(" ")
-      this.heal(from, to)
+      this.heal(route.from, route.to)
+    }
+  }
+
+  /** Puts two places next to each other: for good, a packet takes as long as inside a place. */
+  setNeighbours(a: Place, b: Place): void {
+    for (const route of [this.#route(a, b), this.#route(b, a)]) {
+      route.usual = [localLatency, localLatency]
+      route.latency = route.usual
     }
   }
 
@@ -129,11 +152,13 @@ export class Network {
 
   /** Sends a single packet, which waits while the route is cut. */
   send(from: Place, to: Place, run: () => void, owner?: Owner): void {
-    this.whenOpen(from, to, () => {
+    const go = (): void => {
       const delay = this.delay(from, to)
       this.underWay(this.#kernel.now + delay)
       this.#kernel.after(delay, run, owner)
-    })
+    }
+    if (this.isOpen(from, to)) go()
+    else this.#route(from, to).waiting.add(go)
   }
 
   register(connection: NetworkConnection): Cancel {

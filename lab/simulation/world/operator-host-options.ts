@@ -20,9 +20,12 @@ export interface OperatorHostOptions {
   readonly replicas: number | undefined
   readonly member: (name: string) => { readonly server: ApiServer; readonly host: ReplicaHost } | undefined
   /** Dials an agent's pod in this cluster. */
-  readonly dialAgent: (from: PipeEnd, host: string, port: number) => FrameChannel | undefined
+  readonly dialAgent: (from: PipeEnd, host: string, port: number) => DialledAgent
   readonly faults: () => FaultPlan
 }
+
+/** A connection to an agent; nothing where nobody listens; or nothing comes back at all. */
+export type DialledAgent = FrameChannel | "no answer" | undefined
 
 /** The two ways in which a connect request ends. */
 export interface ConnectOutcome {

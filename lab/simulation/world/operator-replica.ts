@@ -10,10 +10,13 @@ import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { runReplica } from "../../../src/app/operator/run-replica.ts"
+import { usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
+import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
@@ -32,17 +35,28 @@ const restartAfter = 3_000
 const terminationGrace = 10_000
 /** After so long a pod of a lost node is replaced on another node, ms. */
 const replacedAfter = 60_000
+/** After so long without an answer the dial of an agent is given up, ms, as by `dialAgent`. */
+const dialTimeout = 10_000
 /** Time between two WebSocket pings on a member link, ms (docs/member-link.md). */
 const linkPulse = 30_000
 
 const agentSettings = {
+  ...usualAgentConfiguration,
   image: "agent:1",
   imagePullPolicy: "IfNotPresent",
   namespace: operatorNamespace,
   port: undefined,
   idleTtlSecs: 60,
   startupTimeoutSecs: 60,
-  logLevel: "info"
+  imagePullSecrets: [],
+  extraEnv: {}
+} as const
+
+const operatorSettings = {
+  namespace: operatorNamespace,
+  version: "simulated",
+  bounds: usualBounds,
+  protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 } as const
 
 /** The user as which the operator of a primary calls its members. */
@@ -141,7 +155,7 @@ export class OperatorReplica {
     const elected = makeElectedFacade()
     this.#facade = elected.facade
     const operator = runReplica({
-      operator: { namespace: operatorNamespace, version: "simulated", fleet },
+      operator: { ...operatorSettings, fleet },
       connector: {
         own: this.#access(process, server),
         member: ({ name: cluster }) =>
@@ -364,8 +378,10 @@ export class OperatorReplica {
         fault?._tag === "Fail"
           ? undefined
           : this.#options.dialAgent({ place: this.#options.server.place, process }, host, port)
-      return channel === undefined
-        ? Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: "connection refused" }))
+      const unreachable = (detail: string) => Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail }))
+      if (channel === undefined) return unreachable("connection refused")
+      return channel === "no answer"
+        ? Effect.andThen(Effect.sleep(dialTimeout), () => unreachable(`no connection within ${dialTimeout} ms`))
         : Effect.as(Effect.sleep(1), channel)
     })
   }

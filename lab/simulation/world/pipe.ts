@@ -3,7 +3,7 @@
  * keep-alive, half-open ends. Calls of an API server do not go through pipes (`sim-api-server.ts`).
  */
 
-import type { FrameChannel, FrameHandlers } from "../../../src/ports/frame-channel.ts"
+import { deliver, type FrameChannel, type FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
@@ -34,6 +34,8 @@ export interface PipeOptions {
    * (docs/member-link.md).
    */
   readonly pulse?: number
+  /** The right end never notices by itself that the left end has vanished, as an agent does not (agent.md §3.6). */
+  readonly deaf?: true
 }
 
 class End implements FrameChannel {
@@ -121,7 +123,7 @@ class End implements FrameChannel {
     if (this.#handlers === undefined || this.#paused || this.#inbox.length > 0) this.#inbox.push(bytes)
     else {
       this.other?.taken(bytes.length)
-      this.#handlers.message(bytes)
+      deliver(this.#handlers, bytes)
     }
   }
 
@@ -130,7 +132,7 @@ class End implements FrameChannel {
       const bytes = this.#inbox.shift()
       if (bytes === undefined) break
       this.other?.taken(bytes.length)
-      this.#handlers.message(bytes)
+      deliver(this.#handlers, bytes)
     }
     if (this.#endedEarly === undefined || this.#inbox.length > 0 || this.#handlers === undefined) return
     const reason = this.#endedEarly
@@ -224,6 +226,6 @@ export const makePipe = (
     if (deadFor >= (pulse === undefined ? keepAlive : pingsAwaited)) return b.giveUp("connection timed out")
     right.process.after(probeEvery, probe)
   }
-  if (left.place !== right.place) right.process.after(probeEvery, probe)
+  if (left.place !== right.place && options.deaf !== true) right.process.after(probeEvery, probe)
   return [a, b]
 }

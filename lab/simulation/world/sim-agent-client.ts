@@ -12,7 +12,7 @@ import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
 import { clientTable, filterSince } from "../../../src/domain/routing/table.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import type { ClientOutput } from "../../agent/client-output.ts"
+import type { AgentOutput } from "../../agent/agent-output.ts"
 import { visibleEnvironment } from "../../agent/environment.ts"
 import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
 import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
@@ -27,6 +27,8 @@ export interface ClientSurroundings {
   readonly version: string
   readonly process: SimProcess
   readonly delay: () => number
+  /** The longest such time. It is drawn for nobody, so an operator's pings shift no other draws. */
+  readonly longestDelay: () => number
   readonly env: ReadonlyMap<string, string>
   readonly targetless: boolean
   readonly mirror: (client: SimAgentClient, message: LayerTcp) => void
@@ -64,10 +66,10 @@ class Lane {
     this.#delay = delay
   }
 
-  readonly think = (run: () => void): void => {
+  readonly think = (run: () => void, delay = this.#delay()): void => {
     const thought: Thought = { ready: false, run }
     this.#thoughts.push(thought)
-    this.#process.after(this.#delay(), () => {
+    this.#process.after(delay, () => {
       thought.ready = true
       this.#say()
     })
@@ -111,7 +113,7 @@ const filterTooNew = (filter: HttpFilter, version: string): boolean => {
  * One client connection of a simulated agent; its state ends with the connection. Nothing is said before the client
  * speaks. The channel's callbacks must run as the agent's process; answers are timers of that process.
  */
-export class SimAgentClient implements ClientOutput {
+export class SimAgentClient implements AgentOutput {
   readonly id: number
   readonly incoming: IncomingClient
   readonly #channel: FrameChannel
@@ -132,6 +134,7 @@ export class SimAgentClient implements ClientOutput {
   #full = false
   #wantsLogs = false
   #version = unannouncedVersion
+  #isAnnounced = false
   #forms: Array<RequestForm | "None"> = []
   #mirrors = false
   /** The agent does not read from this client any more. */
@@ -253,7 +256,11 @@ export class SimAgentClient implements ClientOutput {
   #hear(bytes: Uint8Array): void {
     if (this.#deaf || this.#over) return
     // The message that comes most often needs no decoding.
-    if (bytes.length === 1 && peekClient(bytes) === "Ping") return this.#inline.think(this.#pong)
+    if (bytes.length === 1 && peekClient(bytes) === "Ping") {
+      // Nobody has said a version on the connection by which an operator keeps an agent.
+      const delay = this.#isAnnounced ? undefined : this.#agent.longestDelay()
+      return this.#inline.think(this.#pong, delay)
+    }
     const decoded = clientMessage.decode(bytes)
     if (decoded._tag !== "Decoded" || decoded.used !== bytes.length) return this.#goDeaf()
     if (!this.#current && tooNew(bytes, decoded.value, this.#agent.version)) return this.#goDeaf()
@@ -325,6 +332,7 @@ export class SimAgentClient implements ClientOutput {
         // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
         const agreed = minVersion(this.#agent.version, message.value)
         this.#version = agreed
+        this.#isAnnounced = true
         this.#forms = []
         this.#mirrors = canMirrorRequests(agreed)
         return this.#answer({ _tag: "SwitchProtocolVersionResponse", value: agreed })

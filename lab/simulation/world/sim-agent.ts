@@ -48,6 +48,8 @@ export interface SimAgentOptions {
   readonly process: SimProcess
   /** Time that the agent thinks before an answer, ms; drawn anew for each answer. */
   readonly delay: () => number
+  /** The longest such time, ms; as long as any answer unless it is given. */
+  readonly longestDelay?: () => number
   /** After so long without any client since its start the agent exits, ms. */
   readonly firstClientTimeout: number
   /** After so long without a client since the last one left the agent exits, ms. */
@@ -126,13 +128,14 @@ export class SimAgent {
   #exited = false
 
   constructor(options: SimAgentOptions) {
-    const { cluster, pod, version, process, delay } = options
+    const { cluster, pod, version, process, delay, longestDelay = delay } = options
     this.#options = options
     this.#surroundings = {
       cluster,
       version,
       process,
       delay,
+      longestDelay,
       env: podEnvironment(cluster, pod),
       targetless: pod === "",
       mirror: (client, message) => this.#hearMirror(client, message),

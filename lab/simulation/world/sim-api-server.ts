@@ -4,22 +4,17 @@
  * `lab/cluster`.
  */
 
-import { type Cause, Effect, Queue, Result, Stream } from "effect"
+import { Cause, Effect, Result, Stream } from "effect"
 import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
-import {
-  type KubeApi,
-  KubeError,
-  type KubeObject,
-  type ResourceRef,
-  type WatchEvent
-} from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeObject, type ResourceRef } from "../../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import type { CallFault } from "./call-faults.ts"
 import { Flow, type Network, type Place } from "./network.ts"
+import { WatchInbox } from "./watch-inbox.ts"
 import type { PortCall, WorldEvent } from "./world-event.ts"
 
 /** How long the HTTP adapter waits for a connection, an answer, an event of a watch, ms. */
@@ -136,10 +131,8 @@ export class ApiServer {
         const cancelTimer = caller.process.after(timeout, () =>
           finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`)))
         )
-        const back = (result: Answer<A>): void => {
-          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
-          flow.send(0, () => finish(result))
-        }
+        const back = (result: Answer<A>): void =>
+          network.send(this.place, caller.place, () => finish(result), caller.process)
         network.send(caller.place, this.place, () => {
           // A caller that gave up before the packet got through has closed the connection.
           if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
@@ -200,21 +193,21 @@ export class ApiServer {
         ),
       watch: (ref, resourceVersion, selection) => {
         const opened = Effect.gen({ self: this }, function* () {
-          const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
+          const inbox = new WatchInbox((run) => kernel.soon(run, caller.process))
           const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
-          const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => failQueue(queue, error))
+          const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => inbox.end(Effect.fail(error)))
           const stop = yield* request<() => void>(plain("watch", ref, selection), (answer) => {
             const started = objects.watch(ref, resourceVersion, selection, {
               event: (event) =>
                 this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
                   flow.send(0, () => {
                     heard()
-                    Queue.offerUnsafe(queue, event)
+                    inbox.put(event)
                   })
                 ),
               ended: (error) =>
                 this.#late(undefined, () =>
-                  flow.send(0, () => (error === undefined ? void Queue.endUnsafe(queue) : failQueue(queue, error)))
+                  flow.send(0, () => inbox.end(error === undefined ? Cause.done() : Effect.fail(error)))
                 )
             })
             if (Result.isSuccess(started)) {
@@ -227,7 +220,7 @@ export class ApiServer {
           heard()
           const ends = kernel.after(watchEnds, () => {
             stop()
-            flow.send(0, () => void Queue.endUnsafe(queue))
+            flow.send(0, () => inbox.end(Cause.done()))
           })
           const over = (): void => {
             stopWaiting()
@@ -242,7 +235,7 @@ export class ApiServer {
               over()
             })
           )
-          return Stream.fromQueue(queue)
+          return inbox.stream
         })
         return Stream.unwrap(opened)
       }
@@ -256,6 +249,7 @@ export class ApiServer {
   #late(uid: string | undefined, send: () => void): void {
     const { kernel } = this.#options
     const { ms, reordered } = this.#watchDelay
+    if (ms === 0 && this.#lastDue < kernel.now) return send()
     const delay = reordered && uid !== undefined ? (this.#delays.get(uid) ?? this.#random.int(0, ms)) : ms
     if (uid !== undefined) this.#delays.set(uid, delay)
     // After the lag has become less, newer events do not overtake older ones.
@@ -353,6 +347,3 @@ const outcomeOf = (
   const { reason, retryAfterMs } = result.failure
   return { outcome: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
-
-const failQueue = (queue: Queue.Queue<WatchEvent, KubeError | Cause.Done>, error: KubeError): void =>
-  void Effect.runSync(Queue.fail(queue, error))

@@ -15,17 +15,21 @@ import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import type { FaultPlan } from "./call-faults.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
-import { Kubelet } from "./kubelet.ts"
-import { Network } from "./network.ts"
+import { Network, type Place } from "./network.ts"
+import type { DialledAgent } from "./operator-host-options.ts"
 import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
+import { SimKubelet } from "./sim-kubelet.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
 /** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
 export const canary = "canary-7f3a"
+
+/** The place of a cluster's nodes, next to its operator. */
+export const nodesOf = (cluster: string): Place => `${cluster}/nodes`
 
 export interface ClusterPlan {
   readonly name: string
@@ -65,7 +69,7 @@ export const usualPlan = {
 export interface SimCluster {
   readonly name: string
   readonly server: ApiServer
-  readonly kubelet: Kubelet
+  readonly kubelet: SimKubelet
   readonly host: OperatorHost
 }
 
@@ -244,6 +248,7 @@ export class World {
 
   #makeCluster(name: string): void {
     const { emit, kernel, network } = this
+    network.setNeighbours(name, nodesOf(name))
     const server = new ApiServer({
       kernel,
       network,
@@ -258,7 +263,7 @@ export class World {
       describeOperator: (answer) => host.describe(answer),
       primaries: new Set([envoy])
     })
-    const kubelet = new Kubelet({ kernel, server, emit })
+    const kubelet = new SimKubelet({ kernel, server, emit })
     const host: OperatorHost = new OperatorHost({
       kernel,
       network,
@@ -279,7 +284,10 @@ export class World {
     this.clusters.set(name, { name, server, kubelet, host })
   }
 
-  #dialAgent(kubelet: Kubelet, cluster: string, from: PipeEnd, ip: string): FrameChannel | undefined {
+  #dialAgent(kubelet: SimKubelet, cluster: string, from: PipeEnd, ip: string): DialledAgent {
+    const nodes = nodesOf(cluster)
+    if (kubelet.isLost(ip) || !this.network.isOpen(from.place, nodes) || !this.network.isOpen(nodes, from.place))
+      return "no answer"
     const found = kubelet.agentAt(ip)
     if (found === undefined || found.process.state === "dead") return undefined
     const connection = ++this.#connections
@@ -287,7 +295,8 @@ export class World {
     const [ours, its] = makePipe(this.kernel, this.network, {
       what: `agent ${agent}`,
       left: from,
-      right: { place: from.place, process: found.process }
+      right: { place: nodesOf(cluster), process: found.process },
+      deaf: true
     })
     this.emit({ _tag: "AgentConnected", cluster, agent, connection })
     found.agent.accept(this.#watched(its, cluster, agent, connection))

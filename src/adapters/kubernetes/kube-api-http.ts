@@ -18,6 +18,7 @@ import type {
   WatchEvent
 } from "../../ports/kube-api.ts"
 import { type ApiRequest, type ApiServer, defaultTimes, type KubeApiTimes, makeApiServer, send } from "./api-server.ts"
+import { largestList, largestObject, readBody } from "./bounded-body.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
 import { type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
 import { wholeLines } from "./whole-lines.ts"
@@ -61,10 +62,13 @@ const answerOf = async (
   return response
 }
 
+const readObject = async (body: Readable): Promise<unknown> =>
+  JSON.parse((await readBody(body, largestObject)).toString("utf8"))
+
 const call = (
   { name, server }: Cluster,
   asked: ApiRequest,
-  read: (response: Dispatcher.BodyMixin) => Promise<unknown> = (response) => response.json()
+  read: (body: Readable) => Promise<unknown> = readObject
 ): Effect.Effect<unknown, KubeError> => {
   const operation = { cluster: name, operation: `${asked.method} ${asked.path}` }
   return Effect.tryPromise({
@@ -85,8 +89,7 @@ const json = (value: object): NonNullable<ApiRequest["body"]> => ({ type: "appli
 
 const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefined): ReturnType<KubeApi["list"]> => {
   const path = `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`
-  const read = async (body: Dispatcher.BodyMixin): Promise<unknown> =>
-    parser.parse(Buffer.from(await body.arrayBuffer()), "list")
+  const read = async (body: Readable): Promise<unknown> => parser.parse(await readBody(body, largestList), "list")
   return Effect.flatMap(call(cluster, { method: "GET", path }, read), (value) => {
     const found = isObject(value) ? value : {}
     const { metadata } = found

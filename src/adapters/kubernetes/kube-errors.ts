@@ -2,9 +2,12 @@
  * Translates answers and failures of an API server into {@link KubeError}. Sends nothing.
  */
 
+import type { Readable } from "node:stream"
 import type { Dispatcher } from "undici"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { isObject } from "../../domain/json.ts"
 import { KubeError, type KubeErrorReason } from "../../ports/kube-api.ts"
+import { largestRefusal, readBody } from "./bounded-body.ts"
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -68,7 +71,7 @@ const failure = (
     cluster,
     operation,
     reason,
-    detail,
+    detail: cleanText(detail, textLimits.message),
     ...(code === undefined ? {} : { code }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs })
   })
@@ -84,9 +87,18 @@ export const unreachable = (operation: Operation, cause: unknown): KubeError => 
   return failure(operation, "Unreachable", { detail })
 }
 
+/** The text of a refusal; empty if it is too long to be a `Status`. The code tells enough then. */
+const refusalOf = async (body: Readable): Promise<string> => {
+  try {
+    return (await readBody(body, largestRefusal)).toString("utf8")
+  } catch {
+    return ""
+  }
+}
+
 /** The error of an answer with a status of 300 or more. */
 export const refused = async (operation: Operation, response: Dispatcher.ResponseData): Promise<KubeError> => {
-  const text = await response.body.text()
+  const text = await refusalOf(response.body)
   const code = response.statusCode
   const retryAfterMs = retryAfter(response.headers["retry-after"])
   try {

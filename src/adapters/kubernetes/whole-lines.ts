@@ -4,14 +4,15 @@
 
 import type { Readable } from "node:stream"
 import { Cause, Effect, type Pull } from "effect"
+import { largestObject, tooLong } from "./bounded-body.ts"
 
 const newline = 0x0a
 /** How many bytes are read ahead of the reader, unless a line is longer. */
 const mostAhead = 1024 * 1024
 
 /**
- * Cuts a body after line ends: gives as many lines at a time as have come, of any length. A broken last line is dropped
- * with the connection. Fails as the body fails.
+ * Cuts a body after line ends: gives as many lines at a time as have come. A broken last line is dropped with the
+ * connection. Fails as the body fails, and when a line is longer than an object can be.
  */
 export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
   let chunks: Array<Buffer> = []
@@ -53,6 +54,7 @@ export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
     chunks.push(piece)
     bytes += piece.length
     hasLine ||= piece.includes(newline)
+    if (!hasLine && bytes > largestObject) return void body.destroy(tooLong("a line of the watch", largestObject))
     if (!hasLine) return
     if (bytes > mostAhead) body.pause()
     answerSoon()

@@ -1,101 +1,190 @@
 /**
- * Connections to agents over TCP: dials them and cuts their stream into frames. `pod-agents.ts` decides which agents
- * there are.
+ * Connections to agents over TCP: dials them and finds the messages in their stream. `pod-agents.ts` decides which
+ * agents there are.
  */
 
-import net, { type Socket } from "node:net"
+import net from "node:net"
+import type { Duplex } from "node:stream"
 import { Effect } from "effect"
+import { daemonBulk } from "../../domain/protocol/bulk.ts"
 import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { FrameCutter } from "../../domain/protocol/frame-cutter.ts"
+import { FrameCutter, largestMessage } from "../../domain/protocol/frame-cutter.ts"
 import { AgentUnreachable } from "../../ports/agents.ts"
-import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
+import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { Kept } from "../stream/kept.ts"
+import { noPieces } from "../stream/message-in-place.ts"
+import type { MessageRoom } from "../stream/message-room.ts"
+import { SocketChannel } from "../stream/socket-channel.ts"
 
-/** How long an agent may take to finish closing before its connection is cut, in ms. */
-const closeGrace = 5_000
 /** How long an agent may take to accept a connection, in ms. */
 const dialTimeout = 10_000
+/**
+ * How long a connection may be idle before the system asks whether the other side is still there, in ms. It keeps idle
+ * connections in the tables of the machines between; an agent that hangs is not noticed by it.
+ */
+const keepAliveAfter = 15_000
 
-/** A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire.md §1.3). */
-const streamChannel = (socket: Socket): FrameChannel => {
-  const cutter = new FrameCutter(daemonMessage, DaemonMessage)
-  let handlers: FrameHandlers | undefined
-  /** The reason of an end before the channel was opened. */
-  let endedEarly: string | undefined
-  let over = false
-  let corked = false
+/** Bytes in which an unfinished message looks for its end. */
+const cutAtOnce = 4 * 1024
 
-  const end = (reason: string): void => {
-    if (over) return
-    over = true
-    socket.destroy()
-    if (handlers === undefined) endedEarly = reason
-    else handlers.ended(reason)
+const newCutter = () => new FrameCutter(daemonMessage, DaemonMessage)
+
+/**
+ * A {@link FrameChannel} over an agent's raw TCP stream, which has no message boundaries (wire.md §1.3). Bulk messages
+ * are recognised where they lie; all others are cut out and checked.
+ */
+export class AgentChannel extends SocketChannel {
+  finished = 0
+  protected readonly absent = "the connection to the agent is gone"
+  #cutter = newCutter()
+  /** A bulk message whose end has not been read. */
+  readonly #kept = new Kept()
+
+  constructor(socket: Duplex, room?: MessageRoom) {
+    super(socket, { reads: "raw", writes: "raw", room })
   }
-  socket.on("data", (chunk: Buffer) => {
-    if (over) return
-    const { error, frames } = cutter.feed(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length))
-    for (const frame of frames) {
-      handlers?.message(frame)
-      if (over) return
-    }
-    if (error !== undefined) end(`${error.path}: ${error.message}`)
-  })
-  socket.on("end", () =>
-    end(cutter.pending > 0 ? "the agent's stream broke off inside a message" : "the agent closed the connection")
-  )
-  socket.on("error", (error) => end(error.message))
-  socket.on("close", () => end("the connection to the agent is gone"))
-  socket.on("drain", () => {
-    if (!over) handlers?.drained()
-  })
 
-  return {
-    send: (bytes) => {
-      if (over) return
-      if (!corked) {
-        corked = true
-        socket.cork()
-        process.nextTick(() => {
-          corked = false
-          socket.uncork()
-        })
-      }
-      socket.write(bytes)
-    },
-    queuedBytes: () => socket.writableLength,
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
-    close: () => {
-      if (over) return
-      over = true
-      handlers = undefined
-      // Unread input would hide the agent's end, so it is read on. An agent that does not close its side in turn is cut
-      // off.
-      socket.resume()
-      socket.end()
-      const timer = setTimeout(() => socket.destroy(), closeGrace)
-      socket.once("close", () => clearTimeout(timer))
-      timer.unref()
-    },
-    open: (given) => {
-      if (endedEarly !== undefined) return given.ended(endedEarly)
-      handlers = given
-      socket.resume()
+  get isUnfinished(): boolean {
+    return !this.#kept.isEmpty || this.#cutter.pending > 0
+  }
+
+  protected after(more: number): number {
+    return this.#kept.after(more) + this.#cutter.after(more)
+  }
+
+  protected get most(): number {
+    return this.#kept.isEmpty ? largestMessage : this.#kept.total
+  }
+
+  protected forget(): void {
+    this.#kept.clear()
+    this.#cutter = newCutter()
+  }
+
+  protected read(chunk: Buffer): void {
+    let at = 0
+    while (at < chunk.length && !this.isOver) {
+      if (!this.#kept.isEmpty) at = this.#complete(chunk, at)
+      else if (this.#cutter.pending > 0) at = this.#cut(chunk, at)
+      else at = this.#scan(chunk, at)
     }
+    this.passing.finish()
+    this.settle()
+  }
+
+  protected left(): void {
+    this.#fail(this.isUnfinished ? "the agent's stream broke off inside a message" : "the agent closed the connection")
+  }
+
+  protected unfinished(why: string): void {
+    this.#fail(`from the agent: ${why}`)
+  }
+
+  protected sayGoodbye(): void {
+    this.outlet.end()
+  }
+
+  /** Reads bulk messages where they lie, as far as they are whole. */
+  #scan(chunk: Buffer, from: number): number {
+    const { message } = this.passing
+    const end = chunk.length
+    let at = from
+    message.bytes = chunk
+    message.isAlone = false
+    while (at < end && !this.isOver) {
+      const length = daemonBulk.measure(chunk, at, end)
+      if (length === 0 || length > largestMessage) return this.#cut(chunk, at)
+      if (length > end - at) {
+        this.#kept.expect(length)
+        return this.#kept.fill(chunk, at)
+      }
+      this.#take(at, length)
+      at += length
+    }
+    return at
+  }
+
+  #take(at: number, length: number): void {
+    const { message } = this.passing
+    message.at = at
+    message.length = length
+    this.finished++
+    this.passing.whole(at)
+  }
+
+  #complete(chunk: Buffer, from: number): number {
+    const kept = this.#kept
+    const at = kept.fill(chunk, from)
+    if (kept.isWhole) this.#takeKept()
+    return at
+  }
+
+  #takeKept(): void {
+    const kept = this.#kept
+    const { message } = this.passing
+    const { length } = kept
+    message.bytes = kept.bytes
+    message.pieces = kept.pieces
+    message.isAlone = message.pieces.length === 0
+    kept.clear()
+    this.#take(0, length)
+    this.passing.flush()
+    message.pieces = noPieces
+  }
+
+  /** Cuts one message out of the stream, whatever it is. The rest of an unfinished one is copied, so only a part is. */
+  #cut(chunk: Buffer, from: number): number {
+    const until = this.#cutter.pending > 0 ? from + cutAtOnce : chunk.length
+    const { error, frame, used } = this.#cutter.next(chunk.subarray(from, until))
+    if (frame !== undefined) {
+      this.passing.flush()
+      this.#takeCut(frame)
+    }
+    if (error !== undefined) {
+      this.passing.flush()
+      this.#fail(`${error.path}: ${error.message}`)
+    }
+    return from + used
+  }
+
+  #takeCut(frame: Uint8Array): void {
+    const { message } = this.passing
+    message.bytes = frame
+    message.isAlone = frame.length * 2 > frame.buffer.byteLength
+    this.#take(0, frame.length)
+    this.passing.flush()
+  }
+
+  #fail(reason: string): void {
+    this.end(reason)
+    this.socket.destroy()
   }
 }
 
+export interface DialOptions {
+  /** For messages that are not finished; without it they are bounded one by one only. */
+  readonly room?: MessageRoom
+  /** How long the agent may take to accept, in ms. */
+  readonly timeout?: number
+}
+
 /**
- * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits,
- * so never dial one to see whether it is there (agent.md §3.5).
+ * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits
+ * soon, so never dial one to see whether it is there (agent.md §3.5).
  */
 export const dialAgent = (
   host: string,
   port: number,
-  timeout = dialTimeout
+  { room, timeout = dialTimeout }: DialOptions = {}
 ): Effect.Effect<FrameChannel, AgentUnreachable> =>
   Effect.callback<FrameChannel, AgentUnreachable>((resume) => {
-    const socket = net.connect({ host, port, noDelay: true })
+    const socket = net.connect({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveAfter
+    })
     socket.pause()
     const fail = (reason: string): void => {
       socket.destroy()
@@ -103,11 +192,13 @@ export const dialAgent = (
     }
     const onError = (error: Error): void => fail(error.message)
     socket.once("error", onError)
-    socket.setTimeout(timeout, () => fail(`no connection within ${timeout} ms`))
+    const onTimeout = (): void => fail(`no connection within ${timeout} ms`)
+    socket.setTimeout(timeout, onTimeout)
     socket.once("connect", () => {
-      socket.setTimeout(0)
+      // With its listener: that would hold the dialling fiber as long as the socket lives.
+      socket.setTimeout(0, onTimeout)
       socket.off("error", onError)
-      resume(Effect.succeed(streamChannel(socket)))
+      resume(Effect.succeed(new AgentChannel(socket, room)))
     })
     return Effect.sync(() => socket.destroy())
   })

@@ -4,33 +4,40 @@
  * Not here: when a Job is made and whether its agent runs (pod-agents.ts), nor what an agent does.
  */
 
+import type { AgentConfiguration } from "../../domain/agent/agent-configuration.ts"
 import { asNumber, asObjects, asStrings, at } from "../../domain/json.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
-import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
+import type { AgentPlacement, Mesh } from "../../domain/target/pod-choice.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 /** How agents are made in this cluster. */
-export interface AgentSettings {
+export interface AgentSettings extends AgentConfiguration {
   readonly image: string
   readonly imagePullPolicy: string
+  readonly imagePullSecrets: ReadonlyArray<string>
   readonly namespace: string
   /** The port of every agent; undefined: each agent gets a random port. */
   readonly port: number | undefined
   /** How long an agent stays without a client, in seconds. It bridges a restart of the operator. */
   readonly idleTtlSecs: number
-  /** How long an agent may take to start, in seconds. */
   readonly startupTimeoutSecs: number
-  readonly logLevel: string
+  /** More environment of agents, which wins over all other. */
+  readonly extraEnv: Readonly<Record<string, string>>
 }
 
-/** The environment of an agent, with the published defaults (agent.md §2.4). */
+const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>> => ({
+  ...(mesh === undefined ? {} : { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }),
+  ...(mesh === "istio-cni" ? { MIRRORD_AGENT_ISTIO_CNI: "true" } : {})
+})
+
+/** The environment of an agent: the published defaults, and what the settings say (agent.md §2.4). */
 const environment = (
   settings: AgentSettings,
   target: AgentPlacement | undefined
 ): ReadonlyArray<{ name: string; value: string }> =>
   Object.entries({
-    RUST_LOG: settings.logLevel,
+    RUST_LOG: "info",
     MIRRORD_AGENT_STEALER_FLUSH_CONNECTIONS: "true",
     MIRRORD_AGENT_JSON_LOG: "false",
     MIRRORD_AGENT_PASSTHROUGH_MIRRORING: "true",
@@ -41,7 +48,10 @@ const environment = (
     MIRRORD_AGENT_EXTERNAL_IP_FIX: "true",
     MIRRORD_AGENT_OVERRIDE_CACHE_CONTROL: "true",
     MIRRORD_AGENT_IDLE_TTL: String(settings.idleTtlSecs),
-    ...(target === undefined || target.podIps.length === 0 ? {} : { MIRRORD_AGENT_POD_IPS: target.podIps.join(",") })
+    ...(target === undefined || target.podIps.length === 0 ? {} : { MIRRORD_AGENT_POD_IPS: target.podIps.join(",") }),
+    ...meshVariables(target?.mesh),
+    ...settings.variables,
+    ...settings.extraEnv
   }).map(([name, value]) => ({ name, value }))
 
 /** The part of a Job that is its agent's own. */
@@ -55,63 +65,106 @@ export interface AgentJobOptions {
   readonly target: AgentPlacement | undefined
   /** The session that the agent is made for. */
   readonly owner: OwnerReference
+  /**
+   * Whether the agent first removes the redirects that its predecessor may have left. Only if that has ended for sure:
+   * of an agent that runs, it would remove the redirects too.
+   */
+  readonly cleansUp?: boolean
 }
 
-/** The Job of one agent, in the published shape (agent.md §2.1 to §2.3). */
-export const agentJob = (settings: AgentSettings, options: AgentJobOptions): object => {
-  const { group, name, owner, port, target } = options
-  const labels = { app: "mirrord", ...ownerLabel, "kuma.io/sidecar-injection": "disabled" }
-  const annotations = { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" }
+/** The scheduler puts the pod on this node or nowhere, so priority and room count; `nodeName` would pass it by. */
+const onNode = (name: string): object => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] }]
+    }
+  }
+})
+
+const isEmpty = (map: object): boolean => Object.keys(map).length === 0
+
+/** The settings of the cluster that are fields of the pod. */
+const podSettings = (settings: AgentSettings, target: AgentPlacement | undefined): object => {
+  const { imagePullSecrets, nodeSelector, podSecurity, priorityClass, serviceAccount } = settings
+  const tolerations = settings.tolerations ?? (target === undefined ? [] : [{ operator: "Exists" }])
+  return {
+    ...(serviceAccount === undefined ? {} : { serviceAccountName: serviceAccount }),
+    ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+    ...(priorityClass === undefined ? {} : { priorityClassName: priorityClass }),
+    ...(podSecurity === undefined ? {} : { securityContext: podSecurity }),
+    ...(isEmpty(nodeSelector) ? {} : { nodeSelector }),
+    ...(tolerations.length === 0 ? {} : { tolerations })
+  }
+}
+
+/** The fields of a pod whose agent enters a container of its node. */
+const podBeside = ({ nodeName }: AgentPlacement): object => ({
+  hostPID: true,
+  affinity: onNode(nodeName),
+  volumes: [
+    { name: "hostrun", hostPath: { path: "/run" } },
+    { name: "hostvar", hostPath: { path: "/var" } }
+  ]
+})
+
+const container = (settings: AgentSettings, options: AgentJobOptions): object => {
+  const { cleansUp = false, group, port, target } = options
+  const { capabilities, communicationTimeoutSecs = 30, image, imagePullPolicy, privileged, resources } = settings
   const mode =
     target === undefined
       ? ["targetless"]
       : ["targeted", "--container-id", target.containerId, "--container-runtime", target.runtime]
+  const flags = ["-l", String(port), "-t", String(communicationTimeoutSecs)]
+  return {
+    name: "mirrord-agent",
+    image,
+    imagePullPolicy,
+    command: ["./mirrord-agent"],
+    args: [...flags, ...(cleansUp ? ["--clean-iptables-on-start"] : []), ...mode],
+    env: environment(settings, target),
+    resources: resources ?? { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
+    ...(target === undefined
+      ? {}
+      : {
+          securityContext: { runAsGroup: group, privileged, capabilities: { add: capabilities } },
+          volumeMounts: [
+            { name: "hostrun", mountPath: "/host/run" },
+            { name: "hostvar", mountPath: "/host/var" }
+          ]
+        })
+  }
+}
+
+/** The Job of one agent, in the published shape (agent.md §2.1 to §2.3) but for the token, which it does not get. */
+export const agentJob = (settings: AgentSettings, options: AgentJobOptions): object => {
+  const { name, owner, target } = options
+  const { meshSidecars, ttlSecs = 60 } = settings
+  const labels = {
+    ...settings.labels,
+    app: "mirrord",
+    ...ownerLabel,
+    ...(meshSidecars ? {} : { "kuma.io/sidecar-injection": "disabled" })
+  }
+  const annotations = {
+    ...settings.annotations,
+    ...(meshSidecars ? {} : { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" })
+  }
   return {
     apiVersion: "batch/v1",
     kind: "Job",
     metadata: { name, namespace: settings.namespace, labels, annotations, ownerReferences: [owner] },
     spec: {
       backoffLimit: 0,
-      ttlSecondsAfterFinished: 60,
+      ttlSecondsAfterFinished: ttlSecs,
       template: {
         metadata: { labels, annotations },
         spec: {
           restartPolicy: "Never",
-          ...(target === undefined
-            ? {}
-            : {
-                hostPID: true,
-                nodeName: target.nodeName,
-                tolerations: [{ operator: "Exists" }],
-                volumes: [
-                  { name: "hostrun", hostPath: { path: "/run" } },
-                  { name: "hostvar", hostPath: { path: "/var" } }
-                ]
-              }),
-          containers: [
-            {
-              name: "mirrord-agent",
-              image: settings.image,
-              imagePullPolicy: settings.imagePullPolicy,
-              command: ["./mirrord-agent"],
-              args: ["-l", String(port), "-t", "30", ...mode],
-              env: environment(settings, target),
-              resources: { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
-              ...(target === undefined
-                ? {}
-                : {
-                    securityContext: {
-                      runAsGroup: group,
-                      privileged: false,
-                      capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] }
-                    },
-                    volumeMounts: [
-                      { name: "hostrun", mountPath: "/host/run" },
-                      { name: "hostvar", mountPath: "/host/var" }
-                    ]
-                  })
-            }
-          ]
+          // An agent never asks the API server, and who takes it over shall not be able to either.
+          automountServiceAccountToken: false,
+          ...podSettings(settings, target),
+          ...(target === undefined ? {} : podBeside(target)),
+          containers: [container(settings, options)]
         }
       }
     }

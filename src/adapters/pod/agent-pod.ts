@@ -14,7 +14,20 @@ export type AgentPodState =
   | { readonly _tag: "Running"; readonly host: string }
   /** `detail`: why the agent will not run, without a full stop. */
   | { readonly _tag: "Failed"; readonly detail: string }
-  | { readonly _tag: "Waiting" }
+  /** `detail`: why no node takes the pod, if that is known. */
+  | { readonly _tag: "Waiting"; readonly detail: string | undefined }
+
+/** Whether nothing of the agent's pod runs any more. */
+export const hasEnded = (pod: KubeObject): boolean => {
+  const phase = asString(at(pod, "status", "phase"))
+  return phase === "Failed" || phase === "Succeeded"
+}
+
+const unschedulable = (pod: KubeObject | undefined): string | undefined => {
+  const conditions = asObjects(at(pod, "status", "conditions"))
+  const scheduled = conditions.find(({ status, type }) => type === "PodScheduled" && status === "False")
+  return asString(scheduled?.["message"])
+}
 
 /** The state of an agent's pod; a pod that is not there yet is waited for. */
 export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
@@ -31,5 +44,5 @@ export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
   const host = asString(at(pod, "status", "podIP"))
   return phase === "Running" && at(container, "ready") === true && host !== undefined
     ? { _tag: "Running", host }
-    : { _tag: "Waiting" }
+    : { _tag: "Waiting", detail: unschedulable(pod) }
 }

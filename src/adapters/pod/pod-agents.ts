@@ -1,13 +1,13 @@
 /**
  * The port `Agents` over Jobs of the operator's cluster: finds or makes the Job of an agent, adds the session to its
- * owners, waits until its pod runs and connects to it.
+ * owners, waits until its pod runs and connects to it. Deletes the Job of an agent that was given up.
  *
- * Not here: the shape of the Job (agent-job.ts), the connection itself (agent-channel.ts), and the end of an agent. An
- * agent exits by itself after its last client, and Kubernetes deletes the Job after its last owner.
+ * Not here: the shape of the Job (agent-job.ts), the connection itself (agent-channel.ts), and the usual end of an
+ * agent. An agent exits by itself after its last client, and Kubernetes deletes the Job after its last owner.
  */
 
 import { createHash } from "node:crypto"
-import { Effect, Random, Schedule, Semaphore } from "effect"
+import { Clock, Effect, Random, Schedule, Semaphore } from "effect"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
@@ -15,11 +15,18 @@ import { AgentFailed, type AgentHandle, type Agents, type AgentUnreachable } fro
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
-import { agentPodState } from "./agent-pod.ts"
+import { agentPodState, hasEnded } from "./agent-pod.ts"
 
 const portRange = { least: 30_000, most: 65_535 } as const
 const firstGroup = 3_000
 const pollEvery = "200 millis"
+/**
+ * How long the pod of an agent that was given up may take to end before its successor is made, in ms. On a lost node it
+ * ends never, and no successor can start there.
+ */
+const endWithin = 15_000
+/** How long it is remembered of an agent that it was given up, in ms: its deletion has long succeeded or never will. */
+const rememberedFor = 600_000
 
 /** Opens a connection to the agent that listens at an address. */
 export type DialAgent = (host: string, port: number) => Effect.Effect<FrameChannel, AgentUnreachable>
@@ -30,10 +37,18 @@ interface Turn {
   users: number
 }
 
+/** A Job whose agent was given up, and when, epoch ms. */
+interface GivenUpJob {
+  readonly uid: string
+  readonly at: number
+}
+
 /** Shared by all sessions that ask for agents. */
 interface AgentStarter {
   readonly api: KubeApi
   readonly settings: AgentSettings
+  /** By the Job's name, until a successor is made. */
+  readonly givenUp: Map<string, GivenUpJob>
   /** By the Job's name. Without turns, sessions that ask for the same agent at once would conflict again and again. */
   readonly turns: Map<string, Turn>
 }
@@ -75,11 +90,26 @@ const inTurn = <A, E>(turns: Map<string, Turn>, name: string, effect: Effect.Eff
 const unlessAbsent = (error: KubeError): Effect.Effect<undefined, KubeError> =>
   error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
 
-const createJob = ({ api, settings }: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
+/** Waits until no pod of an earlier Job of the name runs; the result is whether that is so. */
+const predecessorEnded = ({ api, settings }: AgentStarter, name: string): Effect.Effect<boolean, KubeError> =>
   Effect.gen(function* () {
+    for (;;) {
+      const { items } = yield* api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${name}` })
+      if (items.every(hasEnded)) return true
+      yield* Effect.sleep(pollEvery)
+    }
+  }).pipe(Effect.timeoutOrElse({ duration: endWithin, orElse: () => Effect.succeed(false) }))
+
+const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
+  Effect.gen(function* () {
+    const { api, givenUp, settings } = starter
+    const { name, target } = request
+    // Targetless agents share nothing, so nothing has to end first.
+    const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
     const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
     const group = yield* Random.nextIntBetween(firstGroup, 65_535)
-    return yield* api.create(jobs, agentJob(settings, { ...request, port, group }), settings.namespace)
+    const job = agentJob(settings, { ...request, port, group, cleansUp })
+    return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
   })
 
 const deleteJob = ({ api, settings }: AgentStarter, { metadata }: KubeObject): Effect.Effect<void, KubeError> => {
@@ -110,10 +140,10 @@ const addOwner = (
 /** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
 const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
   Effect.gen(function* () {
-    const { api, settings } = starter
+    const { api, givenUp, settings } = starter
     const existing = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
     if (existing === undefined) return yield* createJob(starter, request)
-    if (isFinished(existing)) {
+    if (isFinished(existing) || givenUp.get(request.name)?.uid === existing.metadata.uid) {
       yield* deleteJob(starter, existing)
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
     }
@@ -145,6 +175,7 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
   const { name } = request
   const { startupTimeoutSecs } = starter.settings
   const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
+  let waitsFor: string | undefined
   return Effect.gen(function* () {
     const job = yield* inTurn(starter.turns, name, ensureJob(starter, request))
     const port = agentPort(job)
@@ -155,24 +186,46 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
     }
     for (;;) {
       const state = agentPodState(yield* podOfJob(starter, job))
-      if (state._tag === "Running") return { name, host: state.host, port }
+      if (state._tag === "Running") return { name, uid: job.metadata.uid ?? "", host: state.host, port }
       if (state._tag === "Failed") return yield* failed(state.detail)
+      waitsFor = state.detail
       yield* Effect.sleep(pollEvery)
     }
   }).pipe(
     Effect.mapError((error) => (error._tag === "KubeError" ? failed(error.message) : error)),
     Effect.timeoutOrElse({
       duration: startupTimeoutSecs * 1_000,
-      orElse: () => Effect.fail(failed(`it was not running within ${startupTimeoutSecs} s`))
+      orElse: () => {
+        const why = waitsFor === undefined ? "" : `: ${waitsFor}`
+        return Effect.fail(failed(`it was not running within ${startupTimeoutSecs} s${why}`))
+      }
     })
   )
 }
 
+/**
+ * Deletes the Job of an agent, and remembers its uid: should the deletion fail, `ensure` deletes the Job before it
+ * makes another. The pod gets its usual time to end, in which the agent removes its redirects (agent.md §3.8).
+ */
+const giveUpAgent = (starter: AgentStarter, { name, uid }: AgentHandle): Effect.Effect<void, AgentFailed> =>
+  Effect.gen(function* () {
+    const { api, givenUp, settings } = starter
+    const at = yield* Clock.currentTimeMillis
+    for (const [old, job] of givenUp) if (at - job.at > rememberedFor) givenUp.delete(old)
+    givenUp.set(name, { uid, at })
+    const job = yield* api.get(jobs, name, settings.namespace).pipe(Effect.catch(unlessAbsent))
+    // The name may be a successor's by now.
+    if (job?.metadata.uid === uid) yield* deleteJob(starter, job)
+  }).pipe(
+    Effect.mapError((error) => new AgentFailed({ agent: name, detail: `its Job cannot be deleted: ${error.message}` }))
+  )
+
 /** Agents as Jobs in the cluster of `api`. */
 export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent): Agents["Service"] => {
-  const starter: AgentStarter = { api, settings, turns: new Map() }
+  const starter: AgentStarter = { api, settings, givenUp: new Map(), turns: new Map() }
   return {
     ensure: (target, owner) => ensureAgent(starter, { name: agentName(target, owner), target, owner }),
+    giveUp: (agent) => giveUpAgent(starter, agent),
     connect: ({ host, port }) => dial(host, port)
   }
 }

@@ -2,7 +2,7 @@
  * Opens a link: the WebSocket from a primary's operator to a member's operator, through the member's API server, and
  * the pings that keep it alive (docs/member-link.md).
  *
- * Not here: when a link is opened or opened anew, and the frames on it (socket-channel.ts).
+ * Not here: when a link is opened or opened anew, and the frames on it (websocket-channel.ts).
  */
 
 import type { IncomingMessage } from "node:http"
@@ -10,17 +10,18 @@ import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import WebSocket from "ws"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { connectSubprotocol, proxiedTargetPath, termHeader } from "../../domain/resources/operator-api.ts"
 import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
-import { socketChannel } from "./socket-channel.ts"
+import type { MessageRoom } from "../stream/message-room.ts"
+import { noteListeners } from "./added-listeners.ts"
+import { withSharedContext } from "./shared-secure-context.ts"
+import { WebSocketChannel } from "./websocket-channel.ts"
 
 /** Time between two WebSocket pings, ms. After two unanswered pings the member is lost (docs/member-link.md). */
 const pingEvery = 30_000
-/** Longest frame that is accepted, in bytes. */
-const largestFrame = 64 * 1024 * 1024
-
 /** How much of a refusal is read, in bytes. */
 const largestRefusal = 64 * 1024
 
@@ -50,40 +51,67 @@ const readRefusal = async (
   }
 }
 
-/** Ends the socket after two unanswered pings. The pings stay on the link: the real client must never see a ping. */
-const watchPulse = (socket: WebSocket, every: number): void => {
+/**
+ * Ends the socket after two unanswered pings without a message: behind much data a pong may be late. The pings stay on
+ * the link, since the real client must never see a ping.
+ */
+const watchPulse = (channel: WebSocketChannel, every: number): void => {
   let unanswered = 0
   const beat = (): void => {
-    // While the socket is paused nothing is read, so a pong cannot arrive.
-    if (socket.isPaused) unanswered = 0
-    if (unanswered >= 2) return socket.terminate()
+    // While the channel is paused nothing is read, so a pong cannot arrive.
+    if (channel.isPaused) unanswered = 0
+    if (unanswered >= 2) return channel.terminate()
     unanswered++
-    socket.ping()
+    channel.ping()
   }
   const timer = setInterval(beat, every)
   // The first ping goes out at once: the member expects pings only after it has seen one.
   beat()
-  socket.on("pong", () => {
+  const alive = (): void => {
     unanswered = 0
-  })
-  socket.on("close", () => clearInterval(timer))
+  }
+  channel.on("pong", alive)
+  channel.on("message", alive)
+  channel.on("close", () => clearInterval(timer))
 }
+
+export interface LinkOptions {
+  /** Time between two pings, ms. */
+  readonly pingInterval?: number
+  /** For unfinished messages; without it they are bounded one by one only. */
+  readonly room?: MessageRoom
+}
+
+/** Of the module, so that it holds nothing. */
+const ignored = (): void => {}
 
 /**
  * Opens the link through the member's API server, with the credentials of `config`. `userAgent` is sent as the header
- * of that name; `pingInterval` is the time between two pings, ms.
+ * of that name.
  */
 export const openMemberLink = (
   config: KubeConfig,
   request: LinkRequest,
   userAgent = "braid",
-  pingInterval = pingEvery
+  { pingInterval = pingEvery, room }: LinkOptions = {}
 ): Effect.Effect<FrameChannel, LinkRefused> =>
   Effect.gen(function* () {
     const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
-      new LinkRefused({ cluster: request.cluster, reason, detail, ...(code === undefined ? {} : { code }) })
+      new LinkRefused({
+        cluster: request.cluster,
+        reason: cleanText(reason, textLimits.name),
+        detail: cleanText(detail, textLimits.message),
+        ...(code === undefined ? {} : { code })
+      })
     const tls: RequestOptions = {}
-    yield* Effect.tryPromise({ try: () => config.applyToHTTPSOptions(tls), catch: (cause) => refuse(String(cause)) })
+    const secure = yield* Effect.tryPromise({
+      try: async () => {
+        await config.applyToHTTPSOptions(tls)
+        const { agent: _agent, headers: _headers, ...options } = tls
+        return withSharedContext(config, options)
+      },
+      catch: (cause) => refuse(String(cause))
+    })
     const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
     const path = proxiedTargetPath(request.namespace, request.target)
     const query = request.parametersInHeader ? "connect=true" : request.query
@@ -95,12 +123,10 @@ export const openMemberLink = (
       ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
     }
     return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
-      const { agent: _agent, headers: _headers, ...secure } = tls
       const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
         ...(secure as object),
         headers,
         perMessageDeflate: false,
-        maxPayload: largestFrame,
         handshakeTimeout
       })
       socket.on("unexpected-response", (_request, response) => {
@@ -109,11 +135,19 @@ export const openMemberLink = (
           resume(Effect.fail(refuse(message, reason, response.statusCode)))
         })
       })
-      // The listener stays as long as the socket: a later error without a listener would end the process.
+      // There is a listener as long as the socket lives: an error without one would end the process.
       socket.on("error", (error) => resume(Effect.fail(refuse(error.message))))
-      socket.once("open", () => {
-        watchPulse(socket, pingInterval)
-        resume(Effect.succeed(socketChannel(socket)))
+      socket.once("upgrade", ({ socket: raw }) => {
+        const removeLater = noteListeners(raw)
+        // In the same turn: not a byte is read before the socket is the channel's.
+        socket.once("open", () => {
+          removeLater()
+          // The library's socket lives as long as the raw one, and these listeners would hold the request.
+          socket.removeAllListeners().on("error", ignored)
+          const channel = new WebSocketChannel(raw, { isServer: false, room })
+          watchPulse(channel, pingInterval)
+          resume(Effect.succeed(channel))
+        })
       })
       return Effect.sync(() => socket.terminate())
     })

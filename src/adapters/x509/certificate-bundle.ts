@@ -5,6 +5,7 @@
  */
 
 import { X509Certificate } from "node:crypto"
+import { pemBlocks } from "../../domain/credentials/pem.ts"
 
 /** Most issuers between a certificate and an authority. */
 const longestChain = 8
@@ -14,9 +15,9 @@ const isIssuedBy = (certificate: X509Certificate, authority: X509Certificate): b
 
 /** The certificates of a PEM bundle. Throws if the bundle is empty or if a certificate in it cannot be read. */
 export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
-  const texts = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []
-  if (texts.length === 0) throw new Error("it holds no PEM certificate")
-  return texts.map((text) => new X509Certificate(text))
+  const blocks = pemBlocks(pem).filter(({ label }) => label === "CERTIFICATE")
+  if (blocks.length === 0) throw new Error("it holds no PEM certificate")
+  return blocks.map(({ text }) => new X509Certificate(text))
 }
 
 /**

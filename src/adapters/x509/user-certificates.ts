@@ -27,6 +27,8 @@ import {
   Version
 } from "@peculiar/asn1-x509"
 import { Result } from "effect"
+import { withoutEnd } from "../../domain/clean-text.ts"
+import { pemBlocks } from "../../domain/credentials/pem.ts"
 
 /**
  * The authority signs with RSA, and a CSR's key bytes are copied as they are, because of two oddities of the real
@@ -55,6 +57,16 @@ export interface Refused {
 }
 const refused = (message: string): Result.Result<never, Refused> => Result.fail({ message })
 
+/**
+ * Largest certificate request, and largest user certificate, in bytes of DER. The client's have about 300 and 700; the
+ * subject, which the certificate repeats, is all that may be longer.
+ */
+const largestRequest = 4 * 1024
+const largestCertificate = 8 * 1024
+/** Length of an Ed25519 key, which every user has, in bytes. */
+const userKeyLength = 32
+const basicConstraints = "2.5.29.19"
+
 const sha256WithRsa = "1.2.840.113549.1.1.11"
 const asnNull = new Uint8Array([5, 0]).buffer
 const ed25519SpkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
@@ -73,8 +85,17 @@ const pem = (label: string, der: ArrayBuffer): string => {
 
 /** DER of the first PEM block, whatever its label. */
 const fromPem = (text: string): Buffer | undefined => {
-  const body = /-----BEGIN [^-]+-----([\s\S]*?)-----END [^-]+-----/.exec(text)?.[1]
-  return body === undefined ? undefined : Buffer.from(body, "base64")
+  const [first] = pemBlocks(text)
+  return first === undefined ? undefined : Buffer.from(first.body, "base64")
+}
+
+/** The length of the DER value at the beginning of some bytes, its head included; undefined if they begin none. */
+const lengthOfFirst = (der: Buffer): number | undefined => {
+  const first = der[1]
+  if (first === undefined) return undefined
+  if (first < 0x80) return 2 + first
+  const digits = first - 0x80
+  return digits === 0 || digits > 4 || der.length < 2 + digits ? undefined : 2 + digits + der.readUIntBE(2, digits)
 }
 
 const positiveSerial = (random: Uint8Array): ArrayBuffer => {
@@ -122,7 +143,7 @@ const issue = (
       ? {
           extensions: new Extensions([
             new Extension({
-              extnID: "2.5.29.19",
+              extnID: basicConstraints,
               critical: true,
               extnValue: new OctetString(AsnConvert.serialize(new BasicConstraints({ cA: true })))
             })
@@ -155,7 +176,7 @@ export const makeUserAuthority = (now: number, random: Uint8Array): UserAuthorit
 /** The authority of a stored certificate and key. */
 export const readUserAuthority = (certificatePem: string, keyPem: string): UserAuthority => {
   const spki = createPublicKey(createPrivateKey(keyPem)).export({ type: "spki", format: "der" })
-  return { certificatePem, keyPem, fingerprint: createHash("sha256").update(spki).digest("base64").replace(/=+$/, "") }
+  return { certificatePem, keyPem, fingerprint: withoutEnd(createHash("sha256").update(spki).digest("base64"), "=") }
 }
 
 /**
@@ -170,12 +191,14 @@ export const issueUserCertificate = (
 ): Result.Result<string, Refused> => {
   const der = fromPem(csrPem)
   if (der === undefined) return refused("the certificate request is not PEM: send the text between BEGIN and END lines")
+  if (der.length > largestRequest)
+    return refused(`the certificate request has ${der.length} bytes; at most ${largestRequest} are taken`)
   try {
     const request = AsnConvert.parse(der, CertificationRequest)
     const info = request.certificationRequestInfo
     const key = Buffer.from(info.subjectPKInfo.subjectPublicKey)
-    if (key.length !== 32)
-      return refused(`the certificate request holds a key of ${key.length} bytes; an Ed25519 key has 32`)
+    if (key.length !== userKeyLength)
+      return refused(`the certificate request holds a key of ${key.length} bytes; an Ed25519 key has ${userKeyLength}`)
     const publicKey = createPublicKey({ key: Buffer.concat([ed25519SpkiPrefix, key]), format: "der", type: "spki" })
     const signed = request.certificationRequestInfoRaw
     if (signed === undefined || !verify(null, Buffer.from(signed), publicKey, Buffer.from(request.signature))) {
@@ -200,17 +223,30 @@ export const issueUserCertificate = (
   }
 }
 
+/** The reason why a certificate of this authority is nobody's user certificate, if there is one. */
+const notAUsers = ({ extensions, subjectPublicKeyInfo }: TBSCertificate): string | undefined => {
+  if (extensions?.some(({ extnID }) => extnID === basicConstraints))
+    return "it is the certificate of an authority, such as the operator's own"
+  const { byteLength } = subjectPublicKeyInfo.subjectPublicKey
+  return byteLength === userKeyLength
+    ? undefined
+    : `it holds a key of ${byteLength} bytes; a user's Ed25519 key has ${userKeyLength}`
+}
+
 /**
- * Checks the certificate of an `x-client-der` header: base64 of DER, signed by this authority, valid at `now` (epoch
- * ms).
+ * Checks the certificate of an `x-client-der` header: base64 of DER and of nothing else, signed by this authority for a
+ * user, valid at `now` (epoch ms).
  */
 export const verifyUserCertificate = (
   authority: UserAuthority,
   header: string,
   now: number
 ): Result.Result<VerifiedUser, Refused> => {
+  const der = Buffer.from(header, "base64")
+  if (der.length > largestCertificate)
+    return refused(`the user certificate has ${der.length} bytes; at most ${largestCertificate} are taken`)
   try {
-    const certificate = AsnConvert.parse(Buffer.from(header, "base64"), Certificate)
+    const certificate = AsnConvert.parse(der, Certificate)
     const tbs = certificate.tbsCertificate
     const raw = certificate.tbsCertificateRaw
     const key = createPublicKey(createPrivateKey(authority.keyPem))
@@ -219,6 +255,10 @@ export const verifyUserCertificate = (
         "the user certificate was not issued by this operator; remove ~/.mirrord/credentials and try again"
       )
     }
+    if (lengthOfFirst(der) !== der.length)
+      return refused("the user certificate is followed by other bytes; send the certificate alone")
+    const problem = notAUsers(tbs)
+    if (problem !== undefined) return refused(`the certificate is not a user's: ${problem}`)
     const [from, until] = [tbs.validity.notBefore.getTime().getTime(), tbs.validity.notAfter.getTime().getTime()]
     if (now < from || now > until) {
       return refused(
@@ -226,7 +266,7 @@ export const verifyUserCertificate = (
       )
     }
     return Result.succeed({
-      userId: Buffer.from(tbs.subjectPublicKeyInfo.subjectPublicKey).toString("base64").replace(/=+$/, ""),
+      userId: withoutEnd(Buffer.from(tbs.subjectPublicKeyInfo.subjectPublicKey).toString("base64"), "="),
       commonName: commonNameOf(tbs.subject)
     })
   } catch (error) {

@@ -5,36 +5,27 @@
 
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { Cause, Effect, Exit, Result } from "effect"
-import { WebSocketServer } from "ws"
-import { socketChannel } from "../../adapters/websocket/socket-channel.ts"
-import { connectSubprotocol } from "../../domain/resources/operator-api.ts"
+import { Cause, Effect, Exit, Result, type Scope } from "effect"
+import type { WebSocketAcceptor } from "../../adapters/websocket/accept-websocket.ts"
+import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import type { Facade } from "./facade-gate.ts"
-import { ApiError, badRequest, internalError, statusBody } from "./status.ts"
+import { type TakenByCallers, weightOf } from "./request-bounds.ts"
+import { ApiError, badRequest, failureBody, internalError } from "./status.ts"
 import { refused, routeUpgrade } from "./upgrade-routes.ts"
-
-/** Largest message that a client may send, in bytes. The client itself has no limit (wire.md §1.2). */
-const largestClientMessage = 128 * 1024 * 1024
-
-/** Answers 101 and speaks WebSocket from then on. */
-export const makeWebSocketServer = (): WebSocketServer =>
-  new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    maxPayload: largestClientMessage,
-    handleProtocols: (offered) => (offered.has(connectSubprotocol) ? connectSubprotocol : false)
-  })
 
 /** The parts that all upgrades of a server share. */
 export interface Upgrades {
   readonly facade: Facade
   readonly identify: (request: IncomingMessage) => CallerResult
-  readonly webSockets: WebSocketServer
+  readonly webSockets: WebSocketAcceptor
+  readonly taken: TakenByCallers
   /** Silence after which the link of a primary that used to ping counts as lost, in ms. */
   readonly longestLinkSilence: number
+  /** How long a client that was refused may take to read why and to close its side, in ms. */
+  readonly patience: number
 }
 
 /** A request that wants to leave HTTP. */
@@ -55,39 +46,59 @@ const clientGone = ({ socket }: PendingUpgrade): Effect.Effect<never, ApiError> 
     return Effect.sync(() => void socket.off("close", left).off("end", left))
   })
 
-/**
- * Makes the channel inside of the callback: from the next tick on the client may send or leave, and a listener must be
- * there by then.
- */
+/** Takes the headers out of a request, which somebody may hold as long as the connection lives: they may have 1 MB. */
+const forgetHeaders = (request: IncomingMessage): void => {
+  request.rawHeaders = []
+  request.headers = {}
+  request.headersDistinct = {}
+}
+
 const openChannel = (
   { longestLinkSilence, webSockets }: Upgrades,
   pending: PendingUpgrade,
   isLink: boolean
 ): Effect.Effect<FrameChannel> =>
   Effect.callback<FrameChannel>((resume) => {
-    const { head, request, socket } = pending
-    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+    webSockets.accept(pending, isLink ? longestLinkSilence : undefined, (channel) => {
       pending.isUpgraded = true
-      resume(Effect.succeed(socketChannel(webSocket, isLink ? longestLinkSilence : undefined)))
+      forgetHeaders(pending.request)
+      resume(Effect.succeed(channel))
     })
   })
 
-const servePending = (upgrades: Upgrades, pending: PendingUpgrade) => {
-  const { request } = pending
-  const caller = upgrades.identify(request)
-  if (Result.isFailure(caller))
-    return refused(caller.failure, { user: "", groups: [], from: request.socket.remoteAddress ?? "" })
-  const [path = "", ...query] = (request.url ?? "").split("?")
-  return routeUpgrade(
-    upgrades.facade,
-    { gone: clientGone(pending), open: (isLink) => openChannel(upgrades, pending, isLink) },
-    { request, caller: caller.success, path, query: query.join("?") }
-  )
-}
+/** Holds what a request has taken until the scope ends, or until the returned function is called. */
+const held = (
+  taken: Result.Result<() => void, ApiError>,
+  by: AuditedCaller
+): Effect.Effect<() => void, ApiError, Scope.Scope> =>
+  Result.isFailure(taken)
+    ? refused(taken.failure, by)
+    : Effect.as(
+        Effect.addFinalizer(() => Effect.sync(taken.success)),
+        taken.success
+      )
+
+const servePending = (upgrades: Upgrades, pending: PendingUpgrade): Effect.Effect<void, ApiError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { facade, identify, taken } = upgrades
+    const { request } = pending
+    const known = identify(request)
+    if (Result.isFailure(known))
+      return yield* refused(known.failure, { user: "", groups: [], from: request.socket.remoteAddress ?? "" })
+    const caller = known.success
+    yield* held(taken.takeConnection(), caller)
+    // Links of a primary have no user certificate. They all come in one name, and many at once when its leader changes.
+    const isLink = request.headers["x-client-der"] === undefined
+    const answered = isLink ? () => {} : yield* held(taken.takeRequest(caller.user, weightOf(request)), caller)
+    const [path = "", ...query] = (request.url ?? "").split("?")
+    const open = (pings: boolean): Effect.Effect<FrameChannel> =>
+      Effect.tap(openChannel(upgrades, pending, pings), () => Effect.sync(answered))
+    yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
+  })
 
 /** The bytes of a refusal. No router writes them, because the socket has left it. */
 const refusalText = (error: ApiError): string => {
-  const body = JSON.stringify(statusBody(error.code, error.reason, error.message))
+  const body = JSON.stringify(failureBody(error))
   return [
     `HTTP/1.1 ${error.code} ${error.reason}`,
     "Content-Type: application/json",
@@ -98,15 +109,28 @@ const refusalText = (error: ApiError): string => {
   ].join("\r\n")
 }
 
+/** Ends a socket with a last text. A client that does not close its own side, or goes on sending, is cut off. */
+const endWith = (socket: Duplex, text: string, patience: number): void => {
+  socket.end(text)
+  // Only a socket that is read notices that its other side has closed.
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), patience).unref()
+  socket.once("close", () => clearTimeout(timer))
+}
+
 /** Tells a client that was not upgraded why, and logs unexpected failures. */
-const refuse = ({ isUpgraded, socket }: PendingUpgrade, cause: Cause.Cause<ApiError>): Effect.Effect<void> => {
+const refuse = (
+  { patience }: Upgrades,
+  { isUpgraded, socket }: PendingUpgrade,
+  cause: Cause.Cause<ApiError>
+): Effect.Effect<void> => {
   const isStopping = Cause.hasInterruptsOnly(cause)
   const failure = Cause.squash(cause)
   const problem = isStopping
     ? "The operator is stopping."
     : "The operator failed to open the connection; its log says why."
   const error = failure instanceof ApiError ? failure : internalError(problem)
-  if (!isUpgraded) socket.end(refusalText(error))
+  if (!isUpgraded) endWith(socket, refusalText(error), patience)
   return isStopping || failure instanceof ApiError
     ? Effect.void
     : logError("connect failed", { cause: Cause.pretty(cause) })
@@ -121,7 +145,7 @@ export const acceptUpgrade = (
   const pending: PendingUpgrade = { request, socket, head, isUpgraded: false }
   return Effect.suspend(() => servePending(upgrades, pending)).pipe(
     Effect.scoped,
-    Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : refuse(pending, exit.cause))),
+    Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : refuse(upgrades, pending, exit.cause))),
     Effect.exit,
     Effect.asVoid
   )

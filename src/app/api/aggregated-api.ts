@@ -10,20 +10,31 @@ import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Data, Effect, FiberSet, Redacted, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
-import type { WebSocketServer } from "ws"
+import type { MessageRoom } from "../../adapters/stream/message-room.ts"
+import { makeWebSocketAcceptor, type WebSocketAcceptor } from "../../adapters/websocket/accept-websocket.ts"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
 import { logInfo } from "../kernel/log.ts"
-import { acceptUpgrade, makeWebSocketServer } from "./accept-upgrade.ts"
-import { callerOf, type CallerResult, type FrontProxySource } from "./caller.ts"
+import { acceptUpgrade } from "./accept-upgrade.ts"
+import { callerOf, type CallerResult, type FrontProxySource, isFrontProxy } from "./caller.ts"
 import { OperatorFacade } from "./operator-facade.ts"
+import { type RequestBounds, TakenByCallers, usualRequestBounds } from "./request-bounds.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
+import { divertStrangers, mostStrangers, type Strangers } from "./strangers.ts"
 
 /**
- * Largest headers of a request, in bytes: they may hold connect parameters with protobuf descriptors (operator-api.md
- * §2.3).
+ * Largest headers of a request of the front proxy, in bytes: they may hold connect parameters with protobuf descriptors
+ * (operator-api.md §2.3). An API server takes no larger headers itself.
  */
 const largestHeaders = 1024 * 1024
+/** How long a request may take to arrive, in ms; an API server gives its users no longer either. */
+const longestRequest = 60_000
+/** Most connections beside those that are upgraded and those of strangers. */
+const mostPlainConnections = 1_000
+/** How long connections may stay that are not the front proxy's, or that were refused, in ms. */
+const usualPatience = 5_000
+/** Silence after which TCP asks whether the other side is still there, in ms. */
+const keepAliveAfter = 30_000
 /**
  * How long an idle connection is kept, in ms: longer than by the API server (90 s), or a request could meet a
  * connection that is just being closed.
@@ -56,6 +67,12 @@ export interface ApiServerOptions extends ListenAddress {
    * default.
    */
   readonly longestLinkSilence?: number
+  /** {@link usualRequestBounds} by default. */
+  readonly bounds?: RequestBounds
+  /** For unfinished messages of clients; without it they are bounded one by one only. */
+  readonly room?: MessageRoom
+  /** How long a connection that is not served, or not any more, may stay, in ms; {@link usualPatience} by default. */
+  readonly patience?: number
 }
 
 const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
@@ -90,7 +107,8 @@ const listenAtOneOf = (
 /** A server, and everything that has to end before it. */
 interface RunningServer {
   readonly server: https.Server
-  readonly webSockets: WebSocketServer
+  readonly strangers: Strangers
+  readonly webSockets: WebSocketAcceptor
   /** Upgraded sockets, which the HTTP server does not know any more. */
   readonly upgraded: Set<Duplex>
   /** Upgrade requests from their arrival to the end of their connection. */
@@ -107,23 +125,30 @@ const secureContextOf = ({ certificate, frontProxy }: ApiServerOptions) => {
   }
 }
 
-const makeServer = (options: ApiServerOptions): https.Server =>
-  https.createServer({
+const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): https.Server => {
+  const server = https.createServer({
     ...secureContextOf(options),
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
     maxHeaderSize: largestHeaders,
-    keepAliveTimeout: idleBound
+    requestTimeout: longestRequest,
+    keepAliveTimeout: idleBound,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveAfter
   })
+  // Far beyond what callers may hold, who are told so; connections over this bound are closed without a word.
+  server.maxConnections = connections + mostPlainConnections + mostStrangers
+  return server
+}
 
 /** Answers requests that are not upgraded. */
-const makeRequestHandler = (identify: (request: IncomingMessage) => CallerResult) =>
+const makeRequestHandler = (identify: (request: IncomingMessage) => CallerResult, taken: TakenByCallers) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const app = orStatus(yield* HttpRouter.toHttpEffect(routes))
     return yield* NodeHttpServer.makeHandler(app, { scope })
-  }).pipe(Effect.provideService(Authenticator, { identify }))
+  }).pipe(Effect.provideService(Authenticator, { identify, taken }))
 
 /** Takes over the socket of an upgrade, which has no other owner from now on. */
 const adopt = ({ upgraded }: RunningServer, socket: Duplex): void => {
@@ -137,13 +162,14 @@ const adopt = ({ upgraded }: RunningServer, socket: Duplex): void => {
  * Stops a server: held requests are refused, sessions end in order. After a while all other connections are cut off.
  */
 const stopServer = (
-  { connections, server, upgraded, webSockets }: RunningServer,
+  { connections, server, strangers, upgraded, webSockets }: RunningServer,
   run: (act: Effect.Effect<void>) => unknown
 ): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
     server.closeIdleConnections()
-    for (const client of webSockets.clients) client.close(1001)
+    strangers.endAll()
+    webSockets.goAway()
     run(FiberSet.clear(connections))
   }).pipe(
     Effect.timeoutOrElse({
@@ -169,25 +195,31 @@ export const serveApi = (
   options: ApiServerOptions
 ): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
-    const { certificate, fallback, frontProxy, longestLinkSilence = longestSilence, requireFrontProxy } = options
+    const { bounds = usualRequestBounds, certificate, frontProxy, requireFrontProxy } = options
+    const { longestLinkSilence = longestSilence, patience = usualPatience, room } = options
     const facade = yield* OperatorFacade
     const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
-    const handler = yield* makeRequestHandler(identify)
+    const taken = new TakenByCallers(bounds)
+    const handler = yield* makeRequestHandler(identify, taken)
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const connections = yield* FiberSet.make<void>()
     const runConnection = yield* FiberSet.runtime(connections)<never>()
-    const server = makeServer(options)
-    const webSockets = makeWebSocketServer()
-    const running: RunningServer = { server, webSockets, upgraded: new Set(), connections }
-    const upgrades = { facade, identify, webSockets, longestLinkSilence }
+    const server = makeServer(options, bounds)
+    const strangers = divertStrangers(server, {
+      isFrontProxy: (socket) => !requireFrontProxy || isFrontProxy(socket, frontProxy.known()),
+      patience
+    })
+    const webSockets = makeWebSocketAcceptor({ room })
+    const running: RunningServer = { server, strangers, webSockets, upgraded: new Set(), connections }
+    const upgrades = { facade, identify, taken, webSockets, longestLinkSilence, patience }
     const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       adopt(running, socket)
       runConnection(acceptUpgrade(upgrades, request, socket, head))
     }
     yield* Effect.acquireRelease(
       Effect.suspend(() => {
-        server.on("request", handler).on("upgrade", onUpgrade)
-        return listenAtOneOf(server, options, fallback)
+        for (const one of [server, strangers.server]) one.on("request", handler).on("upgrade", onUpgrade)
+        return listenAtOneOf(server, options, options.fallback)
       }),
       () => stopServer(running, run)
     )

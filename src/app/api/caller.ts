@@ -5,6 +5,7 @@
 
 import type { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
 import { TLSSocket } from "node:tls"
 import { Result } from "effect"
 import { leadsTo } from "../../adapters/x509/certificate-bundle.ts"
@@ -38,8 +39,8 @@ const vouched = new WeakMap<TLSSocket, KnownFrontProxy>()
 const refuse = (why: string): CallerResult =>
   Result.fail(unauthorized(`Access is through the API server only: ${why}.`))
 
-const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined): string | undefined => {
-  const { socket } = request
+/** The reason why a connection is not the front proxy's, if there is one. */
+const problemOf = (socket: Socket, proxy: KnownFrontProxy | undefined): string | undefined => {
   if (proxy === undefined) return "the front-proxy CA is not known yet"
   const isTls = socket instanceof TLSSocket
   const certificate = isTls ? socket.getPeerX509Certificate() : undefined
@@ -56,6 +57,10 @@ const refusalOf = (request: IncomingMessage, proxy: KnownFrontProxy | undefined)
     : `the client certificate belongs to ${JSON.stringify(name)}, not to the API server's front proxy`
 }
 
+/** Whether a connection is the front proxy's, as far as is known now. */
+export const isFrontProxy = (socket: Socket, proxy: KnownFrontProxy | undefined): boolean =>
+  problemOf(socket, proxy) === undefined
+
 /**
  * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client
  * certificate leads to its CA and has one of its names; any other client of this port is nobody. `verify` is false only
@@ -66,7 +71,7 @@ export const callerOf = (
   proxy: KnownFrontProxy | undefined,
   verify: boolean
 ): CallerResult => {
-  const refused = verify ? refusalOf(request, proxy) : undefined
+  const refused = verify ? problemOf(request.socket, proxy) : undefined
   if (refused !== undefined) return refuse(refused)
   const names = proxy?.headers ?? usualHeaders
   const caller = callerFrom(request.headersDistinct, names)

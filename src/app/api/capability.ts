@@ -17,6 +17,7 @@ import type { Requirement } from "../../domain/session/requirement.ts"
 import type { AuditedSession } from "../../domain/session/session-act.ts"
 import type { SessionId } from "../../domain/session/session-id.ts"
 import type { Change } from "../kernel/change-feed.ts"
+import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
 import type { AcceptedConnection, ConnectRequest } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
 
@@ -39,7 +40,10 @@ export interface ServedSession {
   readonly resource: ResourceDescriptor<unknown>
   readonly metadata: ObjectMeta
   readonly namespace: string
+  readonly owner: SessionOwner
   readonly info: (now: number) => SessionInfo
+  /** Whether it has no client now. */
+  readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */
   readonly audited: AuditedSession
 }
@@ -47,8 +51,16 @@ export interface ServedSession {
 /** Sessions of one sort. */
 export interface ServedSessions {
   readonly all: () => ReadonlyArray<ServedSession>
-  readonly find: (id: SessionId) => ServedSession | undefined
+  /** Name of the object of the session with this id. */
+  readonly nameOf: (id: SessionId) => string
+  /** The session whose object has this name. */
+  readonly find: (name: string) => ServedSession | undefined
+  /** Which of them were stopped, and stay so. */
+  readonly stopped: StoppedLedger
 }
+
+/** The status of the `MirrordOperator` object without sessions and statistics, which the operator makes by itself. */
+export type FurtherStatus = Omit<Partial<MirrordOperatorStatus>, "sessions" | "statistics">
 
 /**
  * The questions that the operator asks a capability; each capability answers those that concern it. Times are epoch ms.
@@ -61,7 +73,7 @@ export interface Capability {
   /** Completes when the capability has read what it serves from. A connect waits for it, for a moment. */
   readonly started?: Effect.Effect<void>
   /** The capability's part of the status of the `MirrordOperator` object. */
-  readonly status?: (now: number) => Partial<MirrordOperatorStatus>
+  readonly status?: (now: number) => FurtherStatus
   readonly sessions?: ServedSessions
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void

@@ -31,7 +31,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     issueCertificate: (csr) => read(Effect.flatMap(behind, (facade) => facade.issueCertificate(csr))),
     listSessions: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listSessions(namespace))),
     deleteSession: (...stop) => write(Effect.flatMap(behind, (facade) => facade.deleteSession(...stop))),
-    deleteAllSessions: (caller) => write(Effect.flatMap(behind, (facade) => facade.deleteAllSessions(caller))),
+    deleteSessions: (which, caller) => write(Effect.flatMap(behind, (facade) => facade.deleteSessions(which, caller))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }
 }

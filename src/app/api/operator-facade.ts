@@ -35,6 +35,9 @@ export interface AcceptedConnection {
   readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
 }
 
+/** Which sessions: all, or those that have no client. */
+export type SessionSelection = "All" | "Inactive"
+
 /** The operator as the HTTP surface sees it, whatever its role. */
 export class OperatorFacade extends Context.Service<
   OperatorFacade,
@@ -52,7 +55,8 @@ export class OperatorFacade extends Context.Service<
      * operator-api.md §4.3.
      */
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
-    readonly deleteAllSessions: (caller: Caller) => Effect.Effect<number, ApiError>
+    /** Ends sessions for good and returns their number. */
+    readonly deleteSessions: (which: SessionSelection, caller: Caller) => Effect.Effect<number, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

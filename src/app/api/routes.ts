@@ -5,36 +5,72 @@
 
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Cause, Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { ByteSize, Cause, Context, Effect, Layer, type Scope } from "effect"
+import {
+  HttpIncomingMessage,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerRespondable,
+  HttpServerResponse
+} from "effect/http"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
-import { OperatorFacade } from "./operator-facade.ts"
-import { ApiError, badRequest, internalError, notFound, unauthorized } from "./status.ts"
+import { OperatorFacade, type SessionSelection } from "./operator-facade.ts"
+import { type TakenByCallers, weightOf } from "./request-bounds.ts"
+import {
+  ApiError,
+  badRequest,
+  internalError,
+  notFound,
+  sentences,
+  successBody,
+  tooLarge,
+  unauthorized
+} from "./status.ts"
 
-/** Identifies the caller of a request; the server, which knows the front proxy, provides it. */
+/** Largest body of a request, in KiB. The largest that a client sends is a certificate request of 300 bytes. */
+const largestBody = 64
+
+/**
+ * Identifies the caller of a request, and counts the request among the caller's; the server, which knows the front
+ * proxy, provides it.
+ */
 export class Authenticator extends Context.Service<
   Authenticator,
-  { readonly identify: (request: IncomingMessage) => CallerResult }
+  { readonly identify: (request: IncomingMessage) => CallerResult; readonly taken: TakenByCallers }
 >()("braid/app/Authenticator") {}
 
-const authenticated: Effect.Effect<Caller, ApiError, Authenticator | HttpServerRequest.HttpServerRequest> = Effect.gen(
-  function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const incoming = NodeHttpServerRequest.toIncomingMessage(request)
-    if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
-    return yield* Effect.fromResult((yield* Authenticator).identify(incoming))
-  }
-)
+/** The caller of a request, whose requests include this one until its answer is sent. */
+const authenticated: Effect.Effect<
+  Caller,
+  ApiError,
+  Authenticator | HttpServerRequest.HttpServerRequest | Scope.Scope
+> = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const incoming = NodeHttpServerRequest.toIncomingMessage(request)
+  if (!(incoming instanceof IncomingMessage)) return yield* unauthorized("Only HTTP/1.1 is served.")
+  const { identify, taken } = yield* Authenticator
+  const caller = yield* Effect.fromResult(identify(incoming))
+  const answered = yield* Effect.fromResult(taken.takeRequest(caller.user, weightOf(incoming)))
+  yield* Effect.addFinalizer(() => Effect.sync(answered))
+  return caller
+})
 
 const json = (value: object, status = 200) => HttpServerResponse.json(value, { status }).pipe(Effect.orDie)
 
+/** The body of a request as text. Bytes beyond the bound are not kept. */
 const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text).pipe(
-  Effect.mapError(() => badRequest("The body could not be read."))
+  Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.kibibytes(largestBody)),
+  Effect.mapError(({ reason }) =>
+    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+      ? tooLarge(`The body of the request is larger than ${largestBody} KiB, which no request needs.`)
+      : badRequest("The body could not be read.")
+  )
 )
 
 /** Parameters of the path, which the router has decoded already. */
@@ -68,8 +104,7 @@ const createCertificate = Effect.gen(function* () {
   return yield* HttpServerResponse.json(certificate, { status: 201 }).pipe(Effect.orDie)
 })
 
-const success = (message: string) =>
-  json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", message, code: 200 })
+const success = (message: string) => json(successBody(message))
 
 const listSessions = Effect.gen(function* () {
   yield* authenticated
@@ -86,11 +121,12 @@ const deleteSession = Effect.gen(function* () {
   return yield* success(`Session ${reference} is being stopped.`)
 })
 
-const deleteSessions = Effect.gen(function* () {
-  const caller = yield* authenticated
-  const count = yield* (yield* OperatorFacade).deleteAllSessions(caller)
-  return yield* success(`${count} sessions are being stopped.`)
-})
+const deleteSessions = (which: SessionSelection) =>
+  Effect.gen(function* () {
+    const caller = yield* authenticated
+    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller)
+    return yield* success(`${count} sessions are being stopped.`)
+  })
 
 const describeOperator = Effect.gen(function* () {
   yield* authenticated
@@ -119,7 +155,7 @@ const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
   return problems.length === 0
     ? HttpServerResponse.text("ok")
-    : HttpServerResponse.text(`${problems.join("\n")}\n`, { status: 500 })
+    : HttpServerResponse.text(sentences(problems), { status: 500 })
 })
 
 /** Every path of the aggregated API but the upgrades. */
@@ -147,9 +183,11 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("POST", `${operatorApiRoot}/mirrordoperators/operator/certificate`, createCertificate),
   HttpRouter.add("GET", `${operatorApiRoot}/sessions`, listSessions),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/sessions`, listSessions),
+  // No id: the API server has checked the right to delete sessions of the whole cluster.
+  HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/inactive`, deleteSessions("Inactive")),
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
-  HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, emptyList("TargetList")),
   HttpRouter.add("GET", `${operatorApiRoot}/targets`, emptyList("TargetList")),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),

@@ -1,23 +1,34 @@
 /**
- * Errors of the API as Kubernetes `Status` objects, one function for each code in use. Successful answers are made in
+ * Answers of the API that are sentences: Kubernetes `Status` objects, with one function for each code of an error.
+ * Every sentence is made clean and short here, because it may quote its caller. Answers with objects are made in
  * routes.ts.
  */
 
 import { Data, Effect } from "effect"
 import { HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 
-/**
- * The body of every error: a Kubernetes `Status`. Without it the real client forgets the HTTP status (operator-api.md
- * §2.5).
- */
-export const statusBody = (code: number, reason: string, message: string): object => ({
+const sentence = (text: string): string => cleanText(text, textLimits.message)
+
+/** Sentences as a text of lines. */
+export const sentences = (texts: ReadonlyArray<string>): string => texts.map((text) => `${sentence(text)}\n`).join("")
+
+const statusBody = (status: "Success" | "Failure", code: number, message: string): object => ({
   kind: "Status",
   apiVersion: "v1",
   metadata: {},
-  status: "Failure",
-  message,
-  reason,
+  status,
+  message: sentence(message),
   code
+})
+
+/** The body of the answer to a request that was carried out and has no object. */
+export const successBody = (message: string): object => statusBody("Success", 200, message)
+
+/** The body of every error. Without it the real client forgets the HTTP status (operator-api.md §2.5). */
+export const failureBody = ({ code, message, reason }: ApiError): object => ({
+  ...statusBody("Failure", code, message),
+  reason
 })
 
 /**
@@ -32,10 +43,7 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   [HttpServerRespondable.symbol](): Effect.Effect<HttpServerResponse.HttpServerResponse> {
     // Close on 401: a new handshake is verified against the current CAs and may succeed.
     const headers = this.code === 401 ? { headers: { connection: "close" } } : {}
-    return HttpServerResponse.json(statusBody(this.code, this.reason, this.message), {
-      status: this.code,
-      ...headers
-    }).pipe(Effect.orDie)
+    return HttpServerResponse.json(failureBody(this), { status: this.code, ...headers }).pipe(Effect.orDie)
   }
 }
 
@@ -49,6 +57,8 @@ export const ofAnotherTarget = (session: string, target: string, namespace: stri
       "that it was started with."
   )
 export const notFound = (message: string): ApiError => new ApiError({ code: 404, reason: "NotFound", message })
+export const tooLarge = (message: string): ApiError =>
+  new ApiError({ code: 413, reason: "RequestEntityTooLarge", message })
 export const reconnectNotPossible = (message: string): ApiError =>
   new ApiError({ code: 410, reason: "ReconnectNotPossible", message })
 export const internalError = (message: string): ApiError =>

@@ -4,11 +4,14 @@
  * Not here: what an operator does (app/operator), and who leads (app/leadership).
  */
 
+import { totalmem } from "node:os"
 import { Effect, Logger, type Scope } from "effect"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
 import { podAgents } from "../../adapters/pod/pod-agents.ts"
+import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
+import { roomWithin } from "../../domain/protocol/message-room.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
 import { logError, logInfo } from "../kernel/log.ts"
@@ -16,6 +19,7 @@ import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { version } from "../kernel/version.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { makePoolSmall } from "../operator/buffer-pool.ts"
 import { servingCertificate } from "../operator/certificate-watch.ts"
 import { watchFrontProxy } from "../operator/front-proxy.ts"
 import { ownKubeConfig } from "../operator/own-kube-config.ts"
@@ -23,25 +27,36 @@ import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 
+/** For the unfinished messages of all connections, by the container's memory limit. */
+const makeRoom = (): MessageRoom => {
+  const limit = process.constrainedMemory()
+  // Without a limit it is 0, or a number that no machine reaches.
+  return new MessageRoom(roomWithin(limit > 0 && limit < totalmem() ? limit : undefined))
+}
+
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
+    const room = makeRoom()
+    makePoolSmall()
     const userAgent = userAgentOf(version, settings.candidacy?.pod)
     const connector = yield* makeClusterConnector(
       ownKubeConfig(),
       settings.fleet?.clusterName ?? "local",
-      openMemberLink,
+      (config, request, name) => openMemberLink(config, request, name, { room }),
       userAgent
     )
     const frontProxy = yield* watchFrontProxy(connector.own.api)
     const elected = makeElectedFacade()
-    const certificate = yield* servingCertificate(settings)
+    const certificate = yield* servingCertificate(settings, connector.own.api)
     const { port } = yield* serveApi({
       host: settings.host,
       port: settings.port,
       fallback: settings.fallback,
       certificate,
       frontProxy,
-      requireFrontProxy: settings.requireFrontProxy
+      requireFrontProxy: settings.requireFrontProxy,
+      bounds: settings.requestBounds,
+      room
     }).pipe(Effect.provideService(OperatorFacade, elected.facade))
     yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
     if (settings.candidacy === undefined) {
@@ -52,9 +67,15 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     }
     // Started after the server, so that only a process that has got its port takes part in the election.
     return yield* runReplica({
-      operator: { namespace: settings.namespace, version, fleet: settings.fleet },
+      operator: {
+        namespace: settings.namespace,
+        version,
+        fleet: settings.fleet,
+        bounds: settings.bounds,
+        protectedNamespaces: settings.protectedNamespaces
+      },
       connector,
-      agents: (api) => podAgents(retryingApi(api), settings.agents, dialAgent),
+      agents: (api) => podAgents(retryingApi(api), settings.agents, (host, port) => dialAgent(host, port, { room })),
       candidacy: settings.candidacy,
       elected
     })

@@ -6,6 +6,7 @@
  */
 
 import { Clock, Effect, Exit, Latch, Scope } from "effect"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
   afterCheck,
@@ -25,6 +26,7 @@ import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
+import { readHeartbeat } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
 const operators: ResourceRef = {
@@ -119,7 +121,8 @@ export const engage = (
     const scope = yield* Scope.fork(connection.scope)
     const access = yield* connect.pipe(Scope.provide(scope))
     const children = yield* makeReflector(access.api, mirrordClusterSessions, (child, deleted, before) => {
-      if (deleted || !isHeartbeatOnly(before, child)) events.childChanged(cluster.name, child)
+      if (deleted || !isHeartbeatOnly(before, child)) return events.childChanged(cluster.name, child)
+      readHeartbeat(mirrordClusterSessions, before, child)
     }).pipe(Scope.provide(scope))
     connection.engagement = { access, children, scope }
     setState(connection, afterEngaging(connection.state))
@@ -140,8 +143,8 @@ const describeOperator = (operator: KubeObject): ConnectedOperator => {
   const fingerprint = spec.license?.fingerprint
   return {
     _tag: "Connected",
-    operatorVersion: String(spec.operator_version ?? "unknown"),
-    fingerprint: typeof fingerprint === "string" ? fingerprint : undefined,
+    operatorVersion: cleanText(String(spec.operator_version ?? "unknown"), textLimits.name),
+    fingerprint: typeof fingerprint === "string" ? cleanText(fingerprint, textLimits.name) : undefined,
     parametersInHeader:
       Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader")
   }

@@ -24,6 +24,25 @@ const pemOf = (
     (problem) => `key ${key} of its Secret ${secretName} is unusable: ${problem}`
   )
 
+/**
+ * A token as a Secret holds it. It travels in a header, so it has printable ASCII alone; with any other byte no request
+ * could be sent, and nobody would see why. The failure does not tell the token.
+ */
+const tokenOf = (data: Readonly<Record<string, unknown>>, secretName: string): Result.Result<string, string> => {
+  const token = decodeBase64(data["bearerToken"])?.trim() ?? ""
+  if (token === "")
+    return Result.fail(
+      `its Secret ${secretName} has no bearerToken; create one with \`kubectl create token\` on the member`
+    )
+  const at = token.search(/[^!-~]/u)
+  return at === -1
+    ? Result.succeed(token)
+    : Result.fail(
+        `key bearerToken of its Secret ${secretName} is unusable: character ${at + 1} of ${token.length} is a blank, ` +
+          "a line break or another character that no token has; write the output of `kubectl create token` there"
+      )
+}
+
 /** The credentials that a cluster's Secret holds for its `authType`; the failure says what is missing. */
 export const readCredentials = (
   member: MemberConfiguration,
@@ -36,14 +55,8 @@ export const readCredentials = (
     )
   const data = (secret["data"] ?? {}) as Readonly<Record<string, unknown>>
   switch (member.auth._tag) {
-    case "BearerToken": {
-      const token = decodeBase64(data["bearerToken"])?.trim()
-      return token === undefined || token === ""
-        ? Result.fail(
-            `its Secret ${secretName} has no bearerToken; create one with \`kubectl create token\` on the member`
-          )
-        : Result.succeed({ _tag: "BearerToken", token: Redacted.make(token) })
-    }
+    case "BearerToken":
+      return Result.map(tokenOf(data, secretName), (token) => ({ _tag: "BearerToken", token: Redacted.make(token) }))
     case "Mtls":
       return Result.gen(function* () {
         const certificatePem = yield* pemOf(data, "tls.crt", secretName)

@@ -2,14 +2,32 @@
  * Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds.
  */
 
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { type AuditedSession, auditFields, type SessionAct } from "../../domain/session/session-act.ts"
 import { logInfo } from "./log.ts"
+import { CurrentRepeatedLines } from "./repeated-lines.ts"
 
-/** Writes the one line of an act to the program's log. */
-export const audit = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
+const write = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
+
+type Refusal = Extract<SessionAct, { readonly act: "refused" }>
+
+/**
+ * Refusals cost their user nothing, so those beyond a user's allowance are only counted; the lines of others stay in
+ * the log.
+ */
+const auditRefusal = (act: Refusal): Effect.Effect<void> => {
+  const { by, code, message, reason } = act
+  return Effect.flatMap(CurrentRepeatedLines, ({ tell }) =>
+    tell(`refused ${by.user}`, write(act), (count) =>
+      logInfo("more sessions refused", { ...auditFields({ act: "refused", by, code, reason, message }), count })
+    )
+  )
+}
+
+/** Writes the one line of an act to the program's log; refusals that repeat are summed. */
+export const audit = (act: SessionAct): Effect.Effect<void> => (act.act === "refused" ? auditRefusal(act) : write(act))
 
 /** The part of an act's line about a multi-cluster session. */
 export const auditedParent = (

@@ -3,7 +3,7 @@
  * caches; planned-controller.ts builds on it.
  */
 
-import { Cause, Clock, Effect, Exit, FiberMap, Latch, Random, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, FiberMap, Random, type Scope } from "effect"
 import { countHolding } from "./holdings.ts"
 import { logWarning } from "./log.ts"
 
@@ -35,7 +35,12 @@ export interface Controller {
 
 interface Entry {
   dirty: boolean
-  readonly wake: Latch.Latch
+  /** Whether the key's fiber only sleeps until its next turn. Another fiber may take its place. */
+  isResting: boolean
+  /** Failed turns in a row. */
+  failures: number
+  /** Turns in a row in which somebody else wrote first. */
+  conflicts: number
 }
 
 /**
@@ -66,30 +71,28 @@ export const makeController = <E, R>(options: {
       )
 
     const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
-      let failures = 0
-      let conflicts = 0
+      entry.isResting = false
       for (;;) {
         entry.dirty = false
-        entry.wake.closeUnsafe()
         const started = yield* Clock.currentTimeMillis
         const exit = yield* Effect.exit(options.reconcile(key))
         let delay: number | undefined
         let pause = 0
         if (Exit.isSuccess(exit)) {
-          failures = 0
-          if (exit.value === "Conflict") delay = yield* backoff(afterConflict, conflicts++)
+          entry.failures = 0
+          if (exit.value === "Conflict") delay = yield* backoff(afterConflict, entry.conflicts++)
           else {
-            conflicts = 0
+            entry.conflicts = 0
             delay = exit.value?.after
           }
         } else {
           // Repeated even after an interruption inside: a key whose loop ended here would never be reconciled again.
-          delay = yield* backoff(afterFailure, failures++)
+          delay = yield* backoff(afterFailure, entry.failures++)
           pause = wanted(exit.cause)
           yield* logWarning("reconcile failed", {
             controller: options.name,
             key,
-            failures,
+            failures: entry.failures,
             ms: (yield* Clock.currentTimeMillis) - started,
             cause: Cause.pretty(exit.cause)
           })
@@ -101,19 +104,22 @@ export const makeController = <E, R>(options: {
           entries.delete(key)
           return
         }
-        yield* Effect.raceFirst(Effect.sleep(delay), entry.wake.await)
+        entry.isResting = true
+        yield* Effect.sleep(delay)
+        entry.isResting = false
       }
     })
 
     const enqueue = (key: string): void => {
       const known = entries.get(key)
-      if (known !== undefined) {
+      if (known !== undefined && !known.isResting) {
         known.dirty = true
-        known.wake.openUnsafe()
         return
       }
-      const entry: Entry = { dirty: false, wake: Latch.makeUnsafe(false) }
+      const entry: Entry = known ?? { dirty: false, isResting: false, failures: 0, conflicts: 0 }
       entries.set(key, entry)
+      // The map interrupts the fiber that rests. A race between its sleep and a signal would cost two more fibers for
+      // each turn of each key.
       run(key, loop(key, entry))
     }
     return { enqueue }

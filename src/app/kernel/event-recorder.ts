@@ -4,6 +4,7 @@
  */
 
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
+import { withoutEnd } from "../../domain/clean-text.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import { eventNamespace, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
 import {
@@ -54,7 +55,7 @@ export interface EventRecorder {
 
 /** The name of an Event, which must be a DNS name: long names of objects are cut. */
 const eventName = (about: string, now: number, index: number): string =>
-  `${about.slice(0, 200).replace(/[-.]+$/, "")}.${now.toString(16)}${(index % 0x1000).toString(16).padStart(3, "0")}`
+  `${withoutEnd(about.slice(0, 200), "-.")}.${now.toString(16)}${(index % 0x1000).toString(16).padStart(3, "0")}`
 
 const problemOf = ({ code, reason }: KubeError, isNew: boolean): WriteProblem => {
   if (reason === "NotFound" && !isNew) return "Expired"

@@ -1,7 +1,8 @@
 /**
- * Counts what a process keeps in memory for sessions, on demand. Not effect/Metric: a gauge there is set with each
- * change and outlives what it measures, whereas tables on the message path change in plain synchronous code, and
- * several tables of a kind come and go in one process.
+ * The check for leaks: counts, on demand, the things that a process keeps in memory for sessions. Without sessions
+ * there are none; the simulation looks. Not effect/Metric: a gauge there is set with each change and outlives the thing
+ * that it measures, whereas tables on the message path change in plain synchronous code, and several tables of a kind
+ * come and go in one process.
  */
 
 import { Context, Effect, type Scope } from "effect"

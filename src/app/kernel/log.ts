@@ -4,8 +4,13 @@
 
 import { Effect } from "effect"
 
-/** The details of a log line as key and value; the message is constant (controller-runtime's rule). */
-export type LogDetails = Readonly<Record<string, unknown>>
+/**
+ * The details of a log line as key and value; the message is constant (controller-runtime's rule). No key is one that
+ * the line has anyway, because readers of logfmt keep one of two fields of the same name.
+ */
+export type LogDetails = Readonly<Record<string, unknown>> & {
+  readonly [key in "fiber" | "level" | "message" | "timestamp"]?: never
+}
 
 const annotated =
   (log: (message: string) => Effect.Effect<void>) =>

@@ -7,7 +7,8 @@ import { Clock, Effect, Result, type Scope } from "effect"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
-import { readCached } from "./read-cached.ts"
+import { isHeartbeatOnly } from "./heartbeat-only.ts"
+import { readCached, readHeartbeat } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 
 /** The resource of a controller, and where its objects are. */
@@ -91,6 +92,8 @@ const performAll = <T, Known, Observation, Action extends { readonly _tag: strin
   turn: Turn<T, Known>,
   actions: ReadonlyArray<Action>
 ): Effect.Effect<ReadonlyArray<KubeError>> => {
+  // Most turns are about a heartbeat, and nothing follows from them.
+  if (actions.length === 0) return Effect.succeed([])
   if (turns.order === "InOrder") {
     return Effect.forEach(actions, (action) => turns.perform(turn, action), { discard: true }).pipe(
       Effect.match({ onFailure: (error) => [error], onSuccess: () => [] })
@@ -129,6 +132,7 @@ const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag:
     const beat = turns.heartbeat?.(begun) ?? { write: undefined, nextAt: undefined }
     // The answer is the base of all further decisions: a decision from the cache would conflict with this very write.
     const object = beat.write === undefined ? cached : yield* beat.write
+    if (isHeartbeatOnly(cached, object)) readHeartbeat(resource, cached, object)
     const current = readCached(resource, object)
     if (Result.isFailure(current)) return undefined
 

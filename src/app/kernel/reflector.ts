@@ -3,8 +3,9 @@
  * fleet do.
  */
 
-import { Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
+import { Cause, Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
 import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
+import { logError } from "./log.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
@@ -39,7 +40,10 @@ const isOlder = (object: KubeObject, than: KubeObject | undefined): boolean =>
 const keyOf = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}/${name}`
 
-/** Called after each change, with the object's new or last version, and with the version that was cached before. */
+/**
+ * Called after each change, with the object's new or last version, and with the version that was cached before. A throw
+ * is logged and changes nothing: the watch must go on for all other objects.
+ */
 type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
 
 interface ReflectorState {
@@ -192,11 +196,19 @@ export const makeReflector = (
   selection?: Selection
 ): Effect.Effect<Reflector, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const context = yield* Effect.context<never>()
     const state: ReflectorState = {
       api,
       ref,
       selection,
-      changed,
+      changed: (object, deleted, before) => {
+        try {
+          changed(object, deleted, before)
+        } catch (defect) {
+          const details = { resource: ref.plural, name: object.metadata.name, defect: Cause.pretty(Cause.die(defect)) }
+          Effect.runForkWith(context)(logError("a change was not handled", details))
+        }
+      },
       cache: new Map(),
       synced: yield* Latch.make(false),
       wake: yield* Queue.sliding<void>(1),

@@ -9,9 +9,8 @@ import { type Clock, Effect } from "effect"
  * set or when a machine wakes up, and sessions must not end because of it (failures.md §4.12).
  */
 export const steadyClock = (clock: Clock.Clock): Clock.Clock => {
-  const wall = clock.currentTimeNanosUnsafe()
-  const begin = clock.monotonicTimeNanosUnsafe()
-  const nanos = (): bigint => wall + clock.monotonicTimeNanosUnsafe() - begin
+  const ahead = clock.currentTimeNanosUnsafe() - clock.monotonicTimeNanosUnsafe()
+  const nanos = (): bigint => ahead + clock.monotonicTimeNanosUnsafe()
   const millis = (): number => Number(nanos() / 1_000_000n)
   return {
     currentTimeMillisUnsafe: millis,

@@ -15,8 +15,8 @@ export interface Term {
   /** Whether this leader may still send. May be false for a while and true again, when a renewal comes late. */
   readonly lasts: () => boolean
   /**
-   * Whether no other leader can have been elected yet. Lasts longer than {@link lasts}, by the time that writes may be
-   * on their way.
+   * Whether no other leader can have been elected yet. True for longer than {@link lasts} (by default 15 s after the
+   * last renewal, not 10 s), so that writes already sent can land.
    */
   readonly isCertain: () => boolean
   /** Whether the term has ended; it never lasts again. */

@@ -13,10 +13,25 @@ import type { Term } from "../kernel/term.ts"
 export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameChannel => {
   /** Whether the router has paused the channel, as it does to brake fast senders. */
   let isPaused = false
+  /** Whether one side has ended the channel, or the term is over: nothing is passed any more. */
+  let isFinished = false
+  /** The calls that pass what was kept back, the oldest first. */
+  const keptBack: Array<() => void> = []
+  /** Whether something that was kept back is being passed: what comes meanwhile must not overtake the rest. */
+  let isPassing = false
   let stop = (): void => {}
+  const finish = (): void => {
+    isFinished = true
+    keptBack.length = 0
+    stop()
+  }
+  const mayPass = (): boolean => !isFinished && term.isCertain()
+  const mayPassAtOnce = (): boolean => keptBack.length === 0 && !isPassing && mayPass()
   return {
+    direct: channel.direct ?? channel,
     send: channel.send,
     queuedBytes: channel.queuedBytes,
+    waitsForRoom: () => channel.waitsForRoom?.() === true,
     pause: () => {
       isPaused = true
       channel.pause()
@@ -26,34 +41,31 @@ export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameCha
       if (term.isCertain()) channel.resume()
     },
     close: () => {
-      stop()
+      finish()
       channel.close()
     },
     open: (handlers) => {
-      const keptBack: Array<() => void> = []
       const tell = (): void => {
-        if (term.isOver()) {
-          keptBack.length = 0
-          return stop()
-        }
-        if (!term.isCertain()) return
-        for (const say of keptBack.splice(0)) say()
-        if (!isPaused) channel.resume()
+        if (term.isOver()) return finish()
+        isPassing = true
+        while (keptBack.length > 0 && mayPass()) keptBack.shift()?.()
+        isPassing = false
+        if (mayPass() && !isPaused) channel.resume()
       }
       const pass = (say: () => void): void => {
-        if (term.isOver()) return
-        if (keptBack.length === 0 && term.isCertain()) return say()
+        if (isFinished || term.isOver()) return
+        if (mayPassAtOnce()) return say()
         keptBack.push(say)
         channel.pause()
       }
       stop = term.listen(tell)
       channel.open({
-        drained: handlers.drained,
+        ...handlers,
+        judge: (head, length) => (mayPassAtOnce() ? handlers.judge?.(head, length) : undefined),
         message: (bytes) => pass(() => handlers.message(bytes)),
         ignored: (what) => pass(() => handlers.ignored(what)),
         ended: (reason) => {
-          stop()
-          keptBack.length = 0
+          finish()
           handlers.ended(reason)
         }
       })

@@ -77,6 +77,7 @@ export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agent
         () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: why })
       )
     ),
+  giveUp: (agent) => gated(term, agents.giveUp(agent), () => new AgentFailed({ agent: agent.name, detail: why })),
   connect: (agent) =>
     awaited(gated(term, agents.connect(agent), () => new AgentUnreachable({ agent: agent.name, detail: why })))
 })

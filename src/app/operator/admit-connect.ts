@@ -8,14 +8,19 @@ import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import { parseConnectQuery } from "../../domain/session/connect-request.ts"
-import { connectRoute } from "../../domain/session/connect-route.ts"
+import { connectRoute, sessionName } from "../../domain/session/connect-route.ts"
+import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
+import { unservedFeatures } from "../../domain/session/unserved-parameters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import type { Capability, ConnectAttempt } from "../api/capability.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
-import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { type ApiError, badRequest, forbidden, internalError, reconnectNotPossible } from "../api/status.ts"
+import type { NameMismatches } from "./name-mismatches.ts"
+import type { SessionQuota } from "./session-quota.ts"
 import { ownerOf } from "./user-identity.ts"
+import type { UserSightings } from "./user-sightings.ts"
 
 /** How long a connect waits for a starting operator to read its sessions. */
 const patience = "8 seconds"
@@ -27,6 +32,9 @@ export interface Reception {
   /** The host's clock, by which certificates are judged. */
   readonly wall: Clock.Clock
   readonly capabilities: ReadonlyArray<Capability>
+  readonly quota: SessionQuota
+  readonly users: UserSightings
+  readonly names: NameMismatches
   /** The reasons why no session can be served now. */
   readonly problems: Effect.Effect<ReadonlyArray<string>>
 }
@@ -54,14 +62,17 @@ const authorized = (api: KubeApi, request: ConnectRequest): Effect.Effect<void, 
 
 const readAttempt = (
   { api, authority, role, wall }: Reception,
-  request: ConnectRequest
+  asked: ConnectRequest
 ): Effect.Effect<ConnectAttempt, ApiError> =>
   Effect.gen(function* () {
-    const id = parseSessionIdHeader(request.sessionId)
+    const id = parseSessionIdHeader(asked.sessionId)
     if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
+    const request = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
     yield* authorized(api, request)
     const params = parseConnectQuery(request.query)
     if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+    const unserved = unservedFeatures(params.success.values)
+    if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const attempt = { request, id: id.success, params: params.success }
     if (request.certificate === undefined) return { _tag: "Child", ...attempt }
     const owner = yield* ownerOf(authority, wall, request, request.certificate)
@@ -82,6 +93,32 @@ const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiE
     )
   )
 
+/**
+ * Counts a user's connection within the bounds. An id that belongs to no session begins one, unless its session was
+ * stopped: that one stays stopped.
+ */
+const counted = (
+  { capabilities, names, quota, users, wall }: Reception,
+  { id, owner, request, _tag: route }: Exclude<ConnectAttempt, { readonly _tag: "Child" }>
+): Effect.Effect<void, ApiError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const session = sessionName(route, id)
+    for (const { sessions } of capabilities) {
+      if (sessions?.nameOf(id) !== session) continue
+      const known = sessions.find(session)
+      if (known !== undefined) {
+        yield* names.compare(session, known.owner, owner)
+        continue
+      }
+      const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
+        internalError(`It is not known whether session ${session} was stopped: ${message}. Try again in a moment.`)
+      )
+      if (isStopped) return yield* reconnectNotPossible(`Session ${session} was stopped; start a new one.`)
+    }
+    yield* quota.take({ session, user: request.caller.user }, owner.userId)
+    users.saw(owner.userId, yield* wall.currentTimeMillis)
+  })
+
 /** Completes when the session is usable. */
 export const admitConnect = (
   reception: Reception,
@@ -92,6 +129,7 @@ export const admitConnect = (
     const attempt = yield* readAttempt(reception, request)
     yield* usable(reception)
     for (const { admit } of capabilities) if (admit !== undefined) yield* admit(attempt)
+    if (attempt._tag !== "Child") yield* counted(reception, attempt)
     for (const { attach } of capabilities) {
       const attached = attach?.(attempt)
       if (attached !== undefined) return yield* attached

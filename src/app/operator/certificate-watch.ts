@@ -1,20 +1,25 @@
 /**
- * Keeps the serving certificate, from its files or self-signed, up to date while the operator runs. The API's server
- * shows it.
+ * Keeps the serving certificate up to date while the operator runs, from its files or from the operator's own Secret.
+ * The API's server shows it.
  */
 
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createSecureContext } from "node:tls"
-import { Clock, Effect, Redacted, type Scope } from "effect"
-import { makeServingCertificate } from "../../adapters/x509/self-signed-certificate.ts"
+import { Clock, type Duration, Effect, Redacted, type Scope } from "effect"
+import { makeServingCertificate } from "../../adapters/x509/serving-certificate.ts"
+import { servingLife } from "../../domain/credentials/serving-renewal.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ServingCertificate, type ServingCertificateSource, unchanging } from "../api/served-certificate.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
+import { ownServingCertificate } from "./own-certificate.ts"
 import type { Settings } from "./settings.ts"
 
-/** How often the files are read. Kubelets themselves take up to two minutes to update them. */
-const pollInterval = "30 seconds"
+/** How often the certificate is read. Kubelets themselves take up to two minutes to update files. */
+const pollInterval: Duration.Input = "30 seconds"
+/** How soon it is read again after it could not be used: at an install, the APIService comes last. */
+const pollAfterProblem: Duration.Input = "3 seconds"
 
 interface Problem {
   readonly message: string
@@ -55,17 +60,23 @@ const isSame = (a: ServingCertificate, b: ServingCertificate): boolean =>
 
 /**
  * Keeps the certificate current by reading it again and again while the scope lives: a kubelet exchanges links to
- * folders, which file systems do not report reliably. The certificate must be usable at the start; later an unreadable
- * or unfitting one changes nothing.
+ * folders, which file systems do not report reliably. An unreadable or unfitting certificate changes nothing later; at
+ * the start `otherwise` takes its place, or the start fails.
  */
 export const watchServingCertificate = (
-  read: Effect.Effect<ServingCertificate, Problem>
+  read: Effect.Effect<ServingCertificate, Problem>,
+  otherwise?: Effect.Effect<ServingCertificate>
 ): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
   Effect.gen(function* () {
     const listeners = new Set<() => void>()
-    let known = yield* read
-    yield* usable(known)
     const problems = new LogOnce()
+    const told = ({ message }: Problem) =>
+      problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
+    let known = yield* Effect.tap(read, usable).pipe(
+      Effect.catch((problem) =>
+        otherwise === undefined ? Effect.fail(problem) : Effect.andThen(told(problem), otherwise)
+      )
+    )
     const reload = Effect.gen(function* () {
       const found = yield* read
       if (!isSame(found, known)) {
@@ -75,24 +86,37 @@ export const watchServingCertificate = (
         yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
       }
       problems.reset()
-    }).pipe(
-      Effect.catch(({ message }) =>
-        problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
-      )
+      return pollInterval
+    }).pipe(Effect.catch((problem) => Effect.as(told(problem), pollAfterProblem)))
+    let pause = otherwise === undefined ? pollInterval : pollAfterProblem
+    const next = Effect.suspend(() => Effect.sleep(pause)).pipe(
+      Effect.andThen(reload),
+      Effect.map((until) => void (pause = until))
     )
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), reload)))
+    yield* Effect.forkScoped(Effect.forever(next))
     yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
     return { known: () => known, listen: (listener) => void listeners.add(listener) }
   })
 
-/** The certificate in the files of the settings, or a self-signed certificate that is made now. */
+/** A certificate that no API server trusts. */
+const temporaryCertificate = (namespace: string): Effect.Effect<ServingCertificate> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.promise(() =>
+      makeServingCertificate(["mirrord-operator", `mirrord-operator.${namespace}.svc`], servingLife(now))
+    )
+  )
+
+/**
+ * The certificate in the files of the settings; or the operator's own, which the API server is told of; or one that is
+ * made now, for API servers that do not check it.
+ */
 export const servingCertificate = (
-  settings: Pick<Settings, "certificate" | "namespace">
-): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
-  settings.certificate === undefined
-    ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.promise(() =>
-          makeServingCertificate(["mirrord-operator", `mirrord-operator.${settings.namespace}.svc`], now)
-        )
-      ).pipe(Effect.map(({ certificatePem, keyPem }) => unchanging({ certificatePem, keyPem: Redacted.make(keyPem) })))
-    : watchServingCertificate(readCertificateFiles(settings.certificate))
+  { certificate, namespace, ownCertificate }: Pick<Settings, "certificate" | "namespace" | "ownCertificate">,
+  api: KubeApi
+): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> => {
+  if (certificate !== undefined) return watchServingCertificate(readCertificateFiles(certificate))
+  const temporary = temporaryCertificate(namespace)
+  return ownCertificate
+    ? watchServingCertificate(ownServingCertificate(api, namespace), temporary)
+    : Effect.map(temporary, unchanging)
+}

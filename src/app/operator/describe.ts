@@ -4,15 +4,12 @@
  */
 
 import type { Role } from "../../domain/fleet/roles.ts"
+import type { ActiveUsers } from "../../domain/overview/active-users.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
-import {
-  type Feature,
-  type MirrordOperator,
-  type MirrordOperatorStatus,
-  mirrordOperators
-} from "../../domain/resources/mirrord-operator.ts"
+import { type Feature, type MirrordOperator, mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
+import type { FurtherStatus } from "../api/capability.ts"
 
 /** The client's release that this operator is compatible with, with the operator's own version as build metadata. */
 export const operatorVersion = (own: string): string => `3.250.0+braid.${own}`
@@ -23,7 +20,9 @@ const ownFeatures: ReadonlyArray<Feature> = [
   "LayerReconnect",
   "ExtendableUserCredentials",
   "ConnectParamsInHeader",
-  "SessionManagement"
+  "SessionManagement",
+  // Without it the client leaves branches of Redis, SQL Server and others out, and uses the real database.
+  "UnifiedBranchDbCrd"
 ]
 
 export const sessionObject = (info: SessionInfo): object => ({
@@ -42,7 +41,11 @@ export interface Description {
   /** Constant per installation, so that users keep their key when the authority changes (operator-api.md §5.7). */
   readonly installation: string
   readonly features: ReadonlyArray<Feature>
-  readonly status: Partial<MirrordOperatorStatus>
+  /** Every session of a user, once. `mirrord ui` and browser extensions see these alone. */
+  readonly sessions: ReadonlyArray<SessionInfo>
+  readonly statistics: ActiveUsers
+  /** The rest of the status, from the capabilities. */
+  readonly status: FurtherStatus
 }
 
 /** The `MirrordOperator` object. One wrong field in it breaks every command of every user (operator-api.md §3.1). */
@@ -53,6 +56,8 @@ export const describeOperator = ({
   namespace,
   operatorVersion: version,
   role,
+  sessions: listed,
+  statistics,
   status
 }: Description): MirrordOperator & { readonly apiVersion: string; readonly kind: string } => ({
   apiVersion: apiVersionOf(mirrordOperators),
@@ -73,5 +78,5 @@ export const describeOperator = ({
     },
     ...(role._tag === "Primary" && role.managementOnly ? { operator_namespace: namespace } : {})
   },
-  status: { sessions: [], statistics: { dau: 0, mau: 0 }, ...status }
+  status: { ...status, sessions: listed, statistics }
 })

@@ -7,11 +7,12 @@ import { Clock, Context, Effect, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
-import type { MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
-import type { Capability } from "../api/capability.ts"
+import type { Capability, FurtherStatus, ServedSession } from "../api/capability.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
@@ -24,15 +25,20 @@ import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { describeOperator, operatorVersion, sessionObject } from "./describe.ts"
-import { stopAllSessions, stopSession } from "./stop-sessions.ts"
+import { NameMismatches } from "./name-mismatches.ts"
+import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
+import { stopSession, stopSessions } from "./stop-sessions.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
 import { issueCertificate } from "./user-identity.ts"
+import { UserSightings } from "./user-sightings.ts"
 
 export interface OperatorOptions {
   readonly namespace: string
   readonly version: string
   /** The fleet of a primary; without it the operator serves its own cluster only, with a member's abilities. */
   readonly fleet: FleetConfiguration | undefined
+  readonly bounds: SessionBounds
+  readonly protectedNamespaces: ProtectedNamespaces
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -51,6 +57,7 @@ export const makeOperator = (
     const facade = yield* Effect.provideContext(makeFacade(options, capabilities, wall), ours)
     return mapFacade(Effect.succeed(facade), {
       problems: facade.problems,
+      write: (request) => Effect.provideContext(request, ours),
       connect: (connecting) =>
         connecting.pipe(
           Effect.map(({ serve }): AcceptedConnection => ({
@@ -62,7 +69,10 @@ export const makeOperator = (
   })
 
 /** The ground that capabilities are made on. */
-const makeGround = ({ fleet, namespace, version }: OperatorOptions, { fingerprint }: UserAuthority) =>
+const makeGround = (
+  { bounds, fleet, namespace, protectedNamespaces, version }: OperatorOptions,
+  { fingerprint }: UserAuthority
+) =>
   Effect.gen(function* () {
     const { own } = yield* ClusterConnector
     const notifier = new SessionNotifier()
@@ -73,6 +83,8 @@ const makeGround = ({ fleet, namespace, version }: OperatorOptions, { fingerprin
       operatorVersion: operatorVersion(version),
       fingerprint,
       fleet,
+      bounds,
+      protectedNamespaces,
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),
@@ -87,7 +99,11 @@ const makeFacade = (options: OperatorOptions, list: ReadonlyArray<MakeCapability
     const authority = yield* ensureUserAuthority(own.api, options.namespace)
     const ground = yield* makeGround(options, authority)
     const capabilities = yield* makeCapabilities(ground, list)
-    return facadeOf({ options, ground, authority, capabilities, wall })
+    const quota = makeSessionQuota(options.bounds, () => usersSessions(capabilities))
+    yield* countHolding("sessions with connections", quota.size)
+    const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
+    const users = new UserSightings()
+    return facadeOf({ options, ground, authority, capabilities, quota, users, installation, wall })
   })
 
 /** Everything that a request may need. */
@@ -96,15 +112,20 @@ interface Operator {
   readonly ground: Ground
   readonly authority: UserAuthority
   readonly capabilities: ReadonlyArray<Capability>
+  readonly quota: SessionQuota
+  readonly users: UserSightings
+  /** Names this installation in the operator's description. */
+  readonly installation: string
   /** The host's clock. */
   readonly wall: Clock.Clock
 }
 
 const facadeOf = (operator: Operator): Facade => {
-  const { authority, capabilities, ground, options, wall } = operator
+  const { authority, capabilities, ground, options, quota, users, wall } = operator
   const { api, ends } = ground
   const problems = Effect.sync(() => problemsOf(operator))
-  const reception = { api, role: roleOf(options.fleet), authority, wall, capabilities, problems }
+  const names = new NameMismatches()
+  const reception = { api, role: roleOf(options.fleet), authority, wall, capabilities, quota, users, names, problems }
   const stopping = { api, ends, capabilities }
   return {
     problems,
@@ -113,7 +134,7 @@ const facadeOf = (operator: Operator): Facade => {
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
-    deleteAllSessions: (by) => stopAllSessions(stopping, by)
+    deleteSessions: (which, by) => stopSessions(stopping, which, by)
   }
 }
 
@@ -122,22 +143,28 @@ const problemsOf = ({ capabilities, options: { fleet } }: Operator): ReadonlyArr
   ...capabilities.flatMap(({ problems }) => problems?.() ?? [])
 ]
 
-const describe = ({ authority, capabilities, ground, options }: Operator, now: number): object =>
-  describeOperator({
+/** The sessions of users, each once: without the parts that sessions over many clusters have in this one. */
+const usersSessions = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<ServedSession> =>
+  capabilities.flatMap(({ sessions }) => sessions?.all() ?? [])
+
+const describe = (operator: Operator, now: number): object => {
+  const { authority, capabilities, ground, installation, options, users } = operator
+  const sessions = usersSessions(capabilities)
+  for (const { owner } of sessions) users.saw(owner.userId, now)
+  return describeOperator({
     operatorVersion: ground.operatorVersion,
     role: roleOf(options.fleet),
     namespace: options.namespace,
     fingerprint: authority.fingerprint,
-    installation: sha256Hex(`installation ${options.namespace}`).slice(0, 32),
+    installation,
     features: capabilities.flatMap(({ features }) => features ?? []),
-    status: capabilities.reduce<Partial<MirrordOperatorStatus>>(
-      (status, capability) => ({ ...status, ...capability.status?.(now) }),
-      {}
-    )
+    sessions: sessions.map(({ info }) => info(now)),
+    statistics: users.count(now),
+    status: capabilities.reduce<FurtherStatus>((status, capability) => ({ ...status, ...capability.status?.(now) }), {})
   })
+}
 
 const listSessions = ({ capabilities }: Operator, namespace: string | undefined, now: number): ReadonlyArray<object> =>
-  capabilities
-    .flatMap(({ sessions }) => sessions?.all() ?? [])
+  usersSessions(capabilities)
     .filter((session) => namespace === undefined || session.namespace === namespace)
     .map(({ info }) => sessionObject(info(now)))

@@ -7,10 +7,19 @@ import { readFile } from "node:fs/promises"
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { parseDocument } from "yaml"
 import type { AgentSettings } from "../../adapters/pod/agent-job.ts"
+import {
+  type AgentConfiguration,
+  extraEnvironment,
+  parseAgentConfiguration
+} from "../../domain/agent/agent-configuration.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
+import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
+import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/target/protected-namespaces.ts"
+import { isObjectName } from "../../domain/target/target-path.ts"
 import type { ListenAddress } from "../api/aggregated-api.ts"
+import { type RequestBounds, usualRequestBounds } from "../api/request-bounds.ts"
 import type { Candidacy } from "./run-replica.ts"
 
 /** The configuration keeps the operator from starting; exit code 2. Holds every mistake at once, one sentence each. */
@@ -29,10 +38,16 @@ export interface Settings {
   readonly fallback: ListenAddress | undefined
   readonly namespace: string
   readonly requireFrontProxy: boolean
-  /** Files of the serving certificate; without them the operator signs its own at each start. */
+  /** Files of the serving certificate, if there are any. */
   readonly certificate: { readonly certificatePath: string; readonly keyPath: string } | undefined
+  /** Without files: keep a certificate in a Secret and its authority in the APIService, instead of one per start. */
+  readonly ownCertificate: boolean
   readonly agents: AgentSettings
   readonly fleet: FleetConfiguration | undefined
+  readonly requestBounds: RequestBounds
+  readonly bounds: SessionBounds
+  /** Namespaces without targets. */
+  readonly protectedNamespaces: ProtectedNamespaces
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
@@ -63,7 +78,10 @@ const splitAddress = (address: string): ListenAddress => {
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) }
 }
 
+const usualAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
 const greatestPort = 65_535
+/** Beyond, a bound protects nothing. */
+const greatestBound = 10_000
 /** In s: a lease of more than a day serves nobody. */
 const greatestLeaseTime = 86_400
 
@@ -96,6 +114,43 @@ const seconds = (name: string, otherwise: number) =>
     Config.withDefault(otherwise)
   )
 
+const bound = (name: string, otherwise: number) => wholeNumber(name, greatestBound).pipe(Config.withDefault(otherwise))
+const objectNames = (name: string) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((names) =>
+        names.split(",").every(isObjectName) ? undefined : "Expected names of objects, separated by commas"
+      )
+    ),
+    name
+  ).pipe(Config.map((names) => names.split(",")))
+const objectName = (name: string) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((found) => (isObjectName(found) ? undefined : "Expected the name of an object"))
+    ),
+    name
+  )
+
+/** Whether the operator keeps its own serving certificate; `braid doctor` asks for the rights that this needs. */
+export const ownCertificate = Config.Boolean("OPERATOR_OWN_CERTIFICATE").pipe(Config.withDefault(false))
+
+/** Names of namespaces, separated by commas. */
+const Namespaces = Schema.String.check(
+  Schema.makeFilter((names) =>
+    names.split(",").every((name) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(name))
+      ? undefined
+      : "Expected names of namespaces, separated by commas without blanks"
+  )
+)
+
+/** A JSON object of variables. */
+const ExtraEnvironment = Schema.String.check(
+  Schema.makeFilter((json) =>
+    extraEnvironment(json) === undefined ? 'Expected variables as a JSON object, such as {"NAME":"value"}' : undefined
+  )
+)
+
 /** The environment's setting for the fleet, which overrides its files. */
 export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAGEMENT_ONLY")).pipe(
   Config.map(Option.getOrUndefined)
@@ -115,14 +170,51 @@ const environment = Config.all({
   jsonLog: Config.Boolean("OPERATOR_JSON_LOG").pipe(Config.withDefault(false)),
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
+  ownCertificate,
   agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
-  agentImage: Config.String("MIRRORD_AGENT_IMAGE").pipe(Config.withDefault("ghcr.io/metalbear-co/mirrord:3.250.0")),
-  agentPullPolicy: Config.String("MIRRORD_AGENT_IMAGE_PULL_POLICY").pipe(Config.withDefault("IfNotPresent")),
+  agentImage: text("MIRRORD_AGENT_IMAGE"),
+  agentPullPolicy: text("MIRRORD_AGENT_IMAGE_PULL_POLICY"),
   agentNamespace: text("MIRRORD_AGENT_NAMESPACE"),
-  agentLogLevel: Config.String("MIRRORD_AGENT_RUST_LOG").pipe(Config.withDefault("info")),
+  agentServiceAccount: Config.option(objectName("MIRRORD_AGENT_SERVICE_ACCOUNT")),
+  agentPullSecrets: Config.option(objectNames("MIRRORD_AGENT_IMAGE_PULL_SECRETS")),
+  agentLogLevel: text("MIRRORD_AGENT_RUST_LOG"),
+  agentExtraEnv: Config.option(Config.schema(ExtraEnvironment, "OPERATOR_AGENT_EXTRA_ENV")),
+  agentFile: text("OPERATOR_AGENT_CONFIG"),
+  requestBounds: Config.all({
+    requestsPerUser: bound("OPERATOR_REQUESTS_PER_USER", usualRequestBounds.requestsPerUser),
+    connections: bound("OPERATOR_CONNECTIONS", usualRequestBounds.connections)
+  }),
+  bounds: Config.all({
+    sessionsPerUser: bound("OPERATOR_SESSIONS_PER_USER", usualBounds.sessionsPerUser),
+    sessions: bound("OPERATOR_SESSIONS", usualBounds.sessions),
+    connectionsPerSession: bound("OPERATOR_CONNECTIONS_PER_SESSION", usualBounds.connectionsPerSession),
+    agentsPerUser: bound("OPERATOR_AGENTS_PER_USER", usualBounds.agentsPerUser),
+    agents: bound("OPERATOR_AGENTS", usualBounds.agents)
+  }),
+  allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
   managementOnly: primaryManagementOnly
+})
+
+type Environment = Config.Success<typeof environment>
+
+/** The settings of agents: of the environment, else of their file, else the usual. */
+const agentSettings = (env: Environment, file: AgentConfiguration): AgentSettings => ({
+  ...file,
+  image: Option.getOrElse(env.agentImage, () => file.image ?? usualAgentImage),
+  imagePullPolicy: Option.getOrElse(env.agentPullPolicy, () => file.imagePullPolicy ?? "IfNotPresent"),
+  imagePullSecrets: Option.getOrElse(env.agentPullSecrets, () => file.imagePullSecrets ?? []),
+  namespace: Option.getOrElse(env.agentNamespace, () => file.namespace ?? env.namespace),
+  serviceAccount: Option.getOrElse(env.agentServiceAccount, () => file.serviceAccount),
+  port: Option.getOrUndefined(env.agentPort),
+  idleTtlSecs: 60,
+  startupTimeoutSecs: file.startupTimeoutSecs ?? 60,
+  variables: {
+    ...file.variables,
+    ...Option.match(env.agentLogLevel, { onNone: () => ({}), onSome: (level) => ({ RUST_LOG: level }) })
+  },
+  extraEnv: Option.match(env.agentExtraEnv, { onNone: () => ({}), onSome: (json) => extraEnvironment(json) ?? {} })
 })
 
 const leaseMistake = (problem: string): ConfigurationMistake => ({
@@ -134,6 +226,19 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
     "OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not " +
     `fit together: ${problem}; leave them out for 15, 10 and 2.`
 })
+
+/** The mistake of a pair of variables of which only one is set. `neither`: what an operator without both does. */
+const halfPair = (
+  pair: Readonly<Record<string, Option.Option<string>>>,
+  neither: string
+): ReadonlyArray<ConfigurationMistake> => {
+  const [set] = Object.entries(pair).find(([, value]) => Option.isSome(value)) ?? []
+  const [missing] = Object.entries(pair).find(([, value]) => Option.isNone(value)) ?? []
+  if (set === undefined || missing === undefined) return []
+  const cure = `set both, or neither for ${neither}`
+  const message = `${set} is set, but ${missing} is not; ${cure}.`
+  return [{ file: "environment", field: missing, value: "nothing", cure, message }]
+}
 
 export const readSettings = (
   sha256Hex: (text: string) => string
@@ -151,25 +256,37 @@ export const readSettings = (
     const times = { leaseDuration, renewDeadline, retryPeriod }
     const problem = leaseTimesProblem(times)
     if (problem !== undefined) return yield* new RefusedConfiguration({ mistakes: [leaseMistake(problem)] })
-    const [podName, podUid] = [Option.getOrElse(env.podName, () => ""), Option.getOrElse(env.podUid, () => "")]
-    const [certificatePath, keyPath] = [Option.getOrUndefined(env.certificatePath), Option.getOrUndefined(env.keyPath)]
+    const { certificatePath, keyPath, podName, podUid } = env
+    const halves = [
+      ...halfPair(
+        { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
+        "a certificate that is made at each start"
+      ),
+      ...halfPair({ OPERATOR_POD_NAME: podName, OPERATOR_POD_UID: podUid }, "an operator that elects no leader")
+    ]
+    if (halves.length > 0) return yield* new RefusedConfiguration({ mistakes: halves })
+    const certificate = Option.all({ certificatePath, keyPath })
+    const pod = Option.all({ name: podName, uid: podUid })
+    const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
+    if (Result.isFailure(file)) return yield* new RefusedConfiguration({ mistakes: file.failure })
+    const agents = agentSettings(env, file.success)
     return {
       ...splitAddress(env.address),
       fallback: Option.getOrUndefined(Option.map(env.fallback, splitAddress)),
       namespace: env.namespace,
       requireFrontProxy: env.requireFrontProxy,
       jsonLog: env.jsonLog,
-      certificate: certificatePath === undefined || keyPath === undefined ? undefined : { certificatePath, keyPath },
-      agents: {
-        image: env.agentImage,
-        imagePullPolicy: env.agentPullPolicy,
-        namespace: Option.getOrElse(env.agentNamespace, () => env.namespace),
-        port: Option.getOrUndefined(env.agentPort),
-        idleTtlSecs: 60,
-        startupTimeoutSecs: 60,
-        logLevel: env.agentLogLevel
-      },
-      candidacy: podName === "" || podUid === "" ? undefined : { pod: { name: podName, uid: podUid }, times },
+      ownCertificate: env.ownCertificate,
+      certificate: Option.getOrUndefined(certificate),
+      agents,
+      candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
+      requestBounds: env.requestBounds,
+      bounds: env.bounds,
+      protectedNamespaces: protectedNamespaces({
+        operator: env.namespace,
+        agents: agents.namespace,
+        allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
+      }),
       fleet: fleet?.success
     }
   })

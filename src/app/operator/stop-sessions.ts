@@ -1,14 +1,15 @@
 /**
  * Stops sessions at the request of users, one session or all. Deletes their objects only; the capability of a session
- * does the rest.
+ * does the rest. The API server has checked the user's right to delete sessions; no owner is asked here.
  */
 
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { parseSessionReference } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, ServedSession, ServedSessions } from "../api/capability.ts"
+import type { SessionSelection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
@@ -19,11 +20,17 @@ export interface Stopping {
   readonly capabilities: ReadonlyArray<Capability>
 }
 
-/** The user who stops sessions, and whether one session or all. */
+/** The user who stops sessions, and which sessions. */
 interface Stop {
   readonly by: Caller
-  readonly cause: "Stopped" | "AllStopped"
+  readonly cause: "Stopped" | "AllStopped" | "InactiveStopped"
 }
+
+/** Remembers sessions before they are deleted: they must not begin anew when their clients come back. */
+const remember = ({ stopped }: ServedSessions, names: ReadonlyArray<string>): Effect.Effect<void, ApiError> =>
+  Effect.mapError(stopped.record(names), ({ message }) =>
+    internalError(`Nothing was stopped, because it cannot be remembered which sessions are to stay so: ${message}.`)
+  )
 
 const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effect.Effect<void, ApiError> => {
   const { audited, metadata, resource } = session
@@ -55,21 +62,35 @@ export const stopSession = (
     const ids = parseSessionReference(reference)
     if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
     for (const id of ids.success) {
-      for (const { find } of sessionsToStop(stopping)) {
-        const session = find(id)
+      for (const sessions of sessionsToStop(stopping)) {
+        const session = sessions.find(sessions.nameOf(id))
         if (session === undefined || (namespace !== undefined && session.namespace !== namespace)) continue
+        yield* remember(sessions, [session.metadata.name])
         return yield* stop(stopping, session, { by, cause: "Stopped" })
       }
     }
     return yield* notFound(`There is no session ${reference}.`)
   })
 
-/** Stops all sessions and returns their number. */
-export const stopAllSessions = (stopping: Stopping, by: Caller): Effect.Effect<number> =>
+/** Stops all sessions, or those that have no client, and returns their number. */
+export const stopSessions = (
+  stopping: Stopping,
+  which: SessionSelection,
+  by: Caller
+): Effect.Effect<number, ApiError> =>
   Effect.gen(function* () {
-    const found = sessionsToStop(stopping).flatMap(({ all }) => all())
-    yield* Effect.forEach(found, (session) => Effect.ignore(stop(stopping, session, { by, cause: "AllStopped" })), {
-      discard: true
-    })
-    return found.length
+    const now = yield* Clock.currentTimeMillis
+    const cause = which === "All" ? "AllStopped" : "InactiveStopped"
+    let count = 0
+    for (const sessions of sessionsToStop(stopping)) {
+      const found = sessions.all().filter(({ isInactive }) => which === "All" || isInactive(now))
+      if (found.length === 0) continue
+      const names = found.map(({ metadata }) => metadata.name)
+      yield* remember(sessions, names)
+      yield* Effect.forEach(found, (session) => Effect.ignore(stop(stopping, session, { by, cause })), {
+        discard: true
+      })
+      count += found.length
+    }
+    return count
   })

@@ -10,6 +10,7 @@ import {
   type UserAuthority,
   verifyUserCertificate
 } from "../../adapters/x509/user-certificates.ts"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { ConnectRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden } from "../api/status.ts"
@@ -32,9 +33,9 @@ export const ownerOf = (
       Effect.mapError(({ message }) => forbidden(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`)),
       Effect.map(({ commonName, userId }) => ({
         userId,
-        username: request.clientName ?? commonName,
-        hostname: request.clientHostname ?? commonName,
-        k8sUsername: request.caller.user
+        username: cleanText(request.clientName ?? commonName, textLimits.name),
+        hostname: cleanText(request.clientHostname ?? commonName, textLimits.name),
+        k8sUsername: cleanText(request.caller.user, textLimits.name)
       }))
     )
   )

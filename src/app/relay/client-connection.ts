@@ -5,10 +5,11 @@
 
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
+import { Passages } from "../../domain/routing/passages.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/routing/port-locks.ts"
 import { makeRouter, type RouterInput, type RouterOptions, type RouterState } from "../../domain/routing/router.ts"
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client-pulse.ts"
-import type { FrameChannel } from "../../ports/frame-channel.ts"
+import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
 /** How long a merged answer waits for members other than the default, in ms (wire.md §10.3). */
@@ -28,6 +29,8 @@ export interface MemberNews {
   readonly now: () => ReadonlyArray<MemberName>
   /** Whether a dial may succeed now: a lost member that becomes ready is dialled at once. */
   readonly isReady: (member: MemberName) => boolean
+  /** Why a channel to a member leads nowhere any more, although nobody has closed it; nothing while it may be used. */
+  readonly lost?: (channel: FrameChannel) => string | undefined
   /** Calls back after each change, until the returned function is called. */
   readonly listen: (changed: () => void) => () => void
 }
@@ -87,14 +90,18 @@ export interface ClientConnection {
   isOver: boolean
   /** Channels to the members that are connected. */
   readonly channels: Map<MemberName, FrameChannel>
-  /** When each member was last heard, epoch ms. A member that leaves the router's own pings unanswered is lost. */
-  readonly heardAt: Map<MemberName, number>
+  /** Checks since each member was last heard. A member that leaves the router's own pings unanswered is lost. */
+  readonly quietChecks: Map<MemberName, number>
   /** Members whose queue is full. The client is paused as long as there are any. */
   readonly fullMembers: Set<MemberName>
   /** Whether the client's queue is full: the members are paused. */
   isClientFull: boolean
+  /** Whether the client takes not even the answers that are made here: it is paused itself. */
+  isClientStopped: boolean
   /** The client's pulse, from which its silence is judged. */
   pulse: Pulse
+  /** The ways of bulk messages, by sender. */
+  readonly passages: { readonly client: Passages<Passage>; readonly members: Map<MemberName, Passages<Passage>> }
   /** Whether an input is being fed to the router. */
   isFeeding: boolean
   /** Inputs that came while outputs were being performed, which they must not overtake. */
@@ -119,10 +126,12 @@ export const makeClientConnection = (
       state: makeRouter({ ...options.router, mergeBound }),
       isOver: false,
       channels: new Map(),
-      heardAt: new Map(),
+      quietChecks: new Map(),
       fullMembers: new Set(),
       isClientFull: false,
+      isClientStopped: false,
       pulse: newPulse(elapsed(clock)),
+      passages: { client: new Passages("client"), members: new Map() },
       isFeeding: false,
       waitingInputs: []
     }
@@ -144,9 +153,17 @@ export const finish = (connection: ClientConnection, end: ConnectionEnd): void =
   Deferred.doneUnsafe(done, Effect.succeed(end))
 }
 
+/** Whether the client is not read: a member does not take what the client sends, or the client takes no answers. */
+export const isClientPaused = ({ fullMembers, isClientStopped }: ClientConnection): boolean =>
+  fullMembers.size > 0 || isClientStopped
+
+/** Whether the client is not read, by this connection's will or for want of memory: then its silence means nothing. */
+export const isClientUnread = (connection: ClientConnection): boolean =>
+  isClientPaused(connection) || connection.options.client.waitsForRoom?.() === true
+
 /** Whether another connection of the session may take the ports: the client is read, and nothing comes. */
-export const isSilent = ({ clock, fullMembers, pulse }: ClientConnection): boolean =>
-  fullMembers.size === 0 && mayBeReplaced(pulse, elapsed(clock))
+export const isSilent = (connection: ClientConnection): boolean =>
+  !isClientUnread(connection) && mayBeReplaced(connection.pulse, elapsed(connection.clock))
 
 /** Whether the client most likely lives on in a younger connection. */
 export const isReplaced = (connection: ClientConnection): boolean =>

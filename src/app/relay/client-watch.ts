@@ -5,7 +5,7 @@
 
 import { Effect } from "effect"
 import { excuse, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
-import { type ClientConnection, elapsed, finish, isSilent } from "./client-connection.ts"
+import { type ClientConnection, elapsed, finish, isClientUnread, isSilent } from "./client-connection.ts"
 
 /** How often a client's silence is checked, in ms. */
 const pulseCheck = 15_000
@@ -35,9 +35,9 @@ export const watchClient = (connection: ClientConnection): void => {
 
 /** `stoodStill`: this process was suspended for a while. */
 const checkPulse = (connection: ClientConnection, now: number, stoodStill: boolean): void => {
-  const { fullMembers, options } = connection
+  const { options } = connection
   // Silence does not count while the client was not read, or while this process was suspended.
-  if (fullMembers.size > 0 || stoodStill) connection.pulse = excuse(connection.pulse, now)
+  if (isClientUnread(connection) || stoodStill) connection.pulse = excuse(connection.pulse, now)
   const { pulse } = connection
   // Ended early: agents would go on giving the dead connection requests, which nobody answers.
   if (options.hasYounger?.() === true && isOverdue(pulse, now))

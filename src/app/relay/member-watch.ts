@@ -47,7 +47,18 @@ export const followMembers = (
   ).pipe(Effect.andThen(Effect.sync(follow)))
 }
 
-const takeNews = (connection: ClientConnection, { isReady, now }: MemberNews, known: KnownMembers): void => {
+/** Gives up channels that the news calls lost; a member whose channel is lost is dialled again. */
+const loseChannels = (connection: ClientConnection, { lost }: MemberNews): void => {
+  if (lost === undefined) return
+  for (const [member, channel] of [...connection.channels]) {
+    const reason = lost(channel)
+    if (reason !== undefined) lose(connection, member, channel, reason)
+  }
+}
+
+const takeNews = (connection: ClientConnection, news: MemberNews, known: KnownMembers): void => {
+  loseChannels(connection, news)
+  const { isReady, now } = news
   const { channels, isOver, options, run } = connection
   const { defaultMember } = options.router
   const current = new Set(now())
@@ -70,13 +81,19 @@ const takeNews = (connection: ClientConnection, { isReady, now }: MemberNews, kn
   }
 }
 
-/** Gives up members that leave the router's own pings unanswered. */
+/**
+ * Gives up members that leave the router's own pings unanswered. Checks are counted and not time, so that neither a
+ * clock that jumps nor a process that stood still makes a member silent. A member that is not read is not silent.
+ */
 export const watchMembers = (connection: ClientConnection, pingMembersEvery: number): void => {
+  const { channels, quietChecks } = connection
   const check = (): void => {
-    const oldest = connection.clock.currentTimeMillisUnsafe() - missedPings * pingMembersEvery
-    for (const [member, channel] of connection.channels)
-      if ((connection.heardAt.get(member) ?? 0) < oldest)
-        lose(connection, member, channel, "it does not answer any more")
+    for (const [member, channel] of channels) {
+      const isUnread = connection.isClientFull || channel.waitsForRoom?.() === true
+      const quiet = isUnread ? 0 : (quietChecks.get(member) ?? 0) + 1
+      quietChecks.set(member, quiet)
+      if (quiet > missedPings) lose(connection, member, channel, "it does not answer any more")
+    }
   }
   connection.run("silence", Effect.forever(Effect.andThen(Effect.sleep(pingMembersEvery), () => Effect.sync(check))))
 }

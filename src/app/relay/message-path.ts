@@ -8,15 +8,26 @@ import { Effect, Metric, Schedule } from "effect"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
 import { type RouterInput, type RouterOutput, step } from "../../domain/routing/router.ts"
-import { excuse, heard } from "../../domain/session/client-pulse.ts"
+import { excuse, heard, heardNoPing } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { logWarning } from "../kernel/log.ts"
-import { type ClientConnection, elapsed, finish, isReplaced, type RouterInputBody } from "./client-connection.ts"
+import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
+import {
+  type ClientConnection,
+  elapsed,
+  finish,
+  isClientPaused,
+  isReplaced,
+  type RouterInputBody
+} from "./client-connection.ts"
+import { judgeClient, judgeMember, learnWay } from "./judgement.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
 const releaseAt = 1024 * 1024
+/** Queued bytes towards a client above which the client is not read any more: what is answered here, it must take. */
+const stopAt = 2 * brakeAt
 /** How long a member other than the default may hold up the client before it is disconnected, in ms. */
 const longestBrake = 10_000
 /** Pause before a lost member is dialled again, in ms; it doubles up to `longestRedial`. */
@@ -58,8 +69,11 @@ export const feed = (connection: ClientConnection, input: RouterInputBody): void
       current = connection.waitingInputs.shift()
     ) {
       const now = connection.clock.currentTimeMillisUnsafe()
-      const [state, outputs] = step(connection.state, { ...current, now } as RouterInput)
+      const before = connection.state
+      const decided = step(before, { ...current, now } as RouterInput)
+      const [state, outputs] = decided
       connection.state = state
+      learnWay(connection, current, before, decided)
       for (const output of outputs) perform(connection, output)
     }
   } finally {
@@ -99,18 +113,28 @@ const wakeAt = (connection: ClientConnection, at: number): void => {
 const later = (pause: number, act: () => void): Effect.Effect<void> =>
   Effect.sleep(pause).pipe(Effect.andThen(Effect.sync(act)))
 
-/** Writes a line to the operator's log. */
-const warn = ({ options, run }: ClientConnection, message: string): void =>
-  run(`warn ${message}`, logWarning(message, { connection: options.label }))
+/** Writes a line to the operator's log; lines of a session beyond its allowance are summed. */
+const warn = ({ options, run }: ClientConnection, message: string): void => {
+  const { label } = options
+  const line = logWarning(message, { connection: label })
+  const sum = (count: number) => logWarning("more warnings about a connection", { connection: label, count })
+  run(
+    `warn ${message}`,
+    Effect.flatMap(CurrentRepeatedLines, ({ tell }) => tell(`warn ${label}`, line, sum))
+  )
+}
 
-/**
- * Sends a frame to a member. A member whose queue is full brakes the client, but only the default may do so for long.
- */
+/** Sends a frame to a member. */
 const sendToMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
-  const { channels, fullMembers, options, run } = connection
-  const channel = channels.get(member)
+  const channel = connection.channels.get(member)
   if (channel === undefined) return
   channel.send(bytes)
+  brakeFor(connection, member, channel)
+}
+
+/** Brakes the client while a member's queue is full. Only the default may do so for long. */
+const brakeFor = (connection: ClientConnection, member: MemberName, channel: FrameChannel): void => {
+  const { fullMembers, options, run } = connection
   if (channel.queuedBytes() < brakeAt || fullMembers.has(member)) return
   fullMembers.add(member)
   options.client.pause()
@@ -123,43 +147,86 @@ const sendToMember = (connection: ClientConnection, member: MemberName, bytes: U
 
 /** Resumes the client when the last full member takes messages again. */
 const relieve = (connection: ClientConnection, member: MemberName): void => {
-  const { clock, fullMembers, options } = connection
-  if (!fullMembers.delete(member) || fullMembers.size > 0) return
-  connection.pulse = excuse(connection.pulse, elapsed(clock))
-  options.client.resume()
+  if (connection.fullMembers.delete(member)) readOn(connection)
+}
+
+/** Reads the client again, unless there still is a reason not to. */
+const readOn = (connection: ClientConnection): void => {
+  if (isClientPaused(connection)) return
+  connection.pulse = excuse(connection.pulse, elapsed(connection.clock))
+  connection.options.client.resume()
 }
 
 // From the members to the client
 
 const heardFromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
-  connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
+  connection.quietChecks.set(member, 0)
   feed(connection, { _tag: "FromMember", member, bytes })
 }
 
 /** Sends a frame to the client. A client whose queue is full brakes all members. */
 const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
-  const { channels, options, self } = connection
+  const { options, self } = connection
   const { client, locks } = options
   locks.current = lockToClient(locks.current, self, bytes)
   client.send(bytes)
-  if (connection.isClientFull || client.queuedBytes() < brakeAt) return
-  connection.isClientFull = true
-  for (const channel of channels.values()) channel.pause()
+  brakeForClient(connection)
+}
+
+/**
+ * Brakes all members while the client's queue is full. The client goes on being read, because a client that must write
+ * before it reads would wait for ever; but it is not answered without bound.
+ */
+const brakeForClient = (connection: ClientConnection): void => {
+  const { channels, isClientFull, isClientStopped, options } = connection
+  const { client } = options
+  const queued = client.queuedBytes()
+  if (queued < brakeAt) return
+  if (!isClientFull) {
+    connection.isClientFull = true
+    for (const channel of channels.values()) channel.pause()
+  }
+  if (isClientStopped || queued < stopAt) return
+  connection.isClientStopped = true
+  client.pause()
+}
+
+/** The client has taken what was queued for it. */
+const clientDrained = (connection: ClientConnection): void => {
+  const { channels, isClientFull, isClientStopped, options } = connection
+  if (!isClientFull || options.client.queuedBytes() >= releaseAt) return
+  connection.isClientFull = false
+  for (const channel of channels.values()) channel.resume()
+  connection.isClientStopped = false
+  if (isClientStopped) readOn(connection)
+}
+
+/** Warns of the first message that is ignored; a client may send any number of these. */
+const ignoredOnce = (connection: ClientConnection): ((what: string) => void) => {
+  let isTold = false
+  return (what) => {
+    if (!isTold)
+      warn(connection, `the client sent a ${what}, which is ignored like all others: only binary messages count`)
+    isTold = true
+  }
 }
 
 /** Starts to read the client. */
 export const openClient = (connection: ClientConnection): void => {
-  const { channels, options } = connection
-  const { client } = options
+  const { client } = connection.options
+  const alive = (): void => {
+    connection.pulse = heardNoPing(connection.pulse, elapsed(connection.clock))
+  }
   client.open({
+    ...judgeClient(connection, () => {
+      alive()
+      for (const [member, channel] of connection.channels) brakeFor(connection, member, channel)
+    }),
     message: (bytes) => heardFromClient(connection, bytes),
+    part: alive,
     ended: (reason) => finish(connection, { _tag: "ClientGone", reason }),
-    drained: () => {
-      if (!connection.isClientFull || client.queuedBytes() >= releaseAt) return
-      connection.isClientFull = false
-      for (const channel of channels.values()) channel.resume()
-    },
-    ignored: (what) => warn(connection, `the client sent a ${what}, which was ignored: only binary messages count`)
+    drained: () => clientDrained(connection),
+    ignored: ignoredOnce(connection)
   })
 }
 
@@ -169,10 +236,16 @@ export const openClient = (connection: ClientConnection): void => {
 export const attach = (connection: ClientConnection, member: MemberName, channel: FrameChannel): void => {
   if (connection.isOver) return channel.close()
   connection.channels.set(member, channel)
-  connection.heardAt.set(member, connection.clock.currentTimeMillisUnsafe())
+  const alive = (): void => void connection.quietChecks.set(member, 0)
+  alive()
   feed(connection, { _tag: "MemberConnected", member })
   channel.open({
+    ...judgeMember(connection, member, () => {
+      alive()
+      brakeForClient(connection)
+    }),
     message: (bytes) => heardFromMember(connection, member, bytes),
+    part: alive,
     ended: (reason) => lose(connection, member, channel, reason),
     drained: () => {
       if (channel.queuedBytes() < releaseAt) relieve(connection, member)
@@ -191,9 +264,10 @@ export const lose = (connection: ClientConnection, member: MemberName, channel: 
 
 /** Closes a member's channel and dials the member again. The router knows of the end already, or is told next. */
 export const detach = (connection: ClientConnection, member: MemberName): void => {
-  const { channels, options } = connection
+  const { channels, options, passages } = connection
   channels.get(member)?.close()
   channels.delete(member)
+  passages.members.delete(member)
   relieve(connection, member)
   if (member !== options.router.defaultMember) redial(connection, member)
 }

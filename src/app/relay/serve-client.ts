@@ -4,6 +4,7 @@
  */
 
 import { Deferred, Effect, type Scope } from "effect"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
 import { countHolding } from "../kernel/holdings.ts"
@@ -41,8 +42,9 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     return yield* Deferred.await(connection.done)
   })
 
-/** Ends a connection whose session was ended from elsewhere. */
-const terminate = (connection: ClientConnection, reason: string): void => {
+/** Ends a connection whose session was ended from elsewhere; `why` may quote the session's object. */
+const terminate = (connection: ClientConnection, why: string): void => {
+  const reason = cleanText(why, textLimits.message)
   const { client, isUser } = connection.options
   if (!isUser) return finish(connection, { _tag: "Dropped", reason })
   client.send(daemonMessage.encode({ _tag: "Close", value: reason }))

@@ -4,7 +4,13 @@
  */
 
 import { Effect, type Scope } from "effect"
-import { type ConnectionName, noLocks, type PortLocks } from "../../domain/routing/port-locks.ts"
+import {
+  type ConnectionName,
+  noLocks,
+  type PortLocks,
+  type StolenPort,
+  stolenPorts
+} from "../../domain/routing/port-locks.ts"
 
 /** A client's connection as the other connections of its session see it. */
 export interface LockHolder {
@@ -64,6 +70,8 @@ export const arrive = (
 /** The locks of every session that has a connection. A session's last connection takes them with it. */
 export interface SessionLockTable {
   readonly use: (session: string) => Effect.Effect<SessionLocks, never, Scope.Scope>
+  /** The ports that a session's connections hold, in order. */
+  readonly ports: (session: string) => ReadonlyArray<StolenPort>
   /** How many sessions have locks. */
   readonly size: () => number
 }
@@ -72,6 +80,7 @@ export const makeSessionLockTable = (): SessionLockTable => {
   const sessions = new Map<string, { readonly locks: SessionLocks; users: number }>()
   return {
     size: () => sessions.size,
+    ports: (session) => stolenPorts(sessions.get(session)?.locks.current ?? noLocks),
     use: (session) =>
       Effect.acquireRelease(
         Effect.sync(() => {

@@ -6,6 +6,7 @@
 
 import { Predicate } from "effect"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { isInactive, type SocketPresence } from "../../domain/session/liveness.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 /** Times of this process's clock, epoch ms. */
@@ -17,7 +18,7 @@ interface SeenTimes {
 }
 
 /** The phase in a parent's status, if there is one. */
-export const phaseOf = ({ status }: KubeObject): unknown =>
+export const recordedPhase = ({ status }: KubeObject): unknown =>
   Predicate.hasProperty(status, "phase") ? status.phase : undefined
 
 /** The sightings of all sessions of one kind. */
@@ -44,7 +45,7 @@ export class SessionSightings {
     const entry = this.#sessions.get(metadata.name)
     const known = entry?.uid === uid ? entry : undefined
     const isDeleting = isBeingDeleted(metadata)
-    const hasFailed = phaseOf(object) === "Failed"
+    const hasFailed = recordedPhase(object) === "Failed"
     this.#sessions.set(metadata.name, {
       uid,
       created: known?.created ?? (wasThere ? this.#since - 1 : now),
@@ -70,6 +71,12 @@ export class SessionSightings {
     const at = known === undefined ? Math.min(now, Date.parse(value) || now) : now
     this.#heartbeats.set(session, { value, at })
     return at
+  }
+
+  /** Whether the session has no client. `sockets`: those at this replica. */
+  isInactive(session: string, heartbeat: string | null | undefined, sockets: SocketPresence, now: number): boolean {
+    const heartbeatAt = this.heartbeatSeen(session, heartbeat, now)
+    return isInactive({ createdAt: this.seen(session).created, heartbeatAt, leaderSince: this.#since, sockets }, now)
   }
 
   /** As {@link heartbeatSeen}, for the heartbeat in a session's object. */

@@ -49,6 +49,14 @@ const workloads: ReadonlyArray<NeededRight> = [
     resource: "jobs",
     verbs: ["get", "create", "patch", "delete"],
     without: "no agent can be started"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get"],
+    name: "mirrord-operator-stopped-sessions",
+    without: "no session of this cluster alone can be started or stopped"
   }
 ]
 
@@ -89,6 +97,21 @@ const everyOperator: ReadonlyArray<NeededRight> = [
     resource: "secrets",
     verbs: ["create"],
     without: "no user gets a certificate"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["create"],
+    without: "no session can be stopped"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["patch"],
+    name: "mirrord-operator-stopped-sessions",
+    without: "no session can be stopped"
   },
   {
     scope: "event-namespace",
@@ -137,6 +160,28 @@ const everyOperator: ReadonlyArray<NeededRight> = [
   }
 ]
 
+const notTrusted = "the API server does not trust the operator's certificate, and passes no request on"
+
+/** Rights of an operator that keeps its own serving certificate. */
+const keepingACertificate: ReadonlyArray<NeededRight> = [
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "secrets",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator-serving",
+    without: notTrusted
+  },
+  {
+    scope: "cluster",
+    group: "apiregistration.k8s.io",
+    resource: "apiservices",
+    verbs: ["get", "patch"],
+    name: "v1.operator.metalbear.co",
+    without: notTrusted
+  }
+]
+
 /** Asking the operator of a cluster through its API server, and connecting to it. */
 const reachingAnOperator: ReadonlyArray<NeededRight> = [
   {
@@ -182,7 +227,7 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
     scope: "operator-namespace",
     group: "",
     resource: "configmaps",
-    verbs: ["list", "watch", "create"],
+    verbs: ["list", "watch"],
     without: "sessions that a lost cluster still has to end are forgotten"
   },
   {
@@ -200,8 +245,9 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
  * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts
  * compares both ways.
  */
-export const ownRights = (role: Role): ReadonlyArray<NeededRight> => [
+export const ownRights = (role: Role, ownCertificate: boolean): ReadonlyArray<NeededRight> => [
   ...everyOperator,
+  ...(ownCertificate ? keepingACertificate : []),
   ...(role._tag === "Primary" && role.managementOnly ? [] : workloads),
   ...(role._tag === "Primary" ? primaryOperator : [])
 ]

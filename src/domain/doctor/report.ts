@@ -4,6 +4,7 @@
  * Not here: the findings themselves.
  */
 
+import { cleanText } from "../clean-text.ts"
 import { type Finding, type FindingStatus, verdictOf } from "./finding.ts"
 
 /** The findings of one cluster. */
@@ -48,9 +49,11 @@ export const reportJson = (report: DoctorReport): object => ({
 
 const marks: Readonly<Record<FindingStatus, string>> = { ok: "ok", warning: "WARN", failed: "FAIL", skipped: "-" }
 const widestCheck = "authentication".length
+/** Longest message or fix on a line, in UTF-16 code units; the JSON has all of it. */
+const longestText = 4_096
 
-/** Control characters of a server's words must not reach a terminal. */
-const printable = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ")
+/** A server's words must not reach a terminal as they are. */
+const printable = (text: string): string => cleanText(text, longestText)
 
 /** One line for each finding, and one for its fix. Of the same fix twice in a row only the last is printed. */
 const linesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>

@@ -4,9 +4,10 @@
  * Not here: writing Events (app/kernel/event-recorder.ts), and sessions over many clusters (parent-events.ts).
  */
 
+import { quotation } from "../clean-text.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
-import { startingReason } from "../session/child-observation.ts"
+import { silentReason, startingReason } from "../session/child-observation.ts"
 import { cureOf, isFailureReason } from "../session/session-failure.ts"
 import type { SessionEvent } from "./event-catalogue.ts"
 
@@ -32,19 +33,22 @@ const sessionText = ({ namespace, target }: MirrordClusterSession["spec"]): stri
 
 const failureEvent = ({ message, reason }: Observed, place: string): SessionEvent => {
   const cause = isFailureReason(reason) ? reason : "Error"
-  const isShown = cause === "NoSuchTarget" || cause === "TargetNotReady" || cause === "Forbidden"
+  const isShown =
+    cause === "NoSuchTarget" || cause === "TargetNotReady" || cause === "Forbidden" || cause === "NotAllowed"
   return {
     reason: isShown ? cause : "Failed",
-    message: `Not ready in ${place}: ${message.replace(/[.\s]+$/u, "")}; ${cureOf(cause)}. It is tried again by itself.`
+    message: `Not ready in ${place}: ${quotation(message)}; ${cureOf(cause)}. It is tried again by itself.`
   }
 }
 
 const readyEvent = (ready: Observed, session: string, place: string): SessionEvent => {
   if (ready.status === "True")
     return { reason: "AgentReady", message: `The agents for ${session} are ready in ${place}.` }
-  return ready.reason === startingReason
-    ? { reason: "Starting", message: `The agents for ${session} are being started in ${place}.` }
-    : failureEvent(ready, place)
+  if (ready.reason === startingReason)
+    return { reason: "Starting", message: `The agents for ${session} are being started in ${place}.` }
+  if (ready.reason === silentReason)
+    return { reason: "AgentSilent", message: `Not ready in ${place}: ${ready.message} It is replaced if that lasts.` }
+  return failureEvent(ready, place)
 }
 
 const readyOf = ({ status }: MirrordClusterSession): Condition | undefined =>

@@ -48,14 +48,16 @@ export const eventCatalogue = {
     when: "target and agents are being looked for and started, at first or again"
   },
   AgentReady: { type: "Normal", on: child, when: "the agents are ready for clients" },
+  AgentSilent: { type: "Warning", on: child, when: "the agent does not answer; if that lasts, it is replaced" },
   NoSuchTarget: { type: "Warning", on: child, when: "the target, or its container, does not exist in this cluster" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },
+  NotAllowed: { type: "Warning", on: child, when: "the target's namespace is protected, or a bound is reached" },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
   Expired: {
     type: "Normal",
     on: "both",
-    when: "the operator deletes the session itself: no client for the TTL, or five minutes after it failed"
+    when: "the operator deletes the session itself: no client for the TTL, or a while after it failed"
   }
 } as const satisfies Readonly<Record<string, Entry>>
 

@@ -4,6 +4,7 @@
  * Not here: writing Events (app/kernel/event-recorder.ts), and sessions in one cluster (child-events.ts).
  */
 
+import { quotation } from "../clean-text.ts"
 import type {
   ClusterSessionStatus,
   MirrordMultiClusterSession,
@@ -19,9 +20,7 @@ type Standing =
 
 const standingOf = (entry: ClusterSessionStatus | undefined): Standing => {
   if (entry?.ready === true) return { _tag: "Ready" }
-  return entry?.error === undefined
-    ? { _tag: "Awaited" }
-    : { _tag: "LeftOut", why: entry.error.replace(/[.\s]+$/u, "") }
+  return entry?.error === undefined ? { _tag: "Awaited" } : { _tag: "LeftOut", why: quotation(entry.error) }
 }
 
 const isSame = (a: Standing, b: Standing): boolean =>

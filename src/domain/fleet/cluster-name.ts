@@ -5,6 +5,7 @@
  */
 
 import type { Brand } from "effect/Brand"
+import { withoutEnd } from "../clean-text.ts"
 
 /**
  * Name of a cluster as the administrator knows it: the key of the chart's `clusters` map, the EKS cluster name, a kube
@@ -33,7 +34,8 @@ export type Sha256Hex = (text: string) => string
 const maxLabelLength = 63
 const hashLength = 6
 
-const isDnsLabel = (text: string): boolean =>
+/** Whether a text is an RFC 1123 label, as names of namespaces are. */
+export const isDnsLabel = (text: string): boolean =>
   text.length <= maxLabelLength && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u.test(text)
 
 /**
@@ -47,8 +49,10 @@ export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => 
     .toLowerCase()
     .replace(/[^a-z0-9]+/gu, "-")
     .slice(0, maxLabelLength - hashLength - 1)
-    .replace(/^-+|-+$/gu, "")
-  return words === "" ? `c-${hash}` : `${words}-${hash}`
+    // At most one hyphen is first: a run of other characters has become one.
+    .replace(/^-/u, "")
+  const label = withoutEnd(words, "-")
+  return label === "" ? `c-${hash}` : `${label}-${hash}`
 }
 
 /** Whether two clusters' objects would get the same names. */

@@ -45,7 +45,7 @@ const isTruth = Schema.is(primaryFields.managementOnly)
 const isSessionStart = Schema.is(primaryFields.sessionStart)
 
 /** The value of a document, with "no YAML" recorded as a mistake. */
-const valueOf = (document: ConfigurationDocument, mistakes: MistakeList): unknown => {
+export const documentValue = (document: ConfigurationDocument, mistakes: MistakeList): unknown => {
   switch (document._tag) {
     case "Absent":
       return undefined
@@ -247,9 +247,9 @@ export interface FleetDocuments {
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
- * `defaultCluster` that does not exist, two `isDefault`, `isDefault` against `defaultCluster`, names that collide. A
- * mistake that concerns one cluster alone (CA, key, region, address) is in that member's `problems`, and an empty fleet
- * is reported by `fleetProblems`.
+ * `defaultCluster` that is not among the clusters, if there are any, two `isDefault`, `isDefault` against
+ * `defaultCluster`, names that collide. A mistake that concerns one cluster alone (CA, key, region, address) is in that
+ * member's `problems`, and an empty fleet is reported by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
   documents: FleetDocuments,
@@ -257,8 +257,8 @@ export const parseFleetConfiguration = (
 ): Result.Result<FleetConfiguration, ReadonlyArray<ConfigurationMistake>> => {
   const inPrimary = new MistakeList(multiClusterFile)
   const inClusters = new MistakeList(clustersFile)
-  const primary = parsePrimary(valueOf(documents.multiCluster, inPrimary), documents.managementOnly, inPrimary)
-  const { complete, entries } = parseMembers(valueOf(documents.clusters, inClusters), inClusters)
+  const primary = parsePrimary(documentValue(documents.multiCluster, inPrimary), documents.managementOnly, inPrimary)
+  const { complete, entries } = parseMembers(documentValue(documents.clusters, inClusters), inClusters)
   const isReadable = documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
   checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)
   const defaultCluster = checkDefault(primary, { entries, complete: complete && isReadable }, inPrimary, inClusters)

@@ -7,6 +7,7 @@
 import { spanText } from "../doctor/validity.ts"
 import type { MirrordOperator } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
+import { sessionsHere } from "./sessions-here.ts"
 import { textTable } from "./text-table.ts"
 
 /** A cluster of a primary's fleet, as its operator sees it. */
@@ -36,7 +37,7 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
   version: spec.operator_version,
   protocolVersion: spec.protocol_version ?? undefined,
   isPrimary: (spec.supported_features ?? []).includes("MultiClusterPrimary"),
-  sessions: { multiCluster: status?.multi_cluster_sessions?.length ?? 0, here: status?.sessions.length ?? 0 },
+  sessions: { multiCluster: status?.multi_cluster_sessions?.length ?? 0, here: sessionsHere(status).length },
   clusters: (status?.connected_clusters ?? [])
     .map((cluster): FleetRow => {
       const base = { name: cluster.name, checkedAt: timeOf(cluster.lastCheck) }

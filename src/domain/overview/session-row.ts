@@ -12,8 +12,8 @@ import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import type { KubeResourceTarget, SessionOwner } from "../resources/session-shapes.ts"
 import type { SessionInfo } from "../resources/session.ts"
+import { fromKubeTarget } from "../target/kube-target.ts"
 import { formatTargetPath } from "../target/target-path.ts"
-import { fromKubeTarget } from "../target/target.ts"
 
 /** One cluster's part of a session. */
 export interface SessionCluster {

@@ -4,9 +4,11 @@
  * Not here: the content of any table.
  */
 
+import { cleanText, textLimits } from "../clean-text.ts"
+
 /** Columns as wide as their widest cell, with three blanks between and none at the end of a line. */
 export const textTable = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
-  const printable = rows.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}+/gu, " ") || "-"))
+  const printable = rows.map((row) => row.map((cell) => cleanText(cell, textLimits.message) || "-"))
   const widths = printable.reduce<ReadonlyArray<number>>(
     (widest, row) => row.map((cell, index) => Math.max(widest[index] ?? 0, cell.length)),
     []

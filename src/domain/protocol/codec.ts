@@ -176,7 +176,7 @@ const listCodec = ({ of }: List): Compiled => {
   return on(
     (r) => {
       const items: Array<unknown> = []
-      for (let count = r.length(); count > 0; count--) items.push(item.read(r))
+      for (let count = r.count(); count > 0; count--) items.push(item.read(r))
       return items
     },
     (w, v: ReadonlyArray<unknown>) => {
@@ -184,7 +184,7 @@ const listCodec = ({ of }: List): Compiled => {
       for (const value of v) item.write(w, value as never)
     },
     (r) => {
-      for (let count = r.length(); count > 0; count--) item.check(r)
+      for (let count = r.count(); count > 0; count--) item.check(r)
     }
   )
 }
@@ -206,7 +206,7 @@ const tupleCodec = ({ of, length }: Tuple): Compiled => {
 const textSetCodec: Compiled = on(
   (r) => {
     const members = new Set<string>()
-    for (let count = r.length(); count > 0; count--) members.add(r.text())
+    for (let count = r.count(); count > 0; count--) members.add(r.text())
     return members
   },
   (w, v: ReadonlySet<string>) => {
@@ -214,14 +214,14 @@ const textSetCodec: Compiled = on(
     for (const member of v) w.text(member)
   },
   (r) => {
-    for (let count = r.length(); count > 0; count--) r.checkText()
+    for (let count = r.count(); count > 0; count--) r.checkText()
   }
 )
 
 const textMapCodec: Compiled = on(
   (r) => {
     const entries = new Map<string, string>()
-    for (let count = r.length(); count > 0; count--) entries.set(r.text(), r.text())
+    for (let count = r.count(); count > 0; count--) entries.set(r.text(), r.text())
     return entries
   },
   (w, v: ReadonlyMap<string, string>) => {
@@ -232,7 +232,7 @@ const textMapCodec: Compiled = on(
     }
   },
   (r) => {
-    for (let count = r.length(); count > 0; count--) {
+    for (let count = r.count(); count > 0; count--) {
       r.checkText()
       r.checkText()
     }

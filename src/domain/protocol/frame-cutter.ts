@@ -11,8 +11,9 @@ import type { TypedShape } from "./shape.ts"
 import { Walker } from "./walker.ts"
 
 /**
- * A message larger than this ends the connection: the client's WebSocket library takes no more than 64 MiB (wire.md
- * §1.2), so a larger one could not be delivered anyway. Bytes.
+ * The largest message, in bytes: the client's WebSocket library takes no more than 64 MiB (wire.md §1.2), so a larger
+ * one could not be delivered anyway. The connection on which a larger one comes ends: a WebSocket as soon as the length
+ * is announced, an agent's stream because its next message cannot be found.
  */
 export const largestMessage = 64 * 1024 * 1024
 
@@ -22,6 +23,15 @@ export interface Cut {
   /**
    * The stream cannot be read any further: without lengths there is no way to find the next message (wire.md §1.3).
    */
+  readonly error?: ProtocolError
+}
+
+/** The first message of a chunk, if it ends there. */
+export interface CutOne {
+  /** Bytes of the chunk that were taken. */
+  readonly used: number
+  /** As in {@link Cut}. */
+  readonly frame?: Uint8Array
   readonly error?: ProtocolError
 }
 
@@ -51,6 +61,11 @@ export class FrameCutter<T> {
     return this.#length
   }
 
+  /** The memory that is held when `more` further bytes of the unfinished message have come. */
+  after(more: number): number {
+    return this.#length === 0 ? 0 : this.#sizeFor(this.#length + more)
+  }
+
   #newWalker(): Walker {
     return new Walker(this.#codec.name, this.#shape)
   }
@@ -67,10 +82,15 @@ export class FrameCutter<T> {
     return this.#fail(checked._tag === "Invalid" ? checked.error : error)
   }
 
+  #sizeFor(needed: number): number {
+    const { length } = this.#pending
+    return needed <= length ? length : Math.max(needed, Math.min(length * 2, this.#limit))
+  }
+
   #append(chunk: Uint8Array): void {
     const needed = this.#length + chunk.length
     if (needed > this.#pending.length) {
-      const grown = new Uint8Array(Math.max(needed, this.#pending.length * 2))
+      const grown = new Uint8Array(this.#sizeFor(needed))
       grown.set(this.#pending.subarray(0, this.#length))
       this.#pending = grown
     }
@@ -80,48 +100,51 @@ export class FrameCutter<T> {
 
   /** Takes the next chunk; the decoder may keep a view of it, so it must not be written to afterwards. */
   feed(chunk: Uint8Array): Cut {
-    if (this.#error !== undefined) return { frames: [], error: this.#error }
     const frames: Array<Uint8Array> = []
     let rest = chunk
-    if (this.#length > 0) {
-      const before = this.#length
-      this.#append(chunk)
-      if (this.#walker.needed > this.#length) return this.#room(frames)
-      const step = this.#walker.advance(this.#pending.subarray(0, this.#length))
-      if (step._tag === "Invalid")
-        return { frames, error: this.#refuse(step.error, this.#pending.subarray(0, this.#length)) }
-      if (step._tag === "More") return this.#room(frames)
-      const error = this.#take(this.#pending.subarray(0, step.offset), frames)
+    do {
+      const { error, frame, used } = this.next(rest)
       if (error !== undefined) return { frames, error }
-      rest = chunk.subarray(step.offset - before)
-      this.#pending = new Uint8Array(0)
-      this.#length = 0
-    }
-    while (rest.length > 0) {
-      const checked = this.#codec.check(rest)
-      if (checked._tag === "Sound" && checked.used <= this.#limit) {
-        frames.push(rest.subarray(0, checked.used))
-        rest = rest.subarray(checked.used)
-        continue
-      }
-      const step = this.#walker.advance(rest)
-      if (step._tag === "Invalid") return { frames, error: this.#refuse(step.error, rest) }
-      if (step._tag === "More") {
-        this.#append(rest)
-        return this.#room(frames)
-      }
-      const error = this.#take(rest.subarray(0, step.offset), frames)
-      if (error !== undefined) return { frames, error }
-      rest = rest.subarray(step.offset)
-    }
+      if (frame !== undefined) frames.push(frame)
+      rest = rest.subarray(used)
+    } while (rest.length > 0)
     return { frames }
   }
 
+  /** As {@link feed}, but takes no more of the chunk than what belongs to the first message. */
+  next(chunk: Uint8Array): CutOne {
+    if (this.#error !== undefined) return { used: 0, error: this.#error }
+    if (this.#length > 0) return this.#goOn(chunk)
+    if (chunk.length === 0) return { used: 0 }
+    const checked = this.#codec.check(chunk)
+    if (checked._tag === "Sound" && checked.used <= this.#limit)
+      return { used: checked.used, frame: chunk.subarray(0, checked.used) }
+    const step = this.#walker.advance(chunk)
+    if (step._tag === "Invalid") return { used: 0, error: this.#refuse(step.error, chunk) }
+    if (step._tag === "End") return this.#take(chunk.subarray(0, step.offset), step.offset)
+    this.#append(chunk)
+    return this.#room(chunk.length)
+  }
+
+  /** Goes on with the unfinished message. */
+  #goOn(chunk: Uint8Array): CutOne {
+    const before = this.#length
+    this.#append(chunk)
+    if (this.#walker.needed > this.#length) return this.#room(chunk.length)
+    const bytes = this.#pending.subarray(0, this.#length)
+    const step = this.#walker.advance(bytes)
+    if (step._tag === "Invalid") return { used: 0, error: this.#refuse(step.error, bytes) }
+    if (step._tag === "More") return this.#room(chunk.length)
+    const taken = this.#take(bytes.subarray(0, step.offset), step.offset - before)
+    this.#pending = new Uint8Array(0)
+    this.#length = 0
+    return taken
+  }
+
   /** Whether the unfinished message may still become one of legal size. */
-  #room(frames: ReadonlyArray<Uint8Array>): Cut {
+  #room(used: number): CutOne {
     const size = Math.max(this.#length, this.#walker.needed)
-    if (size <= this.#limit) return { frames }
-    return { frames, error: this.#tooLarge(size) }
+    return size <= this.#limit ? { used } : { used, error: this.#tooLarge(size) }
   }
 
   #tooLarge(size: number): ProtocolError {
@@ -129,16 +152,15 @@ export class FrameCutter<T> {
     return this.#fail({ _tag: "TooLarge", path: this.#codec.name, offset: this.#limit, message })
   }
 
-  #take(bytes: Uint8Array, into: Array<Uint8Array>): ProtocolError | undefined {
+  #take(bytes: Uint8Array, used: number): CutOne {
     this.#walker = this.#newWalker()
-    if (bytes.length > this.#limit) return this.#tooLarge(bytes.length)
+    if (bytes.length > this.#limit) return { used, error: this.#tooLarge(bytes.length) }
     const checked = this.#codec.check(bytes)
     switch (checked._tag) {
       case "Sound":
-        into.push(bytes)
-        return undefined
+        return { used, frame: bytes }
       case "Invalid":
-        return this.#fail(checked.error)
+        return { used, error: this.#fail(checked.error) }
       case "Incomplete":
         // Walker and checker come from the same shape; a disagreement is a bug in one of them.
         throw new Error(`${this.#codec.name}: the walked message is not whole`)

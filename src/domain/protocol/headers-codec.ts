@@ -4,6 +4,7 @@
  * Not here: other maps, which are plain (codec.ts).
  */
 
+import { quoted } from "../clean-text.ts"
 import type { Reader } from "./reader.ts"
 import type { Headers } from "./shape.ts"
 import { headerName, isHeaderValue } from "./text-rules.ts"
@@ -11,11 +12,11 @@ import type { Writer } from "./writer.ts"
 
 export const readHeaders = (reader: Reader): Headers => {
   const byName = new Map<string, Array<Uint8Array>>()
-  for (let names = reader.length(); names > 0; names--) {
+  for (let names = reader.count(); names > 0; names--) {
     const at = reader.offset
     const raw = reader.text()
-    const name = headerName(raw) ?? reader.fail(`${JSON.stringify(raw)} is not a header name`, at)
-    const count = reader.length()
+    const name = headerName(raw) ?? reader.fail(`${quoted(raw)} is not a header name`, at)
+    const count = reader.count()
     const values: Array<Uint8Array> = []
     for (let i = 0; i < count; i++) {
       const start = reader.offset
@@ -25,7 +26,9 @@ export const readHeaders = (reader: Reader): Headers => {
     }
     // A repeated name with one value replaces what was there, with several it adds: upstream inserts and appends
     // (http-serde).
-    if (count > 0) byName.set(name, count === 1 ? values : [...(byName.get(name) ?? []), ...values])
+    const before = byName.get(name)
+    if (count === 1 || (count > 0 && before === undefined)) byName.set(name, values)
+    else for (const value of values) before?.push(value)
   }
   return [...byName].flatMap(([name, values]) => values.map((value) => [name, value] as const))
 }
@@ -34,7 +37,7 @@ export const writeHeaders = (writer: Writer, value: Headers): void => {
   const byName = new Map<string, Array<Uint8Array>>()
   for (const [raw, bytes] of value) {
     const name = headerName(raw)
-    if (name === undefined) throw new RangeError(`${JSON.stringify(raw)} is not a header name`)
+    if (name === undefined) throw new RangeError(`${quoted(raw)} is not a header name`)
     if (!isHeaderValue(bytes)) throw new RangeError(`the value of header ${name} has a control character`)
     const values = byName.get(name)
     if (values === undefined) byName.set(name, [bytes])

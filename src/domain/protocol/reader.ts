@@ -12,6 +12,16 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 export const marker = { u16: 0xfb, u32: 0xfc, u64: 0xfd, u128: 0xfe } as const
 export type Marker = (typeof marker)[keyof typeof marker]
 
+/**
+ * Items that one message may hold, in all its lists, sets, maps and header maps together (wire.md §2.6). An item may
+ * have a single byte, so the limit of a message's bytes alone would let one message stop the operator for seconds.
+ */
+export const mostItems = 262_144
+
+/** The failure of a message whose items up to `at` are `items`, too many. */
+export const tooManyItems = (items: number, at: number): Failure =>
+  new Failure("TooLarge", at, `a message of at least ${items} items; at most ${mostItems} are taken`)
+
 /** Bytes that follow a varint marker. */
 export const varintTail = (first: number): number =>
   first < 0xfb ? 0 : first === 0xfb ? 2 : first === 0xfc ? 4 : first === 0xfd ? 8 : 16
@@ -23,6 +33,7 @@ export class Reader {
   readonly bytes: Uint8Array
   offset: number
   depth = 0
+  #items = 0
   readonly #view: DataView
 
   constructor(bytes: Uint8Array, offset = 0) {
@@ -87,7 +98,16 @@ export class Reader {
     return this.#view.getBigUint64(start, true) | (this.#view.getBigUint64(start + 8, true) << 64n)
   }
 
-  /** A length or count. One beyond 2^53 is rounded; no buffer ever holds that much, so it ends as "incomplete". */
+  /** The number of items of a list, a set or a map. */
+  count(): number {
+    const at = this.offset
+    const items = this.length()
+    this.#items += items
+    if (this.#items > mostItems) throw tooManyItems(this.#items, at)
+    return items
+  }
+
+  /** A length in bytes. One beyond 2^53 is rounded; no buffer ever holds that much, so it ends as "incomplete". */
   length(): number {
     const first = this.#first(marker.u64)
     if (first < 0xfb) return first

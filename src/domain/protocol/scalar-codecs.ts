@@ -2,6 +2,7 @@
  * How values without parts travel (wire.md §2): the leaves from which `codec.ts` builds the codec of any shape.
  */
 
+import { quoted } from "../clean-text.ts"
 import { readHeaders, writeHeaders } from "./headers-codec.ts"
 import { formatIp, parseIp } from "./ip-address.ts"
 import { Failure } from "./outcome.ts"
@@ -117,7 +118,7 @@ export const scalarCodecs: { readonly [K in Primitive["kind"]]: Compiled } = {
     (r) => formatIp(takeIp(r)),
     (w, v: string) => {
       const octets = parseIp(v)
-      if (octets === undefined) throw new RangeError(`${JSON.stringify(v)} is not an IP address`)
+      if (octets === undefined) throw new RangeError(`${quoted(v)} is not an IP address`)
       w.u8(octets.length === 4 ? 0 : 1)
       w.raw(octets)
     },

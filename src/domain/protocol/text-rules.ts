@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
 import type { TextRule } from "./shape.ts"
 
 /** The canonical form, or the problem of the text. */
@@ -16,12 +17,14 @@ const httpVersions = new Set(["HTTP/0.9", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "H
 const u64Max = (1n << 64n) - 1n
 const longestUri = 65_534
 const longestScheme = 64
+/** UTF-16 code units of a version; ours (wire.md §2.6), as the crate has no limit. */
+const longestVersion = 256
 
 const checkSemver = (text: string): TextCheck => {
-  const parts = semverForm.exec(text)
+  const parts = text.length > longestVersion ? null : semverForm.exec(text)
   return parts !== null && parts.slice(1, 4).every((part) => BigInt(part) <= u64Max)
     ? Result.succeed(text)
-    : Result.fail(`${JSON.stringify(text)} is not a semantic version such as 1.29.0`)
+    : Result.fail(`${quoted(text)} is not a semantic version such as 1.29.0`)
 }
 
 /** Length of the authority at the start of `text`, or what is wrong with it. */
@@ -69,7 +72,7 @@ const pathAndQuery = (text: string): string | undefined => {
   return /^[!$-;=?-~\u0080-\u{10ffff}]*$/u.test(query) ? kept : undefined
 }
 
-const notUri = (text: string, why: string): TextCheck => Result.fail(`${JSON.stringify(text)} is not a URI: ${why}`)
+const notUri = (text: string, why: string): TextCheck => Result.fail(`${quoted(text)} is not a URI: ${why}`)
 
 const checkUri = (text: string): TextCheck => {
   const wrong = (why: string): TextCheck => notUri(text, why)
@@ -111,13 +114,13 @@ export const checkText = (rule: TextRule, text: string): TextCheck => {
     case "any":
       return Result.succeed(text)
     case "method":
-      return token.test(text) ? Result.succeed(text) : Result.fail(`${JSON.stringify(text)} is not an HTTP method`)
+      return token.test(text) ? Result.succeed(text) : Result.fail(`${quoted(text)} is not an HTTP method`)
     case "uri":
       return checkUri(text)
     case "httpVersion":
       return httpVersions.has(text)
         ? Result.succeed(text)
-        : Result.fail(`${JSON.stringify(text)} is not an HTTP version (${[...httpVersions].join(", ")})`)
+        : Result.fail(`${quoted(text)} is not an HTTP version (${[...httpVersions].join(", ")})`)
     case "semver":
       return checkSemver(text)
   }

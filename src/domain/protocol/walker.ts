@@ -8,7 +8,7 @@
 
 import { maximumDepth } from "./codec.ts"
 import { type ProtocolError, Failure } from "./outcome.ts"
-import { marker, varintTail } from "./reader.ts"
+import { marker, mostItems, tooManyItems, varintTail } from "./reader.ts"
 import type { Field, Primitive, Shape } from "./shape.ts"
 
 /** A tag of one byte or a varint that chooses the program; `name` for the error. */
@@ -142,6 +142,8 @@ export class Walker {
   #depth = 0
   /** Bytes to skip before the next operation. */
   #skip = 0
+  /** Items of lists, sets and maps so far, as the decoder counts them. */
+  #items = 0
 
   constructor(name: string, shape: Shape) {
     this.#name = name
@@ -215,8 +217,11 @@ export class Walker {
         return true
       }
       case "repeat": {
+        const at = this.#offset
         const count = this.#varint(bytes, marker.u64)
         if (count === undefined) return false
+        this.#items += count
+        if (this.#items > mostItems) throw tooManyItems(this.#items, at)
         frame.next++
         if (count > 0) this.#push(op.program, count - 1, "")
         return true

@@ -5,15 +5,16 @@
  */
 
 import * as Schema from "effect/Schema"
-import { text } from "./field-schemas.ts"
+import { cleanText, textLimits } from "../clean-text.ts"
+import { shortText } from "./field-schemas.ts"
 import { timestamp } from "./object-meta.ts"
 
 /** `metav1.Condition`, an element of `status.conditions`. */
 export const Condition = Schema.Struct({
-  type: text("What is true or not, in CamelCase."),
+  type: shortText(textLimits.name, "What is true or not, in CamelCase."),
   status: Schema.Literals(["True", "False", "Unknown"]).annotate({ description: "Whether it is." }),
-  reason: text("One CamelCase word for a program."),
-  message: text("A sentence for a person."),
+  reason: shortText(textLimits.name, "One CamelCase word for a program."),
+  message: shortText(textLimits.message, "A sentence for a person."),
   lastTransitionTime: Schema.String.annotate({ format: "date-time", description: "When `status` last changed." }),
   observedGeneration: Schema.optionalKey(
     Schema.Int.annotate({ format: "int64", description: "The `metadata.generation` that this was observed for." })
@@ -27,13 +28,15 @@ export const findCondition = (conditions: ReadonlyArray<Condition> | undefined, 
 
 /**
  * The list with one condition set. `lastTransitionTime` changes only with `status`, and conditions of other writers
- * stay. If nothing changes, the result is the same list, so that a status at rest is not written again.
+ * stay. If nothing changes, the result is the same list, so that a status at rest is not written again. The message is
+ * cut, since words of others may be in it.
  */
 export const withCondition = (
   conditions: ReadonlyArray<Condition>,
-  next: Omit<Condition, "lastTransitionTime">,
+  given: Omit<Condition, "lastTransitionTime">,
   now: number
 ): ReadonlyArray<Condition> => {
+  const next = { ...given, message: cleanText(given.message, textLimits.message) }
   const before = findCondition(conditions, next.type)
   if (
     before !== undefined &&

@@ -46,6 +46,9 @@ export const Pod = Schema.Struct({
   status: Schema.optionalKey(
     Schema.Struct({
       phase: optionalText,
+      conditions: Schema.optionalKey(
+        Schema.NullOr(Schema.Array(Schema.Struct({ type: Schema.String, status: Schema.String })))
+      ),
       podIPs: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Struct({ ip: optionalText })))),
       containerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus))),
       initContainerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus))),
@@ -97,6 +100,17 @@ export const Lease = Schema.Struct({
   )
 })
 export type Lease = typeof Lease.Type
+
+/** The registration of an API behind a Service. */
+export const ApiService = Schema.Struct({
+  metadata: ObjectMeta,
+  spec: Schema.Struct({
+    service: Schema.Struct({ name: Schema.String, namespace: Schema.String }),
+    caBundle: optionalText,
+    insecureSkipTLSVerify: Schema.optionalKey(Schema.NullOr(Schema.Boolean))
+  })
+})
+export type ApiService = typeof ApiService.Type
 
 /** The answer to a SubjectAccessReview. */
 export const SubjectAccessReview = Schema.Struct({
@@ -169,6 +183,15 @@ export const subjectAccessReviews: ResourceDescriptor<SubjectAccessReview> = {
   plural: "subjectaccessreviews",
   scope: "Cluster",
   schema: SubjectAccessReview
+}
+
+export const apiServices: ResourceDescriptor<ApiService> = {
+  group: "apiregistration.k8s.io",
+  version: "v1",
+  kind: "APIService",
+  plural: "apiservices",
+  scope: "Cluster",
+  schema: ApiService
 }
 
 /** Created at the subresource `serviceaccounts/<name>/token`. */

@@ -5,9 +5,13 @@
  */
 
 import * as Schema from "effect/Schema"
-import { preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
+import { longestText, preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
 export const text = (description: string) => Schema.String.annotate({ description })
+
+/** A text of which the API server takes at most `longest` characters; readers take any. */
+export const shortText = (longest: number, description?: string) =>
+  Schema.String.annotate({ [longestText]: longest, ...(description === undefined ? {} : { description }) })
 
 /** A time as RFC 3339 text. */
 export const time = (description: string) => Schema.String.annotate({ format: "date-time", description })

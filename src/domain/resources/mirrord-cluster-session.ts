@@ -4,31 +4,34 @@
  */
 
 import * as Schema from "effect/Schema"
+import { textLimits } from "../clean-text.ts"
 import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
-import { nullable, text, time } from "./field-schemas.ts"
+import { nullable, shortText, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { observations } from "./observations.ts"
-import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
+import { SessionOwner, SessionTarget } from "./session-shapes.ts"
 
 /**
  * `spec` of one session in one cluster: published fields only, optional ones nullable too (published-chart.md §1.6).
  */
 export const MirrordClusterSessionSpec = Schema.Struct({
-  namespace: text("Namespace of the target."),
+  namespace: shortText(textLimits.name, "Namespace of the target."),
   owner: SessionOwner,
-  target: nullable(KubeResourceTarget),
-  key: nullable(text("Session key of the user.")),
-  clientCliVersion: nullable(text("Version of the mirrord CLI.")),
-  multiClusterParentName: nullable(text("Name of the MirrordMultiClusterSession in the primary cluster.")),
+  target: nullable(SessionTarget),
+  key: nullable(shortText(textLimits.parameter, "Session key of the user.")),
+  clientCliVersion: nullable(shortText(textLimits.name, "Version of the mirrord CLI.")),
+  multiClusterParentName: nullable(
+    shortText(textLimits.name, "Name of the MirrordMultiClusterSession in the primary cluster.")
+  ),
   copyTarget: nullable(Schema.Struct({ scaledown: Schema.Boolean })),
-  httpFilter: nullable(Schema.Struct({ headerFilter: nullable(Schema.String) })),
-  jiraMetrics: nullable(Schema.Struct({ branchName: Schema.String })),
+  httpFilter: nullable(Schema.Struct({ headerFilter: nullable(shortText(textLimits.parameter)) })),
+  jiraMetrics: nullable(Schema.Struct({ branchName: shortText(textLimits.parameter) })),
   ciInfo: nullable(
     Schema.Struct({
-      provider: nullable(Schema.String),
-      environment: nullable(Schema.String),
-      pipeline: nullable(Schema.String),
-      triggeredBy: nullable(Schema.String)
+      provider: nullable(shortText(textLimits.parameter)),
+      environment: nullable(shortText(textLimits.parameter)),
+      pipeline: nullable(shortText(textLimits.parameter)),
+      triggeredBy: nullable(shortText(textLimits.parameter))
     })
   )
 }).annotate({ description: "What the session is for." })
@@ -42,8 +45,8 @@ const MirrordClusterSessionStatus = Schema.Struct({
   connectedTimestamp: nullable(time("When a client's connection was last seen.")),
   closed: nullable(
     Schema.Struct({
-      reason: text("One CamelCase word."),
-      message: nullable(text("A sentence for a person."))
+      reason: shortText(textLimits.name, "One CamelCase word."),
+      message: nullable(shortText(textLimits.message, "A sentence for a person."))
     }).annotate({ description: "Why the session ended." })
   ),
   copyTarget: nullable(

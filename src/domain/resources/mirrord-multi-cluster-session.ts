@@ -4,10 +4,11 @@
  */
 
 import * as Schema from "effect/Schema"
+import { textLimits } from "../clean-text.ts"
+import { multiCluster } from "./chart-switches.ts"
 import { Condition } from "./condition.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
-import { multiCluster } from "./feature-flags.ts"
-import { int64, text, time } from "./field-schemas.ts"
+import { int64, shortText, time } from "./field-schemas.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
@@ -24,21 +25,26 @@ export type SessionPhase = typeof SessionPhase.Type
  */
 export const MirrordMultiClusterSessionSpec = Schema.Struct({
   owner: SessionOwner,
-  namespace: text("Namespace of the target, the same in every cluster."),
+  namespace: shortText(textLimits.name, "Namespace of the target, the same in every cluster."),
   target: Schema.optionalKey(KubeResourceTarget),
-  targetAlias: text("The target as the client's connect request names it, for example `deployment.my-app`."),
-  clusters: Schema.Array(Schema.String).annotate({ description: "Names of the workload clusters." }),
-  primaryCluster: text("Name of the cluster that holds this object."),
-  defaultCluster: Schema.optionalKey(text("Cluster that serves environment, files, DNS and outgoing connections.")),
-  key: Schema.optionalKey(text("Session key of the user.")),
-  clientCliVersion: Schema.optionalKey(text("Version of the mirrord CLI.")),
-  httpFilter: Schema.optionalKey(Schema.Struct({ headerFilter: Schema.optionalKey(Schema.String) })),
+  targetAlias: shortText(
+    textLimits.targetName,
+    "The target as the client's connect request names it, for example `deployment.my-app`."
+  ),
+  clusters: Schema.Array(shortText(textLimits.name)).annotate({ description: "Names of the workload clusters." }),
+  primaryCluster: shortText(textLimits.name, "Name of the cluster that holds this object."),
+  defaultCluster: Schema.optionalKey(
+    shortText(textLimits.name, "Cluster that serves environment, files, DNS and outgoing connections.")
+  ),
+  key: Schema.optionalKey(shortText(textLimits.parameter, "Session key of the user.")),
+  clientCliVersion: Schema.optionalKey(shortText(textLimits.name, "Version of the mirrord CLI.")),
+  httpFilter: Schema.optionalKey(Schema.Struct({ headerFilter: Schema.optionalKey(shortText(textLimits.parameter)) })),
   ciInfo: Schema.optionalKey(
     Schema.Struct({
-      provider: Schema.optionalKey(Schema.String),
-      environment: Schema.optionalKey(Schema.String),
-      pipeline: Schema.optionalKey(Schema.String),
-      triggeredBy: Schema.optionalKey(Schema.String)
+      provider: Schema.optionalKey(shortText(textLimits.parameter)),
+      environment: Schema.optionalKey(shortText(textLimits.parameter)),
+      pipeline: Schema.optionalKey(shortText(textLimits.parameter)),
+      triggeredBy: Schema.optionalKey(shortText(textLimits.parameter))
     })
   )
 }).annotate({ description: "What the session is for." })
@@ -46,10 +52,10 @@ export type MirrordMultiClusterSessionSpec = typeof MirrordMultiClusterSessionSp
 
 /** One entry of `status.clusterSessions` (published-chart.md §1.5). */
 export const ClusterSessionStatus = Schema.Struct({
-  sessionName: text("Name of the MirrordClusterSession in that cluster."),
+  sessionName: shortText(textLimits.name, "Name of the MirrordClusterSession in that cluster."),
   ready: Schema.Boolean.annotate({ description: "Whether that cluster's agents are usable." }),
-  agentEndpoint: Schema.optionalKey(Schema.String),
-  error: Schema.optionalKey(text("Why the cluster is left out of the session.")),
+  agentEndpoint: Schema.optionalKey(shortText(textLimits.name)),
+  error: Schema.optionalKey(shortText(textLimits.message, "Why the cluster is left out of the session.")),
   lastHeartbeat: Schema.optionalKey(time("When the cluster's session was last seen.")),
   scaledownOnly: Schema.optionalKey(Schema.Boolean)
 })
@@ -63,7 +69,7 @@ const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),
   clusterSessions: Schema.optionalKey(Schema.Record(Schema.String, ClusterSessionStatus)),
   connectedTimestamp: Schema.optionalKey(time("Heartbeat: when a client's connection was last seen.")),
-  closed: Schema.optionalKey(text("Why the session ended.")),
+  closed: Schema.optionalKey(shortText(textLimits.message, "Why the session ended.")),
   conditions: Schema.optionalKey(Schema.Array(Condition)),
   observedGeneration: Schema.optionalKey(int64("The `metadata.generation` that this status was written for."))
 }).annotate({ description: "What the operator of the primary cluster observed." })

@@ -27,6 +27,12 @@ export const preservesUnknownFields = "x-kubernetes-preserve-unknown-fields"
 export const requiresExactlyOne = "x-exactly-one"
 
 /**
+ * Annotation: the API server refuses a longer text. It becomes a `maxLength`, in Unicode characters. It is no check of
+ * the schema itself, since an older object with a longer text must stay readable, or nobody could end its session.
+ */
+export const longestText = "x-longest-text"
+
+/**
  * JSON Schema has `null` as an alternative; a structural schema has `nullable` instead. Beside an `enum` there is no
  * `nullable`: the API server would refuse `null` even if the list has it. Without `nullable` it drops a field that is
  * null, which means the same.
@@ -62,6 +68,12 @@ const spellOneOf = (node: JsonObject): JsonObject => {
   return { ...omit(node, requiresExactlyOne), oneOf: fields.map((field: Json) => ({ required: [field] })) }
 }
 
+/** Spells the annotation {@link longestText} as a `maxLength`. */
+const spellMaxLength = (node: JsonObject): JsonObject => {
+  const longest = node[longestText]
+  return longest === undefined ? node : { ...omit(node, longestText), maxLength: longest }
+}
+
 const toStructural = (node: unknown, definitions: Readonly<Record<string, unknown>>): Json => {
   if (node === null || typeof node === "string" || typeof node === "number" || typeof node === "boolean") return node
   if (Array.isArray(node)) return node.map((item) => toStructural(item, definitions))
@@ -84,7 +96,7 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     }
     return [[key, toStructural(value, definitions)]]
   })
-  return spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries)))))
+  return spellMaxLength(spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries))))))
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The published kind of preview environments, PreviewSession. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
+import { branchEngines, previewEnv } from "./chart-switches.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
-import { branchEngines, previewEnv } from "./feature-flags.ts"
 import {
   eachNamed,
   int32,

@@ -7,6 +7,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { cleanText, textLimits } from "../clean-text.ts"
 
 /**
  * The address of a kind at a Kubernetes API server, and the schema of its objects.
@@ -74,6 +75,6 @@ export const readResource = <T>(
       _tag: "UnreadableResource",
       kind: resource.kind,
       problems,
-      message: `This is not a readable ${resource.kind}: ${list}.`
+      message: cleanText(`This is not a readable ${resource.kind}: ${list}.`, textLimits.message)
     }
   })

@@ -32,6 +32,7 @@ import { trafficFromClient } from "./traffic.ts"
 import { mayRead, switchFromClient } from "./versions.ts"
 
 export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
+  // A WebSocket ends before this; other channels may have no bound.
   if (bytes.length > largestMessage) {
     drop(turn, "oversizeClientMessage")
     if (firstTime(turn, "oversize"))

@@ -7,6 +7,7 @@
  * Not here: the agreement about versions (versions.ts).
  */
 
+import { cleanText, textLimits } from "../clean-text.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
 import { atLeast, unannouncedVersion } from "../protocol/version.ts"
 import { limits } from "./limits.ts"
@@ -48,7 +49,8 @@ export const logFromMember = (turn: Turn, level: keyof typeof logLevelSince, byt
 /**
  * Gives a warning of the router itself to the operator's log, and to the user as soon as the client may get log lines.
  */
-export const warnUser = (turn: Turn, message: string): void => {
+export const warnUser = (turn: Turn, words: string): void => {
+  const message = cleanText(words, textLimits.message)
   warnOperator(turn, message)
   if (turn.state.ended) return
   deliverLog(turn, daemonMessage.encode({ _tag: "LogMessage", value: { message, level: { _tag: "Warn" } } }))

@@ -8,6 +8,7 @@
 
 import { clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
+import { filterText } from "../protocol/filter-text.ts"
 import type { StealType } from "../protocol/http-filter-messages.ts"
 import { peekClient, peekDaemon } from "../protocol/peek.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -18,6 +19,13 @@ export const connectionName = (name: string): ConnectionName => name as Connecti
 
 export type Claim = "whole" | "filtered"
 
+/** How a connection has a port. */
+export interface Hold {
+  readonly claim: Claim
+  /** The filter for people, clean and short. */
+  readonly filter?: string | undefined
+}
+
 /**
  * The held ports, at most the session's connections times the subscriptions that a router permits each of them.
  *
@@ -25,7 +33,7 @@ export type Claim = "whole" | "filtered"
  * and every message to the client through {@link lockToClient}. When a connection ends, it calls
  * {@link releaseConnection}.
  */
-export type PortLocks = ReadonlyMap<number, ReadonlyMap<ConnectionName, Claim>>
+export type PortLocks = ReadonlyMap<number, ReadonlyMap<ConnectionName, Hold>>
 
 export const noLocks: PortLocks = new Map()
 
@@ -36,9 +44,8 @@ export type Claimed =
   | { readonly _tag: "Refused"; readonly holder: ConnectionName }
 
 /** A port, and whether it is to be stolen whole or with a filter. */
-export interface PortClaim {
+export interface PortClaim extends Hold {
   readonly port: number
-  readonly claim: Claim
 }
 
 /** Whether a connection that holds a port is silent for so long that another one may replace it (`client-pulse.ts`). */
@@ -58,17 +65,17 @@ const nobody: MayBeReplaced = () => false
 export const claimPort = (
   locks: PortLocks,
   connection: ConnectionName,
-  { claim, port }: PortClaim,
+  { claim, filter, port }: PortClaim,
   mayBeReplaced = nobody
 ): readonly [PortLocks, Claimed] => {
   const inTheWay = [...(locks.get(port) ?? [])].flatMap(([holder, holding]) =>
-    holder !== connection && (claim === "whole" || holding === "whole") ? [holder] : []
+    holder !== connection && (claim === "whole" || holding.claim === "whole") ? [holder] : []
   )
   const holder = inTheWay.find((rival) => !mayBeReplaced(rival))
   if (holder !== undefined) return [locks, { _tag: "Refused", holder }]
   const left = inTheWay.reduce(releaseConnection, locks)
   return [
-    new Map(left).set(port, new Map(left.get(port)).set(connection, claim)),
+    new Map(left).set(port, new Map(left.get(port)).set(connection, { claim, filter })),
     { _tag: "Granted", replaced: inTheWay }
   ]
 }
@@ -88,10 +95,27 @@ export const releasePort = (locks: PortLocks, connection: ConnectionName, port: 
 export const releaseConnection = (locks: PortLocks, connection: ConnectionName): PortLocks =>
   [...locks.keys()].reduce((left, port) => releasePort(left, connection, port), locks)
 
+/** A port in a list of those that a session steals. */
+export interface StolenPort {
+  readonly port: number
+  readonly filter?: string
+}
+
+/** The ports that a session steals, in order. Each port and filter is there once, however many connections have it. */
+export const stolenPorts = (locks: PortLocks): ReadonlyArray<StolenPort> =>
+  [...locks]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([port, holders]) =>
+      [...new Set([...holders.values()].map(({ filter }) => filter))]
+        .toSorted()
+        .map((filter) => (filter === undefined ? { port } : { port, filter }))
+    )
+
 /** The steal that a client's message asks for. Without `claim` the message gives the port back. */
 export interface Steal {
   readonly port: number
   readonly claim: Claim | undefined
+  readonly filter?: string | undefined
 }
 
 const portOf = (type: StealType): number => (type._tag === "All" ? type.value : type.port)
@@ -105,7 +129,8 @@ export const readSteal = (bytes: Uint8Array): Steal | undefined => {
   const { value: steal } = decoded.value
   if (steal._tag === "PortUnsubscribe") return { port: steal.value, claim: undefined }
   if (steal._tag !== "PortSubscribe") return undefined
-  return { port: portOf(steal.value), claim: steal.value._tag === "All" ? "whole" : "filtered" }
+  const filter = filterText(steal.value)
+  return { port: portOf(steal.value), claim: filter === undefined ? "whole" : "filtered", filter }
 }
 
 /** The answer to a client whose port somebody else has. */
@@ -132,9 +157,9 @@ export const lockFromClient = (
 } => {
   const steal = readSteal(bytes)
   if (steal === undefined) return { locks }
-  const { port, claim } = steal
+  const { claim, filter, port } = steal
   if (claim === undefined) return { locks: releasePort(locks, connection, port) }
-  const [next, claimed] = claimPort(locks, connection, { port, claim }, mayBeReplaced)
+  const [next, claimed] = claimPort(locks, connection, { port, claim, filter }, mayBeReplaced)
   if (claimed._tag === "Refused")
     return { locks, answer: daemonMessage.encode(alreadyStolen(port)), holder: claimed.holder }
   return { locks: next, replaced: claimed.replaced }

@@ -73,10 +73,24 @@ const settle = (turn: Turn): void => {
   askAgain(turn, owe(turn))
 }
 
+const nextDeadline = (state: RouterState): number =>
+  Math.min(pingDeadline(state) ?? Infinity, requestDeadline(state) ?? Infinity, state.askAgainAt ?? Infinity)
+
+/**
+ * Until when (epoch ms, exclusive) time alone changes nothing: an earlier {@link step} does what its input asks for and
+ * nothing else.
+ */
+export const restsUntil = (state: RouterState): number => {
+  if (state.ended) return -Infinity
+  const at = nextDeadline(state)
+  if (at === Infinity) return Infinity
+  return state.wakeAt !== undefined && state.wakeAt <= at ? state.wakeAt : -Infinity
+}
+
 const schedule = (turn: Turn): void => {
   const { state, now } = turn
   if (state.ended) return
-  const at = Math.min(pingDeadline(state) ?? Infinity, requestDeadline(state) ?? Infinity, state.askAgainAt ?? Infinity)
+  const at = nextDeadline(state)
   if (at === Infinity || (state.wakeAt !== undefined && state.wakeAt > now && state.wakeAt <= at)) return
   update(turn, { wakeAt: at })
   wakeAt(turn, at)

@@ -4,6 +4,7 @@
  * Not here: decisions, which stand in the other files of this folder.
  */
 
+import { cleanText, textLimits } from "../clean-text.ts"
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -224,9 +225,11 @@ export const toClient = (turn: Turn, bytes: Uint8Array): void => emit(turn, { _t
 export const sayToClient = (turn: Turn, message: DaemonMessage): void => toClient(turn, daemonMessage.encode(message))
 export const wakeAt = (turn: Turn, at: number): void => emit(turn, { _tag: "WakeAt", at })
 export const drop = (turn: Turn, what: DropReason): void => emit(turn, { _tag: "Dropped", what })
-export const warnOperator = (turn: Turn, message: string): void => emit(turn, { _tag: "Warn", message })
+/** Words of a client or a member may be in the message, so it is cut. */
+export const warnOperator = (turn: Turn, message: string): void =>
+  emit(turn, { _tag: "Warn", message: cleanText(message, textLimits.message) })
 export const disconnect = (turn: Turn, member: MemberName, reason: string): void =>
-  emit(turn, { _tag: "DisconnectMember", member, reason })
+  emit(turn, { _tag: "DisconnectMember", member, reason: cleanText(reason, textLimits.message) })
 
 /** Does nothing if the member is not connected. */
 export const toMember = (turn: Turn, member: MemberName, bytes: Uint8Array): void => {
@@ -247,7 +250,7 @@ export const nameOf = (state: RouterState, member: MemberName): string => `${sta
 
 /** Ends the client's connection. The state lets go of everything that it held. */
 export const end = (turn: Turn, how: "DropClient" | "EndSession", reason: string): void => {
-  emit(turn, { _tag: how, reason })
+  emit(turn, { _tag: how, reason: cleanText(reason, textLimits.message) })
   turn.state = { ...initialState(turn.state.options), ended: true }
 }
 

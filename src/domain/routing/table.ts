@@ -1,8 +1,8 @@
 /**
- * The routing table: for every message of either direction, where it goes and why. The router takes every such decision
- * from here, and docs/routing.md is printed from here. The types and a test demand a row for each variant.
- *
- * Not here: carrying the rows out (from-client.ts, from-member.ts). Source of the reasons: wire.md §8 and §9.
+ * The routing table: for every message of either direction, where it goes and why; docs/routing.md is printed from it.
+ * Code acts on `action` and `since`, and on the treatment `fromDefault`; the log uses `reason`. `to` and the treatments
+ * describe: the type ties `to` to the action, and a test sees every message take that way. `gatedBy` and `lost` are for
+ * people alone. Carrying the rows out: from-client.ts, from-member.ts. Source of the reasons: wire.md §8 and §9.
  */
 
 import type { HttpFilter } from "../protocol/http-filter-messages.ts"
@@ -42,13 +42,28 @@ export interface ClientActions {
 }
 export type ClientAction = keyof ClientActions
 
+/** Where each action takes the message. `owner`: the member that allocated the message's connection id. */
+interface Destinations {
+  readonly forward: "default"
+  readonly goodbye: "all"
+  readonly ping: "all"
+  readonly switchVersion: "all"
+  readonly readyForLogs: "all"
+  readonly subscribe: "all"
+  readonly unsubscribe: "all"
+  readonly toOwner: "owner"
+  readonly endOwner: "owner"
+  readonly response: "owner"
+  readonly endResponse: "owner"
+  readonly refuseForGood: "answered"
+  readonly drop: "rejected"
+}
+
+/** One row per action, so that `to` cannot disagree with `action`. */
 export type ClientRow<A extends ClientAction = ClientAction> = Row & {
-  /** `owner`: the member that allocated the message's connection id. */
-  readonly to: "default" | "all" | "owner" | "answered" | "rejected"
-  readonly action: A
   /** The side that keeps the message away from a receiver that is too old. */
   readonly gatedBy: "client" | "router" | undefined
-}
+} & { readonly [B in A]: { readonly action: B; readonly to: Destinations[B] } }[A]
 
 type Incoming<K extends string> = `Tcp.${K}` | `TcpSteal.${K}`
 

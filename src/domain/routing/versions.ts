@@ -56,7 +56,7 @@ export const introduce = (turn: Turn, member: MemberName, owe: Owe): void => {
  */
 const withoutPreRelease = (version: string): string => {
   if (atLeast(version, "0.0.0")) return version
-  const release = version.replace(/[-+].*$/, "")
+  const [release = version] = version.split(/[-+]/, 1)
   return minVersion(release, protocolVersion)
 }
 

@@ -4,6 +4,7 @@
  * Not here: whether the object may be believed to be there at all, which the caller knows.
  */
 
+import { cleanText, textLimits } from "../clean-text.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
@@ -32,8 +33,14 @@ export type ChildObservation =
       readonly failure: SessionFailure | undefined
     })
 
-/** Words of a child's Ready condition while it is false. `Starting` is no failure; all others are failure reasons. */
+/** The reason of a child's Ready condition while its agents are on their way. */
 export const startingReason = "Starting"
+
+/** The reason of a child's Ready condition while its agent does not answer. It may yet, or it is replaced. */
+export const silentReason = "AgentSilent"
+
+/** Whether a false Ready condition with this reason says that the child gets ready by itself; others say failures. */
+const isPassing = (reason: string): boolean => reason === startingReason || reason === silentReason
 
 /** The member's verdict about its part. A condition for an older generation counts as none (failures.md §4.8). */
 const currentCondition = ({ metadata: { generation = 0 }, status }: MirrordClusterSession): Condition | undefined => {
@@ -42,9 +49,12 @@ const currentCondition = ({ metadata: { generation = 0 }, status }: MirrordClust
 }
 
 const failureOf = (condition: Condition | undefined): SessionFailure | undefined =>
-  condition === undefined || condition.status !== "False" || condition.reason === startingReason
+  condition === undefined || condition.status !== "False" || isPassing(condition.reason)
     ? undefined
-    : { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
+    : {
+        reason: isFailureReason(condition.reason) ? condition.reason : "Error",
+        message: cleanText(condition.message, textLimits.quotation)
+      }
 
 /** Reads the object of a child. */
 export const observeChild = (child: MirrordClusterSession): ChildObservation => {

@@ -8,7 +8,7 @@ import type { SessionTimes } from "../fleet/configuration.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
-import { startingReason } from "./child-observation.ts"
+import { silentReason, startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import type { MergePatch } from "./merge-patch.ts"
 import { childAnnotations } from "./names.ts"
@@ -39,8 +39,9 @@ export type AgentObservation =
   | { readonly _tag: "Starting" }
   /**
    * A client's socket to the agent would be usable. `checkedAt`: when the target's pods were last looked at, epoch ms.
+   * `silent`: name of the representative agent, while it leaves pings unanswered.
    */
-  | { readonly _tag: "Ready"; readonly checkedAt: number }
+  | { readonly _tag: "Ready"; readonly checkedAt: number; readonly silent?: string | undefined }
   | FailedAttempt
 
 /** Everything from which a member decides about one of its sessions. Times are epoch ms. */
@@ -48,7 +49,7 @@ export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
   /**
    * When this process first saw the child, by its own clock, since the clocks of hosts differ (failures.md §4.12). A
-   * child from before this process counts as a moment older than {@link operatorSince}.
+   * child already there at the start of the process is treated as created 1 ms before {@link operatorSince}.
    */
   readonly createdSeenAt: number
   readonly target: TargetObservation<P>
@@ -146,7 +147,9 @@ const targetRequirement = <P>(target: TargetObservation<P>): Requirement => {
 const agentRequirement = (agent: AgentObservation): Requirement => {
   switch (agent._tag) {
     case "Ready":
-      return met
+      return agent.silent === undefined
+        ? met
+        : { _tag: "Pending", message: `The agent ${agent.silent} does not answer.` }
     case "None":
     case "Starting":
       return { _tag: "Pending", message: "The agent is starting." }
@@ -164,8 +167,10 @@ const readiness = <P>(
   switch (unmet._tag) {
     case "Met":
       return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
-    case "Pending":
-      return { ...at, status: "False", reason: startingReason, message: unmet.message }
+    case "Pending": {
+      const reason = agent._tag === "Ready" && agent.silent !== undefined ? silentReason : startingReason
+      return { ...at, status: "False", reason, message: unmet.message }
+    }
     case "Failed":
       return { ...at, status: "False", reason: unmet.failure.reason, message: unmet.failure.message }
   }

@@ -31,10 +31,13 @@ export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undef
 
 /** The pulse after a message of the client, of any kind. */
 export const heard = (pulse: Pulse, bytes: Uint8Array, now: number): Pulse => {
-  if (peekClient(bytes) !== "Ping") return { ...pulse, heardAt: now }
+  if (peekClient(bytes) !== "Ping") return heardNoPing(pulse, now)
   const gaps = pulse.pingedAt === undefined ? pulse.gaps : [...pulse.gaps, now - pulse.pingedAt].slice(-remembered)
   return { heardAt: now, pingedAt: now, gaps }
 }
+
+/** The pulse after messages of the client that are no Pings. */
+export const heardNoPing = (pulse: Pulse, now: number): Pulse => ({ ...pulse, heardAt: now })
 
 /** Forgives the silence until now, which proves nothing: the client was not read, or this process stood still. */
 export const excuse = (pulse: Pulse, now: number): Pulse => ({ ...pulse, heardAt: now, pingedAt: undefined })

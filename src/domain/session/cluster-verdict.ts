@@ -4,6 +4,7 @@
  * Not here: the consequences for the whole session, such as whether it goes on without the cluster (session-start.ts).
  */
 
+import { cleanText, textLimits } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
 import type { ChildObservation } from "./child-observation.ts"
@@ -83,8 +84,22 @@ const assessPresent = (
   return { verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
 }
 
+/** The verdict with a short reason: it goes into the parent's status, and words of the member may be in it. */
+const bounded = (verdict: ClusterVerdict): ClusterVerdict =>
+  verdict._tag === "Lost" || verdict._tag === "Failed"
+    ? {
+        ...verdict,
+        failure: { ...verdict.failure, message: cleanText(verdict.failure.message, textLimits.quotation) }
+      }
+    : verdict
+
 /** Assesses one cluster's part of a session. */
 export const assessCluster = (input: ClusterInput, now: number): ClusterAssessment => {
+  const assessed = assess(input, now)
+  return { ...assessed, verdict: bounded(assessed.verdict) }
+}
+
+const assess = (input: ClusterInput, now: number): ClusterAssessment => {
   const { cluster, reach, recorded, child } = input
   const base = {
     cluster,

@@ -6,6 +6,7 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { cleanText, textLimits } from "../clean-text.ts"
 import { decodeBase64Text, encodeBase64Text } from "../credentials/base64.ts"
 import { fieldProblems } from "../resources/resource-descriptor.ts"
 import {
@@ -35,7 +36,7 @@ export interface ConnectParamsError {
 const refuse = (parameter: string, problem: string): ConnectParamsError => ({
   _tag: "ConnectParamsError",
   parameter,
-  message: `The connect parameter ${parameter} cannot be used: ${problem}.`
+  message: `The connect parameter ${parameter} cannot be used: ${cleanText(problem, textLimits.message)}.`
 })
 
 const isKnown = (name: string): name is ConnectParameterName => parameterNames.some((known) => known === name)
@@ -49,8 +50,16 @@ const parseJson = (text: string): Result.Result<unknown, string> => {
   }
 }
 
+/** The excess of a plain text, which may be stored; the other parameters only travel with the request. */
+const lengthProblem = (text: string): string | undefined => {
+  const bytes = new TextEncoder().encode(text).length
+  return bytes <= textLimits.parameter ? undefined : `it has ${bytes} bytes, at most ${textLimits.parameter} are taken`
+}
+
 const decodeValue = (name: ConnectParameterName, text: string): Result.Result<unknown, string> => {
   const { encoding, schema, meaning } = connectParameters[name]
+  const tooLong = encoding === "text" ? lengthProblem(text) : undefined
+  if (tooLong !== undefined) return Result.fail(tooLong)
   const raw =
     encoding === "json" ? parseJson(text) : Result.succeed(text === "true" ? true : text === "false" ? false : text)
   if (Result.isFailure(raw)) return Result.fail(`${raw.failure}; it must be ${meaning}`)

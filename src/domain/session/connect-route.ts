@@ -5,6 +5,8 @@
 
 import type { Role } from "../fleet/roles.ts"
 import type { ConnectParams } from "./connect-request.ts"
+import { parentName } from "./names.ts"
+import { type SessionId, sessionIdName } from "./session-id.ts"
 
 /** A session over the whole fleet, or of this cluster alone. */
 export type ConnectRoute = "MultiCluster" | "SingleCluster"
@@ -14,3 +16,7 @@ export const connectRoute = (role: Role, target: string, { values }: ConnectPara
   if (role._tag === "Single" || values.multi_cluster === false) return "SingleCluster"
   return target === "label" || target.startsWith("label.") ? "SingleCluster" : "MultiCluster"
 }
+
+/** Name of the object of a user's session. */
+export const sessionName = (route: ConnectRoute, id: SessionId): string =>
+  route === "MultiCluster" ? parentName(id) : sessionIdName(id)

@@ -35,6 +35,7 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
   NoSuchTarget: [404, "NotFound"],
   TargetNotReady: [500, "InternalError"],
   Forbidden: [403, "Forbidden"],
+  NotAllowed: [403, "Forbidden"],
   TimedOut: [500, "InternalError"],
   ClusterLost: [500, "InternalError"],
   DefaultLost: [410, "ReconnectNotPossible"],
@@ -42,10 +43,10 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
 }
 
 /**
- * The answer to a held connect request of a session that failed: 404 no such target, 403 forbidden, 410 for a session
- * that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the real client retries in silence for minutes
- * (operator-api.md §2.4). `failure.message` is the full sentence, as `explainFailure` makes it and the parent's status
- * keeps it.
+ * The answer to a held connect request of a session that failed: 404 no such target, 403 forbidden or not allowed, 410
+ * for a session that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the real client retries in silence
+ * for minutes (operator-api.md §2.4). `failure.message` is the full sentence, as `explainFailure` makes it and the
+ * parent's status keeps it.
  */
 export const failureStatus = (failure: SessionFailure): KubeStatus => {
   const [code, reason] = codes[failure.reason]

@@ -19,6 +19,9 @@ export const noSockets: SocketPresence = { open: 0, lastClosedAt: undefined }
  */
 export const leaderGrace = 150_000
 
+/** Seconds without a client after which a session is inactive: two heartbeats, and longer than a client's reconnect. */
+const inactiveSecs = 20
+
 /** The facts from which the end of a session is decided. All times are epoch ms. */
 export interface LivenessObservation {
   readonly createdAt: number
@@ -53,3 +56,12 @@ const aliveUntil = ({ createdAt, heartbeatAt, leaderSince, sockets }: LivenessOb
 /** When the session ends for want of a client, or nothing while a socket is open here. */
 export const expiresAt = (observed: LivenessObservation, sessionTtlSecs: number): number | undefined =>
   observed.sockets.open > 0 ? undefined : aliveUntil(observed) + sessionTtlSecs * 1000
+
+/**
+ * Whether a session has no client, and none that is just coming back. After a change of leaders nobody knows for
+ * {@link leaderGrace}.
+ */
+export const isInactive = (observed: LivenessObservation, now: number): boolean => {
+  const since = expiresAt(observed, inactiveSecs)
+  return since !== undefined && now >= since
+}

@@ -1,7 +1,8 @@
 /**
  * Names of sessions' objects, and the finalizer, annotations and labels on them.
  *
- * Not here: names made from clusters (fleet/cluster-name.ts), and reading session ids (session-id.ts).
+ * Not here: clusters' names as DNS labels, and their Secrets' names (fleet/cluster-name.ts), and reading session ids
+ * (session-id.ts).
  */
 
 import { clusterSlug, type ClusterName, type Sha256Hex } from "../fleet/cluster-name.ts"

@@ -1,6 +1,6 @@
 /**
- * Requirements of a cluster's part of a session before it is ready: its target and its agent always, and whatever else
- * a capability asks for. Only the order and the verdict are here; each requirement is observed where it is known.
+ * Requirements of a cluster's part of a session before it is ready. Capabilities report theirs; child-plan.ts adds
+ * target and agent. Only the verdict over all of them is here.
  */
 
 import type { SessionFailure } from "./session-failure.ts"

@@ -52,8 +52,8 @@ export type SessionAct =
   | (AuditedSession & Asked & { readonly act: "disconnected"; readonly message: string })
   | (AuditedSession &
       Asked & { readonly act: "refused"; readonly code: number; readonly reason: string; readonly message: string })
-  /** `Stopped`, `AllStopped`: by a user, one session or all of them. */
-  | (AuditedSession & Asked & { readonly act: "ended"; readonly cause: "Stopped" | "AllStopped" })
+  /** By a user, who stopped one session, all of them or those without a client. */
+  | (AuditedSession & Asked & { readonly act: "ended"; readonly cause: "Stopped" | "AllStopped" | "InactiveStopped" })
   /**
    * By the operator itself: no client came in time, the session failed a while ago, or its client was told that it is
    * over.
@@ -77,13 +77,14 @@ const clean = (value: AuditValue): AuditValue => {
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
   if (act.act !== "ended") return act
-  return act.cause === "Stopped" || act.cause === "AllStopped" ? act : {}
+  return "by" in act ? act : {}
 }
 
 const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): string | undefined => {
   switch (act.cause) {
     case "Stopped":
     case "AllStopped":
+    case "InactiveStopped":
       return undefined
     case "Expired":
     case "ToldOver":
@@ -92,7 +93,7 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
   }
 }
 
-const messageOf = (act: SessionAct): string | undefined => {
+const whyOf = (act: SessionAct): string | undefined => {
   switch (act.act) {
     case "created":
     case "connected":
@@ -107,8 +108,9 @@ const messageOf = (act: SessionAct): string | undefined => {
 }
 
 /**
- * The fields of an act's line in the log; `audit=true` distinguishes it from other lines. Unknown values are left out,
- * and names of the client's claims begin with `claimed`. Text of others stays within its own field and line.
+ * The fields of an act's line in the log; `audit=true` distinguishes it from other lines, and no field has a name that
+ * every line has (app/kernel/log.ts). Unknown values are left out, and names of the client's claims begin with
+ * `claimed`. Text of others stays within its own field and line.
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   const { by, claims, userId } = askedOf(act)
@@ -132,7 +134,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     cause,
     code: refusal?.code,
     reason: refusal?.reason,
-    message: messageOf(act)
+    why: whyOf(act)
   }
   return Object.fromEntries(
     Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, clean(value)] as const]))

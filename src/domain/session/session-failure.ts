@@ -4,6 +4,8 @@
  * Not here: the answer over HTTP (failure-status.ts).
  */
 
+import { quotation } from "../clean-text.ts"
+
 /**
  * Reasons why a session, or one cluster's part of it, is not possible. The words are condition reasons, visible with
  * `kubectl`.
@@ -15,6 +17,8 @@ export const failureReasons = [
   "TargetNotReady",
   /** A right is missing that the session needs. */
   "Forbidden",
+  /** An administrator's setting does not allow it: a protected namespace, or a bound that is reached. */
+  "NotAllowed",
   /** Not ready in time. */
   "TimedOut",
   /** The cluster cannot be reached. */
@@ -41,6 +45,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
     "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
+  NotAllowed: "ask the administrator of that cluster, who sets this in the values of the chart",
   TimedOut: "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
   ClusterLost: "check that the cluster's API server and its operator are up, then run the command again",
   DefaultLost: "check that cluster, then start a new session",
@@ -52,7 +57,7 @@ export const cureOf = (reason: FailureReason): string => cures[reason]
 
 /** A failure as one sentence naming cluster, cause and cure. */
 export const explainFailure = (cluster: string | undefined, failure: SessionFailure): string => {
-  const cause = failure.message.replace(/[.\s]+$/u, "")
+  const cause = quotation(failure.message)
   const place = cluster === undefined ? "The session failed" : `The session failed in cluster ${cluster}`
   return `${place}: ${cause}; ${cures[failure.reason]}.`
 }

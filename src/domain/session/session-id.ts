@@ -6,6 +6,7 @@
 
 import type { Brand } from "effect/Brand"
 import * as Result from "effect/Result"
+import { cleanText } from "../clean-text.ts"
 
 /** A session's id: an unsigned 64-bit number that the client makes (operator-api.md §8.1). */
 export type SessionId = bigint & Brand<"SessionId">
@@ -24,7 +25,7 @@ export interface SessionIdError {
   readonly message: string
 }
 
-const shown = (text: string): string => JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 61)}…`)
+const shown = (text: string): string => JSON.stringify(cleanText(text, 64))
 
 /** Reads the header `x-session-id`: decimal digits of an unsigned 64-bit number (operator-api.md §2.1). */
 export const parseSessionIdHeader = (text: string | undefined): Result.Result<SessionId, SessionIdError> => {

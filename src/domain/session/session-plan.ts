@@ -10,13 +10,17 @@ import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
 import { childName, parentFinalizer } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
-import { parentConditions, parentView, type ParentView } from "./parent-view.ts"
+import { parentConditions, parentView, type ParentView, recordedFailure } from "./parent-view.ts"
 import type { SessionAction } from "./session-action.ts"
 import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
+import type { FailureReason } from "./session-failure.ts"
 import { planStart } from "./session-start.ts"
 
-/** Milliseconds that a failed parent stays, so that `kubectl` can show why it failed. */
-export const failedRetention = 300_000
+/**
+ * Milliseconds that a failed parent stays, so that `kubectl` can show why it failed. Only a session that ran can lose
+ * its default cluster. Any other never had a client: its user was told why, and it must not fill the cluster.
+ */
+export const failedRetention = (reason: FailureReason): number => (reason === "DefaultLost" ? 300_000 : 30_000)
 
 /** The last action of a plan: plan again at the earliest of these times that is still to come. */
 const requeue = (times: ReadonlyArray<number | undefined>, now: number): ReadonlyArray<SessionAction> => {
@@ -71,16 +75,20 @@ const planTermination = (
 }
 
 /** Plans for a failed parent: its children go at once, the parent itself after a while. */
-const planAfterFailure = (observed: ObservedSession, parent: ParentView, now: number): ReadonlyArray<SessionAction> => {
-  const failedAt = observed.failedSeenAt ?? now
+const planAfterFailure = (
+  observed: ObservedSession,
+  parent: ParentView,
+  reason: FailureReason,
+  now: number
+): ReadonlyArray<SessionAction> => {
+  const retention = failedRetention(reason)
+  const goesAt = (observed.failedSeenAt ?? now) + retention
   const { actions, open } = cleanUpChildren(observed, parent)
-  if (now >= failedAt + failedRetention) {
-    return [
-      ...actions,
-      { _tag: "DeleteParent", why: "The session failed five minutes ago.", precondition: parent.precondition }
-    ]
+  if (now >= goesAt) {
+    const why = `The session failed ${retention / 1000} s ago.`
+    return [...actions, { _tag: "DeleteParent", why, precondition: parent.precondition }]
   }
-  return [...actions, ...requeue([failedAt + failedRetention, open.length > 0 ? now + cleanupRetry : undefined], now)]
+  return [...actions, ...requeue([goesAt, open.length > 0 ? now + cleanupRetry : undefined], now)]
 }
 
 const recordChildren = (observed: ObservedSession, parent: ParentView): SessionAction | undefined => {
@@ -108,7 +116,8 @@ export const plan = (observed: ObservedSession, now: number): ReadonlyArray<Sess
   if (observed.parent === undefined) return []
   const parent = parentView(observed.parent, observed)
   if (parent.deletedAt !== undefined) return planTermination(observed, parent, parent.deletedAt, now)
-  if (parent.phase === "Failed") return planAfterFailure(observed, parent, now)
+  const failure = recordedFailure(observed.parent)
+  if (failure !== undefined) return planAfterFailure(observed, parent, failure.reason, now)
   if (!parent.finalizers.includes(parentFinalizer)) {
     return [{ _tag: "AddFinalizer", finalizer: parentFinalizer, precondition: parent.precondition }]
   }

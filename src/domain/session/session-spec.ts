@@ -5,12 +5,14 @@
  */
 
 import * as Result from "effect/Result"
+import { cleanText, textLimits } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../resources/mirrord-multi-cluster-session.ts"
-import type { KubeResourceTarget, SessionOwner } from "../resources/session-shapes.ts"
+import type { SessionOwner } from "../resources/session-shapes.ts"
+import { toKubeTarget } from "../target/kube-target.ts"
 import { parseTargetName } from "../target/target-path.ts"
-import { toKubeTarget } from "../target/target.ts"
+import type { Target } from "../target/target.ts"
 import type { ConnectParams } from "./connect-request.ts"
 
 /** A user's request for a session. */
@@ -28,16 +30,20 @@ export interface SessionFleet {
   readonly defaultCluster: ClusterName | undefined
 }
 
-/** The workload that a request names, nothing for a targetless one; fails with a sentence for the client. */
-const targetOf = (
-  request: SessionRequest,
-  params: ConnectParams,
-  labelProblem: string
-): Result.Result<KubeResourceTarget | undefined, string> => {
-  const target = parseTargetName(request.target, params.values.label_target)
-  if (Result.isFailure(target)) return Result.fail(target.failure.message)
-  return target.success._tag === "Label" ? Result.fail(labelProblem) : Result.succeed(toKubeTarget(target.success))
-}
+/** A connect parameter as it is stored and shown. Members get the parameter itself, with the connect request. */
+const storedText = (parameter: string): string => cleanText(parameter, textLimits.parameter)
+
+/** The target that a request names; fails with a sentence for the client. */
+const targetOf = (request: SessionRequest, { values }: ConnectParams): Result.Result<Target, string> =>
+  Result.mapError(parseTargetName(request.target, values.label_target), ({ message }) => message)
+
+/** The target of a session over many clusters, which is no label target. */
+const parentTarget = (request: SessionRequest, params: ConnectParams): Result.Result<Target, string> =>
+  Result.flatMap(targetOf(request, params), (target) =>
+    target._tag === "Label"
+      ? Result.fail("Label targets are not possible in a multi-cluster session; name a workload.")
+      : Result.succeed(target)
+  )
 
 /** The spec of a session over many clusters; fails with a sentence for the client. */
 export const parentSpec = (
@@ -46,24 +52,22 @@ export const parentSpec = (
   params: ConnectParams,
   { clusters, defaultCluster, primaryCluster }: SessionFleet
 ): Result.Result<MirrordMultiClusterSessionSpec, string> =>
-  Result.map(
-    targetOf(request, params, "Label targets are not possible in a multi-cluster session; name a workload."),
-    (target) => {
-      const { header_filter: headerFilter, key } = params.values
-      return {
-        owner,
-        namespace: request.namespace,
-        targetAlias: request.target,
-        clusters,
-        primaryCluster,
-        ...(target === undefined ? {} : { target }),
-        ...(defaultCluster === undefined ? {} : { defaultCluster }),
-        ...(key === undefined ? {} : { key }),
-        ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter } }),
-        ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
-      }
+  Result.map(parentTarget(request, params), (named) => {
+    const target = toKubeTarget(named)
+    const { header_filter: headerFilter, key } = params.values
+    return {
+      owner,
+      namespace: request.namespace,
+      targetAlias: request.target,
+      clusters,
+      primaryCluster,
+      ...(target === undefined ? {} : { target }),
+      ...(defaultCluster === undefined ? {} : { defaultCluster }),
+      ...(key === undefined ? {} : { key: storedText(key) }),
+      ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter: storedText(headerFilter) } }),
+      ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
     }
-  )
+  })
 
 /** The spec of a session in one cluster, for a user who connects to it directly; fails with a sentence. */
 export const sessionSpec = (
@@ -71,13 +75,14 @@ export const sessionSpec = (
   owner: SessionOwner,
   params: ConnectParams
 ): Result.Result<MirrordClusterSessionSpec, string> =>
-  Result.map(targetOf(request, params, "Label targets are not supported yet; name a workload."), (target) => {
+  Result.map(targetOf(request, params), (named) => {
+    const target = toKubeTarget(named)
     const { key } = params.values
     return {
       namespace: request.namespace,
       owner,
       ...(target === undefined ? {} : { target }),
-      ...(key === undefined ? {} : { key }),
+      ...(key === undefined ? {} : { key: storedText(key) }),
       ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
     }
   })

@@ -5,6 +5,7 @@
  * Not here: how one cluster stands by itself (cluster-verdict.ts).
  */
 
+import { cleanText, quotation, textLimits } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import type {
@@ -24,7 +25,7 @@ import { explainFailure, type SessionFailure } from "./session-failure.ts"
 const memberGrace = 15_000
 
 /**
- * Milliseconds in which a session does not fail because of a check that is older than the session. The cluster may have
+ * For this long, a failed check from before the session's creation cannot fail the session, ms. The cluster may have
  * come back since, and a user who starts a session now must not hear of its former loss. A newer check usually follows
  * within a second.
  */
@@ -49,6 +50,9 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
   Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince) +
   memberGrace
 
+/** Whether waiting is of no use: the cluster will say the same in a moment. */
+const isFinal = ({ reason }: SessionFailure): boolean => reason === "NoSuchTarget" || reason === "NotAllowed"
+
 /** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
 const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {
   switch (verdict._tag) {
@@ -57,9 +61,7 @@ const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): st
     case "Lost":
       return verdict.failure.message
     case "Failed":
-      return verdict.failure.reason === "NoSuchTarget" || situation.now >= graceEnd(situation)
-        ? verdict.failure.message
-        : undefined
+      return isFinal(verdict.failure) || situation.now >= graceEnd(situation) ? verdict.failure.message : undefined
     case "Starting":
       return situation.now >= graceEnd(situation) ? notInTime : undefined
   }
@@ -157,7 +159,9 @@ const entryOf = (
   const { error: before, ...rest } = recorded ?? { sessionName: part.childName, ready: false }
   if (part.verdict._tag === "Ready") return { ...rest, ready: true }
   const error = errorOf(part, { before, wasReady: recorded?.ready === true }, situation, phase)
-  return error === undefined ? { ...rest, ready: false } : { ...rest, ready: false, error }
+  return error === undefined
+    ? { ...rest, ready: false }
+    : { ...rest, ready: false, error: cleanText(error, textLimits.message) }
 }
 
 /** A condition of the parent for its present generation. */
@@ -178,7 +182,7 @@ const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: b
   const ready = clusters.filter(({ verdict }) => verdict._tag === "Ready").length
   const name = parent.defaultCluster ?? "none"
   const failure = clusters.filter(({ cluster }) => cluster === parent.defaultCluster).flatMap(failureOf)[0]
-  const why = failure === undefined ? "" : `: ${failure.failure.message.replace(/[.\s]+$/u, "")}`
+  const why = failure === undefined ? "" : `: ${quotation(failure.failure.message)}`
   const ofDefault = conditionOf(parent, parentConditions.defaultReady, defaultReady, {
     reason: defaultReady ? "AgentsUsable" : "NotReady",
     message: `The default cluster ${name} is ${defaultReady ? "" : "not "}ready${why}.`

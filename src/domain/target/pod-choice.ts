@@ -14,6 +14,9 @@ import type { PodProblem, TargetError } from "./target-errors.ts"
 
 export type ContainerRuntime = "docker" | "containerd" | "cri-o"
 
+/** The service mesh whose sidecars are in a pod. */
+export type Mesh = "istio" | "istio-cni" | "istio-ambient" | "linkerd" | "kuma"
+
 /** Where an agent is to be started: one ready container of one running pod (agent.md §1.6). */
 export interface AgentPlacement {
   readonly podName: string
@@ -29,6 +32,7 @@ export interface AgentPlacement {
   /** The user named no container, and the pod has several. */
   readonly guessed: boolean
   readonly shareProcessNamespace: boolean
+  readonly mesh: Mesh | undefined
 }
 
 const runtimes: ReadonlyArray<ContainerRuntime> = ["docker", "containerd", "cri-o"]
@@ -96,6 +100,19 @@ const readyContainer = (
       })
 }
 
+/** Without any status of an init container there is no mesh, but for Istio's ambient mode (agent.md §1.9). */
+const meshOf = ({ metadata, status }: Pod): Mesh | undefined => {
+  if (metadata.annotations?.["ambient.istio.io/redirection"] === "enabled") return "istio-ambient"
+  const init = status?.initContainerStatuses ?? []
+  if (init.length === 0) return undefined
+  const names = new Set([...init, ...(status?.containerStatuses ?? [])].map(({ name }) => name))
+  const has = (...any: ReadonlyArray<string>): boolean => any.some((name) => names.has(name))
+  if (has("istio-proxy") && has("istio-validation")) return "istio-cni"
+  if (has("istio-proxy", "istio-init")) return "istio"
+  if (has("linkerd-proxy", "linkerd-init")) return "linkerd"
+  return has("kuma-sidecar", "kuma-init") ? "kuma" : undefined
+}
+
 /** Checks a pod in the client's order: the first failure wins (agent.md §1.4). `named`: the user's container. */
 export const podPlacement = (pod: Pod, named: string | undefined): Result.Result<AgentPlacement, PodProblem> =>
   Result.gen(function* () {
@@ -109,7 +126,8 @@ export const podPlacement = (pod: Pod, named: string | undefined): Result.Result
       podIps,
       nodeName,
       ...container,
-      shareProcessNamespace: pod.spec?.shareProcessNamespace ?? false
+      shareProcessNamespace: pod.spec?.shareProcessNamespace ?? false,
+      mesh: meshOf(pod)
     }
   })
 
@@ -125,19 +143,29 @@ export interface PodSearch {
 }
 
 /**
+ * Whether the cluster takes the pod for not ready although all its containers are. For minutes this is all that tells
+ * of a node that is lost: nobody there says anything of its containers any more.
+ */
+const isAway = ({ status }: Pod): boolean =>
+  (status?.containerStatuses ?? []).every(({ ready }) => ready === true) &&
+  (status?.conditions ?? []).some((condition) => condition.type === "Ready" && condition.status === "False")
+
+/**
  * Every pod in which an agent can be started, in list order; never empty. The first is the representative: environment,
- * files, DNS and outgoing traffic come from it (agent.md §1.3).
+ * files, DNS and outgoing traffic come from it (agent.md §1.3). A pod whose node seems lost counts only if there is no
+ * other (agent.md §1.4).
  */
 export const choosePods = (
   pods: ReadonlyArray<Pod>,
   search: PodSearch
 ): Result.Result<readonly [AgentPlacement, ...ReadonlyArray<AgentPlacement>], TargetError> => {
   const { target, selector } = search
-  const placements = pods.flatMap((pod) => {
+  const usable = pods.flatMap((pod) => {
     const placement = podPlacement(pod, search.container)
-    return Result.isSuccess(placement) ? [placement.success] : []
+    return Result.isSuccess(placement) ? [{ placement: placement.success, isAway: isAway(pod) }] : []
   })
-  const [first, ...rest] = placements
+  const present = usable.filter((found) => !found.isAway)
+  const [first, ...rest] = (present.length > 0 ? present : usable).map(({ placement }) => placement)
   if (first !== undefined) return Result.succeed([first, ...rest])
   if (search.isLabelTarget) return Result.fail({ _tag: "LabelTargetNotReady", selector })
   if (pods.length === 0) return Result.fail({ _tag: "NoPodMatches", target, selector })

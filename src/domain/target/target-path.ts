@@ -5,6 +5,8 @@
  */
 
 import * as Result from "effect/Result"
+import { cleanText, quoted, textLimits } from "../clean-text.ts"
+import { labelSelectorText } from "./pod-selector.ts"
 import { targetKinds, type Target, type TargetKind } from "./target.ts"
 
 /** A text that names no target. `message` says what was found and what would be right. */
@@ -19,7 +21,7 @@ const usage =
   "or label/<key>=<value>; or targetless"
 
 const refuse = (found: string, problem: string): Result.Result<never, TargetPathError> => {
-  const shown = found.length <= 120 ? found : `${found.slice(0, 117)}…`
+  const shown = cleanText(found, 120)
   return Result.fail({
     _tag: "TargetPathError",
     found: shown,
@@ -32,10 +34,15 @@ const kindOf = (text: string): TargetKind | undefined =>
   text === "deploy" ? "deployment" : targetKinds.find((kind) => kind === text)
 
 /** Whether this is an RFC 1123 subdomain, as names of workloads are. Keeps slashes and `..` out of request paths. */
-const isObjectName = (text: string): boolean =>
+export const isObjectName = (text: string): boolean =>
   text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u.test(text)
 
 const isContainerName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u.test(text)
+
+const containerProblem = (container: string | undefined): string | undefined => {
+  if (container === undefined || isContainerName(container)) return undefined
+  return container === "" ? "the container's name is missing" : `${quoted(container)} cannot be a container's name`
+}
 
 const workload = (
   found: string,
@@ -44,34 +51,59 @@ const workload = (
   container: string | undefined
 ): Result.Result<Target, TargetPathError> => {
   const kind = kindOf(kindText)
-  if (kind === undefined) return refuse(found, `there is no kind ${JSON.stringify(kindText)}`)
+  if (kind === undefined) return refuse(found, `there is no kind ${quoted(kindText)}`)
   if (name === "") return refuse(found, "the name is missing")
-  if (!isObjectName(name)) return refuse(found, `${JSON.stringify(name)} cannot be the name of a Kubernetes object`)
-  if (container !== undefined && !isContainerName(container)) {
-    return refuse(
-      found,
-      container === "" ? "the container's name is missing" : `${JSON.stringify(container)} cannot be a container's name`
-    )
+  if (!isObjectName(name)) return refuse(found, `${quoted(name)} cannot be the name of a Kubernetes object`)
+  const problem = containerProblem(container)
+  return problem === undefined ? Result.succeed({ _tag: "Workload", kind, name, container }) : refuse(found, problem)
+}
+
+const isLabelText = (text: string): boolean =>
+  text.length <= 63 && /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/u.test(text)
+
+/** Whether a cluster takes this as a label's key: a name, perhaps after a domain and a slash. */
+const isLabelKey = (key: string): boolean => {
+  const slash = key.indexOf("/")
+  return slash === -1 ? isLabelText(key) : isObjectName(key.slice(0, slash)) && isLabelText(key.slice(slash + 1))
+}
+
+const labelProblem = (labels: ReadonlyArray<readonly [string, string]>): string | undefined => {
+  for (const [key, value] of labels) {
+    if (!isLabelKey(key)) return `${quoted(key)} cannot be the key of a label`
+    if (value !== "" && !isLabelText(value)) return `${quoted(value)} cannot be the value of a label`
   }
-  return Result.succeed({ _tag: "Workload", kind, name, container })
+  return undefined
+}
+
+/** A label target. Its labels are checked here, since a cluster would find other pods, or none, by wrong ones. */
+const labelled = (
+  found: string,
+  labels: ReadonlyArray<readonly [string, string]>,
+  container: string | undefined
+): Result.Result<Target, TargetPathError> => {
+  const target: Target = { _tag: "Label", labels: sortedByKey(labels), container }
+  const problem =
+    containerProblem(container) ??
+    labelProblem(labels) ??
+    (formatTargetPath(target).length > textLimits.targetName
+      ? `its labels and its container are longer than ${textLimits.targetName} characters`
+      : undefined)
+  return problem === undefined ? Result.succeed(target) : refuse(found, problem)
 }
 
 const labelTarget = (found: string, text: string): Result.Result<Target, TargetPathError> => {
   const at = text.lastIndexOf("/container/")
   const selector = at === -1 ? text : text.slice(0, at)
   const container = at === -1 ? undefined : text.slice(at + "/container/".length)
-  if (container !== undefined && (container === "" || container.includes("/"))) {
-    return refuse(found, "after /container/ there must be one name")
-  }
   const labels: Array<readonly [string, string]> = []
   for (const term of selector.split(",")) {
     const equals = term.indexOf("=")
-    if (equals < 1) return refuse(found, `${JSON.stringify(term)} is not <key>=<value>`)
+    if (equals < 1) return refuse(found, `${quoted(term)} is not <key>=<value>`)
     const key = term.slice(0, equals)
-    if (labels.some(([other]) => other === key)) return refuse(found, `the key ${key} is there twice`)
+    if (labels.some(([other]) => other === key)) return refuse(found, `the key ${quoted(key)} is there twice`)
     labels.push([key, term.slice(equals + 1)])
   }
-  return Result.succeed({ _tag: "Label", labels: sortedByKey(labels), container })
+  return labelled(found, labels, container)
 }
 
 const sortedByKey = (labels: ReadonlyArray<readonly [string, string]>): Readonly<Record<string, string>> =>
@@ -86,7 +118,7 @@ export const parseTargetPath = (path: string): Result.Result<Target, TargetPathE
   if (path.startsWith("label/")) return labelTarget(path, path.slice("label/".length))
   const [kind = "", name = "", third, fourth] = path.split("/")
   if (third !== undefined && third !== "container") {
-    return refuse(path, `only /container/<container> may follow the name, not /${third}`)
+    return refuse(path, `only /container/<container> may follow the name, not ${quoted(`/${third}`)}`)
   }
   return workload(path, kind, name, third === undefined ? undefined : (fourth ?? ""))
 }
@@ -111,11 +143,7 @@ export const parseTargetName = (
     const labels = Object.entries(labelParameter?.labels ?? {})
     if (labels.length === 0)
       return refuse(text, "a label target needs the connect parameter label_target with at least one label")
-    return Result.succeed({
-      _tag: "Label",
-      labels: sortedByKey(labels),
-      container: labelParameter?.container ?? undefined
-    })
+    return labelled(text, labels, labelParameter?.container ?? undefined)
   }
   const dot = text.indexOf(".")
   if (dot === -1) return refuse(text, "a connect URL names targets as <kind>.<name>")
@@ -125,17 +153,12 @@ export const parseTargetName = (
   return workload(text, text.slice(0, dot), rest.slice(0, at), rest.slice(at + ".container.".length))
 }
 
-const labelText = (labels: Readonly<Record<string, string>>): string =>
-  Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(",")
-
 /** The path form, in which the client shows targets. */
 export const formatTargetPath = (target: Target): string => {
   if (target._tag === "Targetless") return "targetless"
   const container = target.container === undefined ? "" : `/container/${target.container}`
   return target._tag === "Label"
-    ? `label/${labelText(target.labels)}${container}`
+    ? `label/${labelSelectorText(target.labels)}${container}`
     : `${target.kind}/${target.name}${container}`
 }
 

@@ -1,10 +1,8 @@
 /**
- * A target as the domain knows it, and as session resources hold it.
+ * A target as the domain knows it.
  *
- * Not here: its text forms (target-path.ts) and its pods (pod-choice.ts).
+ * Not here: its text forms (target-path.ts), its form in session resources (kube-target.ts), its pods (pod-choice.ts).
  */
-
-import type { KubeResourceTarget } from "../resources/session-shapes.ts"
 
 /** Kinds of workload that a target may name (agent.md §1.1), in the spelling of target paths. */
 export const targetKinds = [
@@ -60,40 +58,3 @@ export const kindAddress = (kind: TargetKind): KindAddress => addresses[kind]
 /** Whether a session can only run on a copy of the workload. */
 export const needsCopy = (target: Target): boolean =>
   target._tag === "Workload" && (target.kind === "job" || target.kind === "cronjob")
-
-/** Whether two session resources are for the same target. */
-export const isSameTarget = (
-  a: KubeResourceTarget | null | undefined,
-  b: KubeResourceTarget | null | undefined
-): boolean =>
-  a === undefined || a === null || b === undefined || b === null
-    ? (a ?? undefined) === (b ?? undefined)
-    : a.apiVersion === b.apiVersion &&
-      a.kind === b.kind &&
-      a.name === b.name &&
-      (a.container ?? undefined) === (b.container ?? undefined)
-
-/** The target as session resources hold it. They cannot hold targetless and label targets: undefined. */
-export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => {
-  if (target._tag !== "Workload") return undefined
-  const { group, version, kind } = kindAddress(target.kind)
-  return {
-    apiVersion: group === "" ? version : `${group}/${version}`,
-    kind,
-    name: target.name,
-    container: target.container ?? ""
-  }
-}
-
-/** Reads a session resource's target; an absent target is targetless. Undefined for a kind that is no target. */
-export const fromKubeTarget = (target: KubeResourceTarget | null | undefined): Target | undefined => {
-  if (target === null || target === undefined) return { _tag: "Targetless" }
-  const kind = targetKinds.find((known) => addresses[known].kind === target.kind)
-  if (kind === undefined) return undefined
-  return {
-    _tag: "Workload",
-    kind,
-    name: target.name,
-    container: target.container === "" ? undefined : target.container
-  }
-}

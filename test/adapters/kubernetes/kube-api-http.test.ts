@@ -174,6 +174,13 @@ describe("answers that are not an API server's", () => {
     expect(JSON.stringify(error) + error.message).not.toContain("very-secret")
   })
 
+  it("a refusal is told in short and harmless words", async () => {
+    const message = "\u001b[2J\u202e\u009b".repeat(5_000)
+    const nasty = await failing((res) => void res.writeHead(403).end(JSON.stringify({ kind: "Status", message })))
+    expect(nasty.detail).toHaveLength(1_024)
+    expect(nasty.message).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  })
+
   it.each([
     ["braid/1.2.3 (pod a)", "braid/1.2.3 (pod a)"],
     ["braid", undefined]

@@ -76,4 +76,16 @@ describe("whole lines", () => {
     const long = await collect(Readable.from([...Array.from({ length: 3_000 }, () => kilobyte), Buffer.from("\n")]))
     expect(long.map(({ length }) => length)).toEqual([3_000 * 1024 + 1])
   })
+
+  it("are no longer than an object can be: the rest of a line without end is not read", async () => {
+    let read = 0
+    const endless = Readable.from(
+      (function* () {
+        for (; ; read++) yield Buffer.alloc(64 * 1024, "x")
+      })()
+    )
+    const failed = await Effect.runPromise(Effect.flip(wholeLines(endless)))
+    expect(String(failed)).toContain("a line of the watch is longer than 4096 KiB")
+    expect(read).toBeLessThan(200)
+  })
 })

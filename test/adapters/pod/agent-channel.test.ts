@@ -1,4 +1,5 @@
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import net, { type Socket } from "node:net"
 import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
@@ -16,7 +17,7 @@ const dialled = async (): Promise<{ readonly channel: FrameChannel; readonly age
   const server = net.createServer({ allowHalfOpen: true })
   const port = await listenLocally(server)
   const accepted = once(server, "connection") as Promise<[Socket]>
-  const channel = await Effect.runPromise(dialAgent("127.0.0.1", port, 100_000))
+  const channel = await Effect.runPromise(dialAgent("127.0.0.1", port, { timeout: 100_000 }))
   const [agent] = await accepted
   agent.on("error", () => {})
   closers.push(() => {
@@ -147,12 +148,21 @@ describe("a channel to an agent", () => {
     await until(() => messages.length === 200_000)
   })
 
+  it("is asked by the system now and then whether the agent is still there", async () => {
+    const { agent, channel } = await dialled()
+    const hex = (port: number | undefined): string => (port ?? 0).toString(16).toUpperCase().padStart(4, "0")
+    // Our end of the connection: local address, remote address, …, the kind of its timer; 02 is that of keep-alive.
+    const ours = new RegExp(`:${hex(agent.remotePort)} \\S+:${hex(agent.localPort)} \\S+ \\S+ (\\d\\d):`)
+    expect(ours.exec(readFileSync("/proc/net/tcp", "utf8"))?.[1]).toBe("02")
+    channel.close()
+  })
+
   it("that nobody answers fails with the agent's address", async () => {
     const server = net.createServer()
     const port = await listenLocally(server)
     server.close()
     await once(server, "close")
-    const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, 100_000)))
+    const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, { timeout: 100_000 })))
     expect(error).toMatchObject({
       _tag: "AgentUnreachable",
       agent: `127.0.0.1:${port}`,

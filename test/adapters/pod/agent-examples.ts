@@ -1,14 +1,28 @@
+import { Result } from "effect"
 import type { AgentSettings } from "../../../src/adapters/pod/agent-job.ts"
+import { parseAgentConfiguration, usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 
+/** Settings with what this `agent-config.yaml` says. */
+export const settingsWith = (file: object): AgentSettings => ({
+  ...settings,
+  ...Object.fromEntries(
+    Object.entries(Result.getOrThrow(parseAgentConfiguration({ _tag: "Parsed", value: file }, settings.image))).filter(
+      ([, value]) => value !== undefined
+    )
+  )
+})
+
 export const settings: AgentSettings = {
+  ...usualAgentConfiguration,
   image: "agent:1",
   imagePullPolicy: "IfNotPresent",
   namespace: "mirrord",
   port: 4_000,
   idleTtlSecs: 60,
   startupTimeoutSecs: 30,
-  logLevel: "info"
+  imagePullSecrets: [],
+  extraEnv: {}
 }
 export const placement: AgentPlacement = {
   podName: "myapp-1",
@@ -20,5 +34,6 @@ export const placement: AgentPlacement = {
   containerId: "abc",
   runtime: "cri-o",
   guessed: false,
-  shareProcessNamespace: false
+  shareProcessNamespace: false,
+  mesh: undefined
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { agentJob, agentPort, isFinished } from "../../../src/adapters/pod/agent-job.ts"
+import { agentFields } from "../../../src/domain/agent/agent-fields.ts"
+import { asObjects, at } from "../../../src/domain/json.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
-import { placement, settings } from "./agent-examples.ts"
+import { placement, settings, settingsWith } from "./agent-examples.ts"
 
 const owner: OwnerReference = {
   apiVersion: "mirrord.metalbear.co/v1alpha",
@@ -10,78 +12,166 @@ const owner: OwnerReference = {
   uid: "1"
 }
 
+const options = { name: "mirrord-agent-x", port: 4_000, group: 3_001, target: placement, owner }
+
+const argumentsWith = (timeout: string): ReadonlyArray<string> => {
+  const mode = ["targeted", "--container-id", "abc", "--container-runtime", "cri-o"]
+  return ["-l", "4000", "-t", timeout, ...mode]
+}
+
+const podSpec = "spec.template.spec"
+
+/** The value at a path, whose first word is `job`, `pod`, `container` or `env`. */
+const found = (job: object, path: string): unknown => {
+  const [where = "", ...names] = path.split(" ")
+  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
+  const env = Object.fromEntries(asObjects(container?.["env"]).map(({ name, value }) => [String(name), value]))
+  const roots: Readonly<Record<string, unknown>> = { job, env, container, pod: at(job, "spec", "template") }
+  return at(roots[where], ...names)
+}
+
+/** Each field of `agent-config.yaml` that a Job shows, a value, and where the value is in the Job in what form. */
+const eachSetting: ReadonlyArray<readonly [string, unknown, readonly [path: string, expected: unknown]]> = [
+  ["annotations", { note: "a" }, ["pod metadata annotations note", "a"]],
+  ["annotations", { note: "a" }, ["job metadata annotations note", "a"]],
+  ["clean_iptables_on_start", true, ["env MIRRORD_AGENT_CLEAN_IPTABLES_ON_START", "true"]],
+  ["communication_timeout", 45, ["container args", argumentsWith("45")]],
+  ["disable_mesh_sidecar_injection", false, ["pod metadata annotations", {}]],
+  ["disable_mesh_sidecar_injection", false, ["pod metadata labels kuma.io/sidecar-injection", undefined]],
+  ["disabled_capabilities", ["NET_ADMIN"], ["container securityContext capabilities add", ["SYS_ADMIN", "SYS_PTRACE"]]],
+  ["dns", { attempts: 3 }, ["env MIRRORD_AGENT_DNS_ATTEMPTS", "3"]],
+  ["dns", { timeout: 2 }, ["env MIRRORD_AGENT_DNS_TIMEOUT", "2"]],
+  ["external_ip_fix", false, ["env MIRRORD_AGENT_EXTERNAL_IP_FIX", "false"]],
+  ["flush_connections", false, ["env MIRRORD_AGENT_STEALER_FLUSH_CONNECTIONS", "false"]],
+  ["http_detection_timeout", 7, ["env MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", "7"]],
+  ["image", { tag: 3 }, ["container image", "agent:3"]],
+  ["image_pull_policy", "Never", ["container imagePullPolicy", "Never"]],
+  ["image_pull_secrets", [{ name: "registry" }], ["pod spec imagePullSecrets", [{ name: "registry" }]]],
+  ["inject_headers", true, ["env MIRRORD_AGENT_INJECT_HEADERS", "true"]],
+  ["jaq_time_limit", 4, ["env MIRRORD_JAQ_TIME_LIMIT", "4"]],
+  ["json_log", true, ["env MIRRORD_AGENT_JSON_LOG", "true"]],
+  ["labels", { team: "a" }, ["pod metadata labels team", "a"]],
+  ["labels", { team: "a" }, ["job metadata labels team", "a"]],
+  ["log_level", "mirrord=debug", ["env RUST_LOG", "mirrord=debug"]],
+  ["max_body_buffer_size", 0, ["env MIRRORD_MAX_BODY_BUFFER_SIZE", "0"]],
+  ["max_body_buffer_timeout", 5, ["env MIRRORD_MAX_BODY_BUFFER_TIMEOUT", "5"]],
+  ["metrics", "0.0.0.0:9000", ["env MIRRORD_AGENT_METRICS", "0.0.0.0:9000"]],
+  ["namespace", "agents", ["job metadata namespace", "agents"]],
+  ["nftables", false, ["env MIRRORD_AGENT_NFTABLES", "false"]],
+  ["node_selector", { pool: "a" }, ["pod spec nodeSelector", { pool: "a" }]],
+  ["override_cache_control", false, ["env MIRRORD_AGENT_OVERRIDE_CACHE_CONTROL", "false"]],
+  ["priority_class", "high", ["pod spec priorityClassName", "high"]],
+  ["priority_class_name", "high", ["pod spec priorityClassName", "high"]],
+  ["privileged", true, ["container securityContext privileged", true]],
+  ["resources", { limits: { memory: "1Gi" } }, ["container resources", { limits: { memory: "1Gi" } }]],
+  [
+    "security_context",
+    { seccomp_profile: { type: "Localhost", localhost_profile: "a.json" } },
+    ["pod spec securityContext", { seccompProfile: { type: "Localhost", localhostProfile: "a.json" } }]
+  ],
+  [
+    "security_context",
+    { app_armor_profile: { type: "Unconfined" } },
+    ["pod spec securityContext", { appArmorProfile: { type: "Unconfined" } }]
+  ],
+  ["service_account", "agent", ["pod spec serviceAccountName", "agent"]],
+  [
+    "tolerations",
+    [{ key: "a", effect: "NoSchedule", value: null }],
+    ["pod spec tolerations", [{ key: "a", effect: "NoSchedule" }]]
+  ],
+  ["ttl", 5, ["job spec ttlSecondsAfterFinished", 5]]
+]
+
+/** All of them in one file. */
+const everySetting = Object.fromEntries(eachSetting.map(([field, value]) => [field, value]))
+
 describe("the Job of an agent", () => {
-  it("has the published shape beside a target", () => {
-    const job = agentJob(settings, { name: "mirrord-agent-x", port: 4_000, group: 3_001, target: placement, owner })
-    expect(job).toMatchObject({
-      apiVersion: "batch/v1",
-      kind: "Job",
-      metadata: {
-        name: "mirrord-agent-x",
-        namespace: "mirrord",
-        labels: {
-          app: "mirrord",
-          "operator.metalbear.co/owner": "mirrord-operator",
-          "kuma.io/sidecar-injection": "disabled"
-        },
-        annotations: { "sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled" },
-        ownerReferences: [owner]
-      },
-      spec: {
-        backoffLimit: 0,
-        template: {
-          metadata: {
-            labels: { app: "mirrord", "kuma.io/sidecar-injection": "disabled" },
-            annotations: { "linkerd.io/inject": "disabled" }
-          },
-          spec: {
-            restartPolicy: "Never",
-            hostPID: true,
-            nodeName: "node-1",
-            tolerations: [{ operator: "Exists" }],
-            volumes: [
-              { name: "hostrun", hostPath: { path: "/run" } },
-              { name: "hostvar", hostPath: { path: "/var" } }
-            ],
-            containers: [
-              {
-                name: "mirrord-agent",
-                image: "agent:1",
-                imagePullPolicy: "IfNotPresent",
-                command: ["./mirrord-agent"],
-                args: ["-l", "4000", "-t", "30", "targeted", "--container-id", "abc", "--container-runtime", "cri-o"],
-                env: expect.arrayContaining([
-                  { name: "MIRRORD_AGENT_POD_IPS", value: "10.0.0.1,fd00::1" },
-                  { name: "MIRRORD_AGENT_IDLE_TTL", value: "60" },
-                  { name: "MIRRORD_AGENT_EXTERNAL_IP_FIX", value: "true" },
-                  { name: "MIRRORD_JAQ_TIME_LIMIT", value: "1" }
-                ]),
-                resources: { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
-                securityContext: {
-                  runAsGroup: 3_001,
-                  privileged: false,
-                  capabilities: { add: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] }
-                },
-                volumeMounts: [
-                  { name: "hostrun", mountPath: "/host/run" },
-                  { name: "hostvar", mountPath: "/host/var" }
-                ]
-              }
-            ]
-          }
-        }
-      }
-    })
+  // Whole objects: a variable that is missing and a right that was added must both be seen.
+  it.each([
+    ["beside-a-target", settings, options],
+    ["without-a-target", settings, { ...options, target: undefined }],
+    [
+      "with-account-and-pull-secrets",
+      { ...settings, serviceAccount: "agent", imagePullSecrets: ["registry", "mirror"] },
+      options
+    ]
+  ] as const)("%s is its golden file", async (name, given, of) => {
+    await expect(`${JSON.stringify(agentJob(given, of), undefined, 2)}\n`).toMatchFileSnapshot(`jobs/${name}.json`)
+  })
+
+  it("with every setting is its golden file", async () => {
+    const job = agentJob({ ...settingsWith(everySetting), extraEnv: { MORE: "yes", RUST_LOG: "trace" } }, options)
+    await expect(`${JSON.stringify(job, undefined, 2)}\n`).toMatchFileSnapshot("jobs/with-every-setting.json")
+  })
+
+  it.each(eachSetting)("has the setting %j as %j", (field, value, [path, expected]) => {
+    const job = agentJob(settingsWith({ [field]: value }), options)
+    expect(found(job, path)).toEqual(expected)
+    // The usual Job has something else there, so it is the setting that is seen.
+    expect(found(agentJob(settings, options), path)).not.toEqual(expected)
+  })
+
+  it("has no setting beside its own place", () => {
+    const usual = agentJob(settings, options)
+    for (const unset of [
+      {},
+      { labels: null, dns: { attempts: null }, metrics: "", tolerations: null, resources: null }
+    ])
+      expect(agentJob(settingsWith(unset), options)).toEqual(usual)
+  })
+
+  it.each([
+    ["labels", { app: "mine", "operator.metalbear.co/owner": "mine", "kuma.io/sidecar-injection": "enabled" }],
+    ["annotations", { "sidecar.istio.io/inject": "true", "linkerd.io/inject": "enabled" }]
+  ])("keeps its own %s, by which it is known and left alone", (field, value) => {
+    expect(agentJob(settingsWith({ [field]: value }), options)).toEqual(agentJob(settings, options))
+  })
+
+  it("without a target tolerates only what is set", () => {
+    const tolerations = [{ key: "a", operator: "Exists" }]
+    const targetless = { ...options, target: undefined }
+    expect(agentJob(settingsWith({ tolerations }), targetless)).toHaveProperty(`${podSpec}.tolerations`, tolerations)
+    expect(agentJob(settingsWith({ tolerations: [] }), options)).not.toHaveProperty(`${podSpec}.tolerations`)
+  })
+
+  it.each([
+    [undefined, {}],
+    ["istio", { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }],
+    ["istio-ambient", { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }],
+    ["istio-cni", { MIRRORD_AGENT_IN_SERVICE_MESH: "true", MIRRORD_AGENT_ISTIO_CNI: "true" }],
+    ["linkerd", { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }],
+    ["kuma", { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }]
+  ] as const)("beside a target in the mesh %s tells the agent %j", (mesh, variables) => {
+    const env = found(agentJob(settings, { ...options, target: { ...placement, mesh } }), "env")
+    const told = Object.entries(env as object).filter(([name]) => /MESH|ISTIO/u.test(name))
+    expect(Object.fromEntries(told)).toEqual(variables)
+  })
+
+  it.each([
+    ["beside", placement],
+    ["without", undefined]
+  ])("gets no token of a service account %s a target, whatever account it runs as", (_, target) => {
+    for (const serviceAccount of [undefined, "agent"])
+      expect(agentJob({ ...settings, serviceAccount }, { ...options, target })).toHaveProperty(
+        "spec.template.spec.automountServiceAccountToken",
+        false
+      )
+  })
+
+  it("after an agent that was given up removes first what that agent left, if it has ended", () => {
+    const made = { name: "x", port: 4_000, group: 3_001, target: placement, owner, cleansUp: true }
+    expect(JSON.stringify(agentJob(settings, made))).toContain('"-t","30","--clean-iptables-on-start","targeted"')
+    expect(JSON.stringify(agentJob(settings, { ...made, cleansUp: false }))).not.toContain("clean")
   })
 
   it("without a target asks for nothing of the host", () => {
-    const text = JSON.stringify(agentJob(settings, { name: "x", port: 4_000, group: 3_001, target: undefined, owner }))
-    expect(text).toContain('"args":["-l","4000","-t","30","targetless"]')
+    const text = JSON.stringify(agentJob(settings, { ...options, target: undefined }))
     for (const word of [
-      "hostPID",
+      "host",
       "nodeName",
-      "volumes",
-      "volumeMounts",
+      "affinity",
+      "volume",
       "securityContext",
       "capabilities",
       "tolerations",
@@ -94,6 +184,13 @@ describe("the Job of an agent", () => {
 const withArgs = (args: unknown) => ({
   metadata: { name: "mirrord-agent-x" },
   spec: { template: { spec: { containers: [{ args }] } } }
+})
+
+describe("the settings of agents", () => {
+  it("are all seen in Jobs, but for the time that the operator waits", () => {
+    const seen = new Set(eachSetting.map(([field]) => field))
+    expect(Object.keys(agentFields).filter((field) => !seen.has(field))).toEqual(["startup_timeout"])
+  })
 })
 
 describe("the port of an agent's Job", () => {

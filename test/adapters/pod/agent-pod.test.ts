@@ -7,7 +7,7 @@ const waiting = (reason: string, message?: string) => ({
 })
 
 describe("the pod of an agent", () => {
-  it("that is not there yet is waited for", () => expect(agentPodState(undefined)).toEqual({ _tag: "Waiting" }))
+  it("that is not there yet is waited for", () => expect(agentPodState(undefined)).toMatchObject({ _tag: "Waiting" }))
 
   it.each([
     [{}, { _tag: "Waiting" }],
@@ -18,6 +18,10 @@ describe("the pod of an agent", () => {
     [{ phase: "Running", podIP: "10.1.1.1", containerStatuses: [{ ready: false }] }, { _tag: "Waiting" }],
     [{ phase: "Running", podIP: "10.1.1.1" }, { _tag: "Waiting" }],
     [{ phase: "Running", containerStatuses: [{ ready: true }] }, { _tag: "Waiting" }],
+    [
+      { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message: "0/3 nodes are available" }] },
+      { _tag: "Waiting", detail: "0/3 nodes are available" }
+    ],
     [waiting("ContainerCreating"), { _tag: "Waiting" }],
     [waiting("ErrImagePull", "no such tag"), { _tag: "Failed", detail: "its image cannot be pulled: no such tag" }],
     [waiting("InvalidImageName"), { _tag: "Failed", detail: "its image cannot be pulled: InvalidImageName" }],

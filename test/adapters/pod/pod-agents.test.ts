@@ -175,8 +175,88 @@ describe("agents as pods", () => {
       yield* TestClock.adjust("31 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({
         _tag: "Failure",
-        failure: { detail: expect.stringContaining("within 30 s") }
+        failure: { detail: "it was not running within 30 s" }
       })
+    })
+  )
+
+  it.effect("that no node takes fail after their time and say what the scheduler said", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* Effect.forkChild(
+        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
+      )
+      yield* TestClock.adjust(1)
+      const conditions = [{ type: "PodScheduled", status: "False", message: "0/1 nodes are available: Too many pods" }]
+      pod(api, onlyJob(api), { phase: "Pending", conditions })
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        _tag: "Failure",
+        failure: { detail: "it was not running within 30 s: 0/1 nodes are available: Too many pods" }
+      })
+    })
+  )
+
+  it.effect("that are given up are replaced when their pod has ended, and the next cleans up after them", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const agents = podAgents(api, settings, dialAgent)
+      const start = (uid: string) => Effect.forkChild(Effect.result(agents.ensure(placement, owner(uid))))
+      const first = yield* start("1")
+      yield* TestClock.adjust(1)
+      const old = onlyJob(api)
+      pod(api, old, running)
+      yield* TestClock.adjust(400)
+      const handle = yield* Effect.fromResult(yield* Fiber.join(first))
+      expect(handle).toMatchObject({ name: old.name, uid: old.uid })
+      // The kubelet takes its time to end the pod.
+      api.write(pods, `${old.name}-x`, { metadata: { ownerReferences: [] } }, "mirrord")
+      yield* agents.giveUp(handle)
+      expect(api.peekAll(jobs)).toEqual([])
+      const second = yield* start("1")
+      yield* TestClock.adjust(5_000)
+      expect(api.peekAll(jobs)).toEqual([])
+      api.erase(pods, `${old.name}-x`, "mirrord")
+      yield* TestClock.adjust(400)
+      expect(JSON.stringify(onlyJob(api))).toContain("--clean-iptables-on-start")
+      pod(api, onlyJob(api), running, "the-new-pod")
+      yield* TestClock.adjust(400)
+      expect(yield* Fiber.join(second)).toMatchObject({ success: { uid: onlyJob(api).uid } })
+      // The old one was given up by another session too: the new one stays.
+      yield* agents.giveUp(handle)
+      expect(onlyJob(api).uid).not.toBe(old.uid)
+    })
+  )
+
+  it.effect("that are given up do not wait for a lost node for ever, and leave its redirects alone", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const agents = podAgents(api, settings, dialAgent)
+      yield* ensured(api, running)
+      const { name, uid } = onlyJob(api)
+      api.write(pods, `${name}-x`, { metadata: { ownerReferences: [] } }, "mirrord")
+      yield* agents.giveUp({ name, uid: uid ?? "", host: "10.1.1.1", port: 4_000 })
+      yield* Effect.forkChild(Effect.result(agents.ensure(placement, owner("1"))))
+      yield* TestClock.adjust("16 seconds")
+      expect(onlyJob(api).uid).not.toBe(uid)
+      expect(JSON.stringify(onlyJob(api))).not.toContain("clean-iptables")
+    })
+  )
+
+  it.effect("that are given up while the API server fails are not taken for the next", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const agents = podAgents(api, settings, dialAgent)
+      yield* ensured(api, running)
+      const { name, uid } = onlyJob(api)
+      const failed = new KubeError({ cluster: "c", operation: "delete", reason: "Unreachable", detail: "no" })
+      api.before = ({ verb }) => (verb === "delete" ? Effect.fail(failed) : Effect.void)
+      const error = yield* Effect.flip(agents.giveUp({ name, uid: uid ?? "", host: "10.1.1.1", port: 4_000 }))
+      expect(error.detail).toContain("its Job cannot be deleted")
+      api.before = () => Effect.void
+      yield* Effect.forkChild(Effect.result(agents.ensure(placement, owner("1"))))
+      yield* TestClock.adjust("1 second")
+      expect(onlyJob(api).uid).not.toBe(uid)
     })
   )
 

@@ -167,6 +167,17 @@ describe("the link to a member", () => {
     expect(await refusalOf(config)).toMatchObject({ _tag: "LinkRefused", cluster: "cluster-b", ...expected })
   })
 
+  it("tells of a refusal in short and harmless words", async () => {
+    const body = JSON.stringify({ reason: "R\u202e".repeat(5_000), message: "\u001b[2J\u009b".repeat(5_000) })
+    const { config } = await member((_request, socket) =>
+      socket.end(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+    )
+    const { detail, reason } = await refusalOf(config)
+    expect(detail).toHaveLength(1_024)
+    expect(reason).toHaveLength(253)
+    expect(detail + reason).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  })
+
   it("survives a refusal that breaks off in its middle", async () => {
     const { config } = await member((_request, socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\n{"kind":')
@@ -232,13 +243,13 @@ describe("the link to a member", () => {
 
   it("ends when two pings in a row were not answered", async () => {
     const { config } = await member((_request, _socket, accept) => accept(), false)
-    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 20))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, { pingInterval: 20 }))
     expect(await listen(channel).ended).toBe("code 1006")
   })
 
   it("stays while pings are answered, and also while it is kept from being read", async () => {
     const { accepted, config } = await member((_request, _socket, accept) => accept())
-    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, 200))
+    const channel = await Effect.runPromise(openMemberLink(config, request(), undefined, { pingInterval: 200 }))
     let pings = 0
     accepted[0]?.on("ping", () => pings++)
     const { events } = listen(channel)

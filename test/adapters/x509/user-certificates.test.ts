@@ -95,4 +95,38 @@ describe("certificates of users", () => {
     })
     expect(other.fingerprint).not.toBe(authority.fingerprint)
   })
+
+  it("refuses certificates that are no user's, though the authority has signed them: its own, and others", () => {
+    expect(verifyUserCertificate(authority, derOf(authority.certificatePem), now)).toMatchObject({
+      failure: { message: expect.stringMatching(/not a user's: it is the certificate of an authority/) }
+    })
+  })
+
+  it("refuses a certificate that is not alone", () => {
+    const certificate = derOf(
+      Result.getOrThrow(issueUserCertificate(authority, clientRequest("laptop").pem, now, serial))
+    )
+    const der = Buffer.from(certificate, "base64")
+    for (const more of [Buffer.from([0]), der, Buffer.alloc(300, 0x30)])
+      expect(verifyUserCertificate(authority, Buffer.concat([der, more]).toString("base64"), now)).toMatchObject({
+        failure: { message: expect.stringMatching(/followed by other bytes/) }
+      })
+    expect(verifyUserCertificate(authority, certificate, now)).toMatchObject({ _tag: "Success" })
+  })
+
+  it("refuses requests and certificates that are larger than any client's", () => {
+    expect(issueUserCertificate(authority, clientRequest("x".repeat(5_000)).pem, now, serial)).toMatchObject({
+      failure: { message: expect.stringMatching(/has 5\d\d\d bytes; at most 4096 are taken/) }
+    })
+    expect(verifyUserCertificate(authority, Buffer.alloc(10_000).toString("base64"), now)).toMatchObject({
+      failure: { message: expect.stringMatching(/has 10000 bytes; at most 8192 are taken/) }
+    })
+  })
+
+  it("looks for the request in linear time", () => {
+    const text = "-----BEGIN a-----".repeat(200_000)
+    expect(issueUserCertificate(authority, text, now, serial)).toMatchObject({
+      failure: { message: expect.stringMatching(/not PEM/) }
+    })
+  })
 })

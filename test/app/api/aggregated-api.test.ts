@@ -18,7 +18,9 @@ import {
 } from "../../../src/app/api/served-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
+import { largestMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { upgradeText } from "./running-api.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
 const target = `${root}/proxy/namespaces/default/targets/deployment.myapp`
@@ -113,7 +115,7 @@ const start = async (options: StartOptions = {}) => {
         : reference === "missing"
           ? Effect.fail(notFound("There is no session missing."))
           : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
-    deleteAllSessions: () => Effect.sync(() => (fake.seen.push("delete all"), 3)),
+    deleteSessions: (which, { user }) => Effect.sync(() => (fake.seen.push(["delete", which, user]), 3)),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())
@@ -174,21 +176,7 @@ const start = async (options: StartOptions = {}) => {
   ) => {
     const socket = tls.connect(secure())
     await once(socket, "secureConnect")
-    const all: Record<string, string> = {
-      Host: "operator",
-      Connection: "Upgrade",
-      Upgrade: "websocket",
-      "Sec-WebSocket-Version": "13",
-      "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-      "Sec-WebSocket-Protocol": "v4.channel.k8s.io",
-      "X-Remote-User": "dev",
-      "x-session-id": "5",
-      ...headers
-    }
-    const lines = Object.entries(all)
-      .filter(([name]) => !leaveOut.includes(name))
-      .map(([name, value]) => `${name}: ${value}`)
-    socket.write([`GET ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"))
+    socket.write(upgradeText(path, headers, leaveOut))
     return socket
   }
   const answerOf = async (socket: tls.TLSSocket): Promise<string> => {
@@ -479,13 +467,24 @@ describe("requests", () => {
     })
   })
 
-  it("sessions are listed, deleted one by one in every form of their id, and all at once", async () => {
+  it("sessions are listed, deleted one by one in every form of their id, all at once, or if inactive", async () => {
     const { call, fake } = await start()
     expect((await call("GET", `${root}/namespaces/shop/sessions`)).body["items"]).toHaveLength(1)
     expect((await call("DELETE", `${root}/sessions/4DBE`)).body).toMatchObject({ kind: "Status", status: "Success" })
     expect((await call("DELETE", `${root}/namespaces/shop/sessions/mc-1?x=1`)).status).toBe(200)
     expect((await call("DELETE", `${root}/sessions`)).status).toBe(200)
-    expect(fake.seen).toEqual([["list", "shop"], ["delete", "4DBE", "dev"], ["delete", "mc-1", "dev"], "delete all"])
+    expect((await call("DELETE", `${root}/sessions/inactive?`)).body).toMatchObject({
+      kind: "Status",
+      status: "Success",
+      message: "3 sessions are being stopped."
+    })
+    expect(fake.seen).toEqual([
+      ["list", "shop"],
+      ["delete", "4DBE", "dev"],
+      ["delete", "mc-1", "dev"],
+      ["delete", "All", "dev"],
+      ["delete", "Inactive", "dev"]
+    ])
     expect((await call("DELETE", `${root}/sessions/missing`)).body).toMatchObject({
       kind: "Status",
       code: 404,
@@ -498,6 +497,24 @@ describe("requests", () => {
     const { body, status } = await call("DELETE", `${root}/sessions/${id}`)
     expect(status).toBeLessThan(500)
     expect(body["kind"]).toBe("Status")
+  })
+
+  it("a caller's own text comes back clean and short, as HTTP and from an upgrade", async () => {
+    const { answerOf, call, fake, upgrade } = await start()
+    fake.connect = (request) => Effect.fail(forbidden(`Target ${request.target} is not there.`))
+    const nasty = encodeURIComponent("\u001b[2J\u202e\r\n")
+    const stopped = await call("DELETE", `${root}/sessions/${nasty}`)
+    const unknown = await call("GET", `/${"x".repeat(5_000)}`)
+    const socket = await upgrade(target.replace(/[^/]+$/u, `${nasty}${"x".repeat(5_000)}`))
+    const [, body = ""] = Buffer.from(await answerOf(socket), "latin1")
+      .toString("utf8")
+      .split("\r\n\r\n")
+    const refused = JSON.parse(body) as { readonly message: string }
+    socket.destroy()
+    const cleaned = "\ufffd[2J\ufffd  "
+    expect(stopped.body["message"]).toBe(`Session ${cleaned} is being stopped.`)
+    expect(refused.message.startsWith(`Target ${cleaned}xxx`)).toBe(true)
+    for (const { message } of [unknown.body, refused]) expect(message).toHaveLength(1_024)
   })
 
   it("what fails inside is a Status of 500 that gives nothing away", async () => {
@@ -534,6 +551,17 @@ describe("an upgrade", () => {
     expect(lines).toContain("Sec-WebSocket-Protocol: v4.channel.k8s.io")
     expect(lines).toContain("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     expect(lines.some((line) => line.startsWith("Sec-WebSocket-Extensions"))).toBe(false)
+    socket.destroy()
+  })
+
+  it("is accepted without the compression that its client offers", async () => {
+    const { answerOf, fake, upgrade } = await start()
+    fake.connect = () => Effect.succeed(echo)
+    const offered = { "Sec-WebSocket-Extensions": "permessage-deflate; client_max_window_bits" }
+    const socket = await upgrade(target, offered)
+    const head = await answerOf(socket)
+    expect(head).toMatch(/^HTTP\/1\.1 101 /)
+    expect(head.toLowerCase()).not.toContain("sec-websocket-extensions")
     socket.destroy()
   })
 
@@ -765,7 +793,7 @@ describe("an upgrade", () => {
     const header = Buffer.alloc(14)
     header[0] = 0x82
     header[1] = 0xff
-    header.writeBigUInt64BE(129n * 1024n * 1024n, 2)
+    header.writeBigUInt64BE(BigInt(largestMessage) + 1n, 2)
     raw.write(header)
     await once(bad, "close")
     good.send(Buffer.from("still here"))

@@ -10,7 +10,7 @@ const behind: Facade = {
   issueCertificate: (csr) => Effect.succeed(csr),
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
   deleteSession: () => Effect.void,
-  deleteAllSessions: () => Effect.succeed(2),
+  deleteSessions: () => Effect.succeed(2),
   connect: () => Effect.succeed({ serve: () => Effect.void })
 }
 const { caller } = request(undefined)
@@ -18,7 +18,7 @@ const requests: Readonly<
   Record<"read" | "write" | "connect", (facade: Facade) => ReadonlyArray<Effect.Effect<unknown, unknown>>>
 > = {
   read: (facade) => [facade.describe, facade.issueCertificate("csr"), facade.listSessions("a")],
-  write: (facade) => [facade.deleteSession("1", caller, "a"), facade.deleteAllSessions(caller)],
+  write: (facade) => [facade.deleteSession("1", caller, "a"), facade.deleteSessions("All", caller)],
   connect: (facade) => [Effect.scoped(facade.connect(request(undefined)))]
 }
 
@@ -43,7 +43,7 @@ describe("a gate before the operator", () => {
       { problems: behind.problems }
     )
     expect(Effect.runSync(facade.listSessions("a"))).toEqual([{ namespace: "a" }])
-    expect(Effect.runSync(facade.deleteAllSessions(caller))).toBe(2)
+    expect(Effect.runSync(facade.deleteSessions("All", caller))).toBe(2)
     expect(asked).toBe(2)
   })
 })

@@ -49,6 +49,18 @@ describe("a member's credentials", () => {
     })
   })
 
+  it.each(["a\r\nX-Evil: 1", "a\u0000b", "tökenb", "two words", "a\u007f"])(
+    "fail for a token that no header may hold, with the Secret's name and without the token: %j",
+    (text) => {
+      const read = token(text)
+      expect(read).toMatchObject({
+        _tag: "Failure",
+        failure: expect.stringMatching(/^key bearerToken of its Secret s is unusable: character \d+ of \d+ /u)
+      })
+      expect(JSON.stringify(read)).not.toContain(text.slice(0, 3))
+    }
+  )
+
   it.each([
     ["the same token", token("t"), token("t"), true],
     ["another token", token("t"), token("u"), false],

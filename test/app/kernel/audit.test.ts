@@ -98,7 +98,7 @@ describe("the audit of a session", () => {
       session: parent,
       owner: "ann",
       cause: "Expired",
-      message: "No client was connected for 60 s."
+      why: "No client was connected for 60 s."
     })
   })
 
@@ -163,7 +163,7 @@ describe("the audit of a session", () => {
   it("says of a session that failed, too, that somebody deleted it", () => {
     const { lines, world } = audited()
     world.startClient({ ...client, target: "deployment.nowhere" })
-    world.pass(60_000)
+    world.pass(20_000)
     expect(world.primary.server.objects.peek(mirrordMultiClusterSessions, parent)?.["status"]).toMatchObject({
       phase: "Failed"
     })
@@ -192,7 +192,7 @@ describe("the audit of a session", () => {
       namespace: "default",
       target: "deployment.myapp"
     })
-    expect(refused?.details["message"]).toContain("belongs to another user")
+    expect(refused?.details["why"]).toContain("belongs to another user")
   })
 
   it("says that all sessions were stopped, each by its line", () => {
@@ -200,7 +200,7 @@ describe("the audit of a session", () => {
     world.startClient(client)
     world.pass(60_000)
     world.primary.host.ask(
-      (facade) => Effect.asVoid(facade.deleteAllSessions({ user: "admin", groups: [], extra: {} })),
+      (facade) => Effect.asVoid(facade.deleteSessions("All", { user: "admin", groups: [], extra: {} })),
       () => {}
     )
     world.pass(10_000)

@@ -1,4 +1,4 @@
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeReflector } from "../../../src/app/kernel/reflector.ts"
@@ -50,6 +50,37 @@ describe("a reflector", () => {
       expect(listsOf(api)).toBe(1)
     })
   )
+
+  it.effect("goes on after a change whose handler throws, and says so", () => {
+    const logged: Array<unknown> = []
+    return Effect.gen(function* () {
+      const api = new MemoryKubeApi("test")
+      const seen: Array<string> = []
+      const reflector = yield* makeReflector(api, configMaps, ({ metadata }) => {
+        if (metadata.name === "bad") throw new RangeError("no such thing")
+        seen.push(metadata.name)
+      })
+      yield* TestClock.adjust(1)
+      for (const name of ["a", "bad", "b"]) {
+        write(api, name)
+        yield* TestClock.adjust(1)
+      }
+      expect(seen).toEqual(["a", "b"])
+      expect(reflector.all()).toHaveLength(3)
+      expect(listsOf(api)).toBe(1)
+      expect(logged).toEqual([
+        expect.objectContaining({
+          resource: "configmaps",
+          name: "bad",
+          defect: expect.stringContaining("no such thing")
+        })
+      ])
+    }).pipe(
+      Effect.provide(
+        Logger.layer([Logger.map(Logger.formatJson, (line) => void logged.push(JSON.parse(line).annotations))])
+      )
+    )
+  })
 
   it.effect("keeps objects of one name in two namespaces apart, and sees only what it selects", () =>
     Effect.gen(function* () {

@@ -17,6 +17,7 @@ import type { Agents } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import { it } from "../../support/effect-it.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
+import { idleFacade } from "../../support/idle-facade.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const setup = () => {
@@ -39,12 +40,9 @@ const connectRequest: ConnectRequest = {
   query: ""
 }
 const facade = (parts: Partial<OperatorFacade["Service"]>): OperatorFacade["Service"] => ({
-  describe: Effect.succeed({}),
+  ...idleFacade,
   problems: Effect.succeed(["a problem"]),
-  issueCertificate: () => Effect.succeed("certificate"),
-  listSessions: () => Effect.succeed([]),
   deleteSession: () => Effect.void,
-  deleteAllSessions: () => Effect.succeed(0),
   connect: () => Effect.never,
   ...parts
 })
@@ -84,7 +82,8 @@ describe("while a replica leads", () => {
         return channel
       })
       const agents: Agents["Service"] = {
-        ensure: () => Effect.as(dial, { name: "agent", host: "h", port: 1 }),
+        ensure: () => Effect.as(dial, { name: "agent", uid: "u1", host: "h", port: 1 }),
+        giveUp: () => Effect.asVoid(dial),
         connect: () => dial
       }
       const led = agentsWhileLeading(term, agents)
@@ -100,7 +99,7 @@ describe("while a replica leads", () => {
       })
       const request = { cluster: "c", sessionId: 1n, namespace: "n", target: "t", query: "", parametersInHeader: true }
       const owner = { apiVersion: "v1", kind: "K", name: "s", uid: "u" }
-      const handle = { name: "agent", host: "h", port: 1 }
+      const handle = { name: "agent", uid: "u1", host: "h", port: 1 }
       const all = Effect.all([own.link(request), led.ensure(undefined, owner), led.connect(handle)], {
         concurrency: 3
       })
@@ -115,14 +114,19 @@ describe("while a replica leads", () => {
       time.now = 30_000
       const refused = yield* Effect.forkChild(
         Effect.all(
-          [Effect.flip(own.link(request)), Effect.flip(led.ensure(undefined, owner)), Effect.flip(led.connect(handle))],
+          [
+            Effect.flip(own.link(request)),
+            Effect.flip(led.ensure(undefined, owner)),
+            Effect.flip(led.connect(handle)),
+            Effect.flip(led.giveUp(handle))
+          ],
           { concurrency: 3 }
         )
       )
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(
         (yield* Fiber.join(refused)).map(({ _tag }) => _tag),
-        ["LinkRefused", "AgentFailed", "AgentUnreachable"]
+        ["LinkRefused", "AgentFailed", "AgentUnreachable", "AgentFailed"]
       )
       assert.strictEqual(dials, 3)
     })
@@ -134,11 +138,11 @@ describe("while a replica leads", () => {
       const led = facadeWhileLeading(
         term,
         facade({
-          deleteAllSessions: () =>
+          deleteSessions: () =>
             Effect.andThen(Effect.sleep("1 second"), () => Effect.as(Effect.orDie(api.create(configMaps, map, "n")), 1))
         })
       )
-      const request = yield* Effect.forkChild(led.deleteAllSessions(connectRequest.caller))
+      const request = yield* Effect.forkChild(led.deleteSessions("All", connectRequest.caller))
       yield* TestClock.adjust(1)
       time.now = 11_000
       yield* TestClock.adjust("2 seconds")
@@ -177,7 +181,7 @@ describe("a replica that stands by", () => {
         served.issueCertificate("csr"),
         served.listSessions(undefined),
         served.deleteSession("1", connectRequest.caller),
-        served.deleteAllSessions(connectRequest.caller),
+        served.deleteSessions("All", connectRequest.caller),
         served.connect(connectRequest)
       ]
       for (const request of requests) {
@@ -186,7 +190,7 @@ describe("a replica that stands by", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* serve(facade({}))
-          assert.strictEqual(yield* served.issueCertificate("csr"), "certificate")
+          assert.strictEqual(yield* served.issueCertificate("csr"), "PEM")
           assert.deepStrictEqual(yield* served.problems, ["a problem"])
         })
       )

@@ -47,7 +47,7 @@ class Lunch {
 
 const start = (lunch: Lunch) =>
   Effect.gen(function* () {
-    const world = yield* memoryWorld({}, [lunch.make, ...operatorCapabilities])
+    const world = yield* memoryWorld({}, { capabilities: [lunch.make, ...operatorCapabilities] })
     yield* pass("1 second")
     const cluster = world.members.get("a")
     if (cluster?.operator === undefined) return yield* Effect.die("no cluster a")

@@ -4,6 +4,16 @@ import { describeOperator, type Description, operatorVersion } from "../../../sr
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 
+const session = {
+  id: "AB",
+  duration_secs: 60,
+  user: "ann/ann@laptop",
+  target: "deployment/web",
+  namespace: "default",
+  locked_ports: [{ port: 80, kind: "steal" }],
+  key: "abc12"
+}
+
 const single: Description = {
   operatorVersion: operatorVersion("0.1.0"),
   role: { _tag: "Single" },
@@ -11,6 +21,8 @@ const single: Description = {
   fingerprint: "f",
   installation: "i",
   features: ["MultiClusterRemote"],
+  sessions: [],
+  statistics: { dau: 0, mau: 0 },
   status: {}
 }
 
@@ -18,11 +30,9 @@ const primary: Description = {
   ...single,
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
   features: ["MultiClusterPrimary"],
-  status: {
-    sessions: [{ id: "AB", duration_secs: 60, user: "ann/ann@laptop", target: "deployment/web", namespace: "default" }],
-    connected_clusters: [],
-    multi_cluster_sessions: []
-  }
+  sessions: [session],
+  statistics: { dau: 2, mau: 7 },
+  status: { connected_clusters: [], multi_cluster_sessions: [] }
 }
 
 describe("the MirrordOperator object", () => {
@@ -44,8 +54,13 @@ describe("the MirrordOperator object", () => {
     expect(describeOperator(single).spec.supported_features).not.toContain("MultiClusterPrimary")
   })
 
-  it("has the status that every client wants, whatever capabilities say", () => {
+  it("has the sessions and statistics that every client wants, and what capabilities add", () => {
     expect(describeOperator(single).status).toEqual({ sessions: [], statistics: { dau: 0, mau: 0 } })
-    expect(describeOperator(primary).status).toMatchObject({ ...primary.status, statistics: { dau: 0, mau: 0 } })
+    expect(describeOperator(primary).status).toEqual({
+      sessions: [session],
+      statistics: { dau: 2, mau: 7 },
+      connected_clusters: [],
+      multi_cluster_sessions: []
+    })
   })
 })

@@ -1,67 +1,43 @@
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
-import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Exit, Redacted, Scope } from "effect"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { Effect, Redacted } from "effect"
+import { beforeAll, expect, it } from "vitest"
 import WebSocket, { type ClientOptions } from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
-import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { serveApi } from "../../../src/app/api/aggregated-api.ts"
 import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { unchanging } from "../../../src/app/api/served-certificate.ts"
 import { forbidden, notFound } from "../../../src/app/api/status.ts"
 import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
-import { ApiClient, type Credentials } from "../../lab/cluster/api-client.ts"
+import { ApiClient } from "../../lab/cluster/api-client.ts"
+import { idleFacade } from "../../support/idle-facade.ts"
 import { untilTrue } from "../../support/until-true.ts"
-
-/** An API server with an aggregation layer. */
-export interface AggregatingCluster {
-  readonly server: string
-  readonly caPem: string
-  readonly admin: Credentials
-  readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<Credentials>
-  readonly apply: (yaml: string) => Promise<void>
-  readonly tokenOf: (namespace: string, serviceAccount: string) => Promise<string>
-  /** From now on the aggregation layer shows this certificate. */
-  readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
-}
+import {
+  type AggregatingCluster,
+  operatorRights,
+  operatorService,
+  registration,
+  type StartCluster,
+  suiteCluster
+} from "./aggregating-cluster.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
 const target = `${root}/proxy/namespaces/default/targets/deployment.myapp?connect=true`
 const authentication = "extension-apiserver-authentication"
 
-/** The operator with the chart's right to that ConfigMap, and developers, who may use it. */
-const rights = `
-apiVersion: v1
-kind: Namespace
-metadata: { name: mirrord }
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: { name: mirrord-operator, namespace: mirrord }
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: { name: mirrord-operator-apiserver-authentication, namespace: kube-system }
-rules: [{ apiGroups: [""], resources: [configmaps], resourceNames: [${authentication}], verbs: [list, watch] }]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: { name: mirrord-operator-apiserver-authentication, namespace: kube-system }
-roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: mirrord-operator-apiserver-authentication }
-subjects: [{ kind: ServiceAccount, name: mirrord-operator, namespace: mirrord }]
----
+/** The operator, and developers, who may use it. */
+const rights = `${operatorRights}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: { name: users }
 rules:
 - { apiGroups: [operator.metalbear.co], resources: [sessions], verbs: [delete] }
 - { apiGroups: [operator.metalbear.co], resources: [targets], verbs: [proxy] }
+- { apiGroups: [operator.metalbear.co], resources: [mirrordclusteroperatorusercredentials], verbs: [create] }
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -72,36 +48,12 @@ subjects:
 - { kind: ServiceAccount, name: mirrord-operator, namespace: mirrord }
 `
 
-/** How the API server finds the operator without pods: it dials names on its own. */
-const registration = (port: number): string => `
-apiVersion: v1
-kind: Service
-metadata: { name: mirrord-operator, namespace: mirrord }
-spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${port} }] }
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: { name: v1.operator.metalbear.co }
-spec:
-  group: operator.metalbear.co
-  version: v1
-  groupPriorityMinimum: 1000
-  versionPriority: 15
-  insecureSkipTLSVerify: true
-  service: { name: mirrord-operator, namespace: mirrord, port: ${port} }
-`
-
 /**
  * Whom the operator takes a request to be from: what the aggregation layer says, and nobody else. On any API server.
  */
-export const frontProxySuite = (
-  start: () => Promise<{ readonly cluster: AggregatingCluster; readonly close: () => Promise<void> }>
-): void => {
-  const scope = Effect.runSync(Scope.make())
-  const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> =>
-    Effect.runPromise(effect.pipe(Scope.provide(scope)))
+export const frontProxySuite = (startCluster: StartCluster): void => {
+  const { apiWith, run, start } = suiteCluster(startCluster)
   let cluster: AggregatingCluster
-  let close: () => Promise<void>
   let port: number
   let admin: KubeApi
   let ours: CertificateAuthority
@@ -109,38 +61,17 @@ export const frontProxySuite = (
   const seen: Array<Caller> = []
 
   beforeAll(async () => {
-    const started = await start()
-    ;({ cluster } = started)
-    close = started.close
+    cluster = await start()
     ours = await createAuthority("ours", Date.now)
     stranger = await createAuthority("stranger", Date.now)
-    const apiWith = (credentials: Credentials): Promise<KubeApi> => {
-      const config = new KubeConfig()
-      const { cert = "", key = "", token } = credentials
-      config.loadFromOptions({
-        clusters: [{ name: "c", server: cluster.server, caData: encodeBase64Text(cluster.caPem) }],
-        users: [
-          token === undefined
-            ? { name: "u", certData: encodeBase64Text(cert), keyData: encodeBase64Text(key) }
-            : { name: "u", token }
-        ],
-        contexts: [{ name: "c", cluster: "c", user: "u" }],
-        currentContext: "c"
-      })
-      return run(makeKubeApi(config, "c"))
-    }
-    admin = await apiWith(cluster.admin)
+    admin = await apiWith(cluster, cluster.admin)
     const facade: OperatorFacade["Service"] = {
-      describe: Effect.succeed({ kind: "MirrordOperator", metadata: { name: "operator" } }),
-      problems: Effect.succeed([]),
-      issueCertificate: () => Effect.succeed(""),
-      listSessions: () => Effect.succeed([]),
+      ...idleFacade,
       deleteSession: (_reference, caller) =>
         Effect.flatMap(
           Effect.sync(() => seen.push(caller)),
           () => Effect.fail(notFound("There is no session."))
         ),
-      deleteAllSessions: () => Effect.succeed(0),
       connect: ({ caller }) =>
         Effect.flatMap(
           Effect.sync(() => seen.push(caller)),
@@ -148,7 +79,7 @@ export const frontProxySuite = (
         )
     }
     await cluster.apply(rights)
-    const operator = await apiWith({ token: await cluster.tokenOf("mirrord", "mirrord-operator") })
+    const operator = await apiWith(cluster, { token: await cluster.tokenOf("mirrord", "mirrord-operator") })
     const serving = await ours.issue({ commonName: "mirrord-operator" })
     const served = await run(
       Effect.gen(function* () {
@@ -158,11 +89,7 @@ export const frontProxySuite = (
       }).pipe(Effect.provideService(OperatorFacade, facade))
     )
     port = served.port
-    await cluster.apply(registration(port))
-  })
-  afterAll(async () => {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    await close()
+    await cluster.apply(`${operatorService(port)}${registration(port, true)}`)
   })
 
   const as = async (user: string, groups: ReadonlyArray<string>): Promise<ApiClient> =>
@@ -265,6 +192,15 @@ export const frontProxySuite = (
     expect(await upgrade(address, { ca: cluster.caPem, ...bob, headers })).toBe(403)
     const answer = await (await as("bob", [])).call("DELETE", `${root}/sessions/5`)
     expect([answer.code, seen.length]).toEqual([403, count])
+  })
+
+  it("a body that is too large is refused with a Status, which the API server passes on", async () => {
+    const ann = await as("ann", ["developers"])
+    await through(ann)
+    const body = { spec: { csr: "-----BEGIN a-----".repeat(60_000) } }
+    const answer = await ann.call("POST", `${root}/mirrordclusteroperatorusercredentials`, { body })
+    expect([answer.code, answer.body["kind"], answer.body["reason"]]).toEqual([413, "Status", "RequestEntityTooLarge"])
+    expect((await through(ann)).user).toBe("ann")
   })
 
   it(

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Result, Scope } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect, Exit, Fiber, Logger, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
-import { ApiError } from "../../../src/app/api/status.ts"
+import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -11,16 +10,10 @@ import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirro
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
-import {
-  type MemoryCluster,
-  type MemoryWorld,
-  memoryWorld,
-  openConnection,
-  primaryIdentity
-} from "../../support/memory-world.ts"
+import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
+import { type MemoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
-const today = Date.UTC(2026, 10, 21)
 const parent = "mc-00000000000000ff"
 const caller = { user: "ann", groups: ["developers"], extra: {} }
 
@@ -44,28 +37,7 @@ const listen = (
   return { heard, ended: () => ended }
 }
 
-const start = (settings: Parameters<typeof memoryWorld>[0] = {}) =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(today)
-    const world = yield* memoryWorld(settings)
-    yield* pass("1 second")
-    return { world, certificate: yield* certificateOf(world.primary) }
-  })
-
-const connect = (world: MemoryWorld, wanted: ConnectRequest) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.result(openConnection(world.primary, wanted)), {
-      startImmediately: true
-    })
-    for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
-    return yield* Fiber.join(fiber)
-  })
-
-const member = (world: MemoryWorld, name: string): MemoryCluster => {
-  const found = world.members.get(name)
-  if (found === undefined) throw new Error(`no cluster ${name}`)
-  return found
-}
+const connect = (world: MemoryWorld, wanted: ConnectRequest) => connectTo(world.primary, wanted)
 
 const statusOf = (world: MemoryWorld) =>
   world.primary.api.peek(mirrordMultiClusterSessions, parent)?.["status"] as
@@ -75,20 +47,10 @@ const statusOf = (world: MemoryWorld) =>
       }
     | undefined
 
-const opened = <A>(result: Result.Result<A, unknown>): A => {
-  if (Result.isFailure(result)) throw result.failure
-  return result.success
-}
-const refusedWith = (result: Result.Result<unknown, unknown>): ApiError => {
-  if (Result.isSuccess(result) || !(result.failure instanceof ApiError))
-    throw new Error("it was not refused with a Status")
-  return result.failure
-}
-
 describe("a session through three operators", () => {
   it.live("is held until it is usable, has a child in each cluster, and takes the environment from the default", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const channel = opened(yield* connect(world, request(certificate)))
       assert.strictEqual(statusOf(world)?.phase, "Ready")
       for (const [name, { api }] of world.members) {
@@ -122,7 +84,7 @@ describe("a session through three operators", () => {
 
   it.live("leaves nothing behind when its client is gone for longer than the TTL", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const scope = yield* Scope.make()
       opened(yield* connect(world, request(certificate)).pipe(Scope.provide(scope)))
       yield* Scope.close(scope, Exit.void)
@@ -135,9 +97,67 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("stores short and harmless texts, whatever its client calls itself", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const nasty = `\u001b[2J\u202e\n${"x".repeat(400_000)}`
+      const query = new URLSearchParams({ connect: "true", key: "k\u001b[31m\u202e", header_filter: "x: \u009b" })
+      opened(
+        yield* connect(
+          world,
+          request(certificate, {
+            caller: { ...caller, user: nasty },
+            clientName: nasty,
+            clientHostname: nasty,
+            clientVersion: nasty,
+            query: query.toString()
+          })
+        )
+      )
+      const other = yield* certificateOf(world.primary, "evil\n\u001b]0;pwned\u0007\u202e")
+      opened(
+        yield* connect(
+          world,
+          request(other, { sessionId: "1", clientName: undefined, clientHostname: undefined, query: "connect=true" })
+        )
+      )
+      const objects = [
+        ...world.primary.api.peekAll(mirrordMultiClusterSessions),
+        ...[...world.members.values()].flatMap(({ api }) => api.peekAll(mirrordClusterSessions))
+      ]
+      assert.lengthOf(objects, 2 * (1 + world.members.size))
+      for (const object of objects) {
+        const text = JSON.stringify(object)
+        assert.isBelow(text.length, 10_000)
+        assert.notMatch(text, /[\u007f-\u009f]|\\u00|\p{Bidi_Control}/u)
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is refused for a key, a filter or a namespace that is no such thing, and leaves no object", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const long = "x".repeat(400_000)
+      const refusals: ReadonlyArray<readonly [change: Partial<ConnectRequest>, names: string]> = [
+        [{ query: `connect=true&key=${long}` }, "key cannot be used: it has 400000 bytes, at most 4096"],
+        [{ query: `connect=true&header_filter=${long}` }, "header_filter cannot be used: it has 400000 bytes"],
+        [{ namespace: ".." }, 'namespace ".." cannot be one'],
+        [{ namespace: long }, "cannot be one"],
+        [{ target: `deployment.${long}` }, "has 400011 characters; at most 512"]
+      ]
+      for (const [change, names] of refusals) {
+        const refused = refusedWith(yield* connect(world, request(certificate, change)))
+        assert.strictEqual(refused.code, 400)
+        assert.include(refused.message, names)
+        assert.isBelow(refused.message.length, 1_024)
+      }
+      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("closes the links of a client that leaves before it was answered, though the session goes on", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const scope = yield* Scope.make()
       const fiber = yield* Effect.forkChild(
         world.primary.operator?.connect(request(certificate)).pipe(Scope.provide(scope)) ?? Effect.die("no operator"),
@@ -155,7 +175,7 @@ describe("a session through three operators", () => {
       assert.deepStrictEqual(connections(), [1, 1])
       const link = yield* Scope.make()
       yield* Effect.forkChild(
-        member(world, "b")
+        memberOf(world, "b")
           .operator?.connect(request(undefined, { caller: primaryIdentity }))
           .pipe(Scope.provide(link)) ?? Effect.die("no operator")
       )
@@ -170,7 +190,7 @@ describe("a session through three operators", () => {
 
   it.live("does not take another session's port, gets one error for it, and the port when the other has gone", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const begin = (sessionId: string, policy = "abort") =>
         Effect.gen(function* () {
           const scope = yield* Scope.make()
@@ -225,8 +245,8 @@ describe("a session through three operators", () => {
 
   it.live("starts without a member that does not have the target, and says so", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
-      member(world, "b").api.erase(deployments, "myapp", "default")
+      const { certificate, world } = yield* startWorld()
+      memberOf(world, "b").api.erase(deployments, "myapp", "default")
       const channel = opened(yield* connect(world, request(certificate)))
       assert.match(statusOf(world)?.clusterSessions?.["b"]?.error ?? "", /no deployment\/myapp/)
       const { heard } = listen(channel)
@@ -244,8 +264,8 @@ describe("a session through three operators", () => {
 
   it.live("is refused with 404 when the default cluster does not have the target, and keeps no children", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
-      member(world, "a").api.erase(deployments, "myapp", "default")
+      const { certificate, world } = yield* startWorld()
+      memberOf(world, "a").api.erase(deployments, "myapp", "default")
       const error = refusedWith(yield* connect(world, request(certificate)))
       assert.strictEqual(error.code, 404)
       assert.match(error.message, /cluster a.*deployment\/myapp/)
@@ -259,8 +279,8 @@ describe("a session through three operators", () => {
     "is refused within ten seconds, never with a code on which clients retry, when the default cluster is down",
     () =>
       Effect.gen(function* () {
-        const { certificate, world } = yield* start()
-        member(world, "a").api.setReachable(false)
+        const { certificate, world } = yield* startWorld()
+        memberOf(world, "a").api.setReachable(false)
         const error = refusedWith(yield* connect(world, request(certificate)))
         assert.notInclude([429, 503, 504], error.code)
         assert.match(error.message, /cluster a/)
@@ -269,8 +289,8 @@ describe("a session through three operators", () => {
 
   it.live("says why when the agent does not start", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
-      member(world, "a").agentProblem = "its image cannot be pulled: no such image"
+      const { certificate, world } = yield* startWorld()
+      memberOf(world, "a").agentProblem = "its image cannot be pulled: no such image"
       const error = refusedWith(yield* connect(world, request(certificate)))
       assert.strictEqual(error.code, 500)
       assert.match(error.message, /no such image/)
@@ -279,7 +299,7 @@ describe("a session through three operators", () => {
 
   it.live("belongs to the user who began it", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       opened(yield* connect(world, request(certificate)))
       const other = yield* certificateOf(world.primary)
       const error = refusedWith(yield* connect(world, request(other)))
@@ -288,11 +308,39 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("tells the log once of each other Kubernetes user who comes with its certificate, and lets them in", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.map(Logger.formatStructured, ({ annotations, level, message }) => {
+      if (level === "WARN") lines.push([message, annotations])
+    })
+    return Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const a = memberOf(world, "a")
+      const as = (user: string) => ({ caller: { ...caller, user } })
+      for (const user of ["ann", "role/ann-2\u202e", "ann", "role/ann-2\u202e"])
+        opened(yield* connect(world, request(certificate, as(user))))
+      const here = yield* certificateOf(a)
+      for (const user of ["ann", "bob"]) opened(yield* connectTo(a, request(here, { sessionId: "1", ...as(user) })))
+      // A stranger's own certificate is refused, which the audit says.
+      refusedWith(yield* connect(world, request(yield* certificateOf(world.primary), as("eve"))))
+      const message = "another Kubernetes user comes with the certificate of a session"
+      assert.deepStrictEqual(lines, [
+        [message, { session: parent, owner: "ann", user: "role/ann-2\ufffd" }],
+        [message, { session: "0000000000000001", owner: "ann", user: "bob" }]
+      ])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(virtualTime),
+      Effect.provideService(CurrentRepeatedLines, new RepeatedLines()),
+      Effect.provide(Logger.layer([logger]))
+    )
+  })
+
   it.live(
     "is not connected to under another target's or namespace's URL, which is all that the API server has checked",
     () =>
       Effect.gen(function* () {
-        const { certificate, world } = yield* start()
+        const { certificate, world } = yield* startWorld()
         opened(yield* connect(world, request(certificate)))
         for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
           const error = refusedWith(yield* connect(world, request(certificate, change)))
@@ -305,8 +353,8 @@ describe("a session through three operators", () => {
 
   it.live("of a user in one cluster is not connected to under another URL either", () =>
     Effect.gen(function* () {
-      const { world } = yield* start()
-      const a = member(world, "a")
+      const { world } = yield* startWorld()
+      const a = memberOf(world, "a")
       const certificate = yield* certificateOf(a)
       const ask = (change: Partial<ConnectRequest> = {}) =>
         Effect.result(openConnection(a, request(certificate, change)))
@@ -329,7 +377,7 @@ describe("a session through three operators", () => {
 
   it.live("is not connected to by whoever may only read targets; who may proxy them is asked for", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const error = refusedWith(yield* connect(world, request(certificate, { checked: "get" })))
       assert.strictEqual(error.code, 403)
       assert.match(error.message, /cannot proxy resource "targets"/)
@@ -340,7 +388,7 @@ describe("a session through three operators", () => {
 
   it.live("is not deleted through another namespace's URL", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       opened(yield* connect(world, request(certificate)))
       const { operator } = world.primary
       if (operator === undefined) throw new Error("no operator")
@@ -353,7 +401,7 @@ describe("a session through three operators", () => {
   it.live("ends at once, for good and everywhere when it is deleted by any of its names", () =>
     Effect.gen(function* () {
       for (const reference of ["255", "FF", parent]) {
-        const { certificate, world } = yield* start()
+        const { certificate, world } = yield* startWorld()
         const channel = opened(yield* connect(world, request(certificate)))
         const client = listen(channel)
         yield* world.primary.operator?.deleteSession(reference, caller) ?? Effect.die("no operator")
@@ -368,9 +416,9 @@ describe("a session through three operators", () => {
 
   it.live("goes on without a lost member and takes it back when it returns", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       opened(yield* connect(world, request(certificate)))
-      const b = member(world, "b")
+      const b = memberOf(world, "b")
       b.api.setReachable(false)
       for (let i = 0; i < 4; i++) yield* pass("10 seconds")
       assert.strictEqual(statusOf(world)?.phase, "Ready")
@@ -388,11 +436,17 @@ describe("bad connects", () => {
     ["a session id that is no number", { sessionId: "abc" }, 400, /x-session-id is "abc"/],
     ["a target of unknown kind", { target: "banana.split" }, 400, /no kind "banana"/],
     ["a broken parameter", { query: "connect=true&sqs_splits=%7B" }, 400, /sqs_splits/],
+    [
+      "a split queue",
+      { query: "connect=true&rmq_splits=%7B%22q%22%3A%7B%7D%7D" },
+      400,
+      /does not serve queue splitting/
+    ],
     ["a forged certificate", { certificate: "AAAA" }, 403, /certificate/]
   ]
   it.live.each(cases)("with %s get a clear Status", ([, change, code, message]) =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       const error = refusedWith(yield* connect(world, request(certificate, change)))
       assert.strictEqual(error.code, code)
       assert.match(error.message, message)
@@ -402,7 +456,7 @@ describe("bad connects", () => {
 
   it.live("of a user without certificate are refused; only a primary's identity may do that", () =>
     Effect.gen(function* () {
-      const { world } = yield* start()
+      const { world } = yield* startWorld()
       const error = refusedWith(yield* connect(world, request(undefined)))
       assert.strictEqual(error.code, 403)
       assert.match(error.message, /ann connects without a user certificate/)
@@ -411,12 +465,12 @@ describe("bad connects", () => {
 
   it.live("to garbage in custom resources leave every other session alone", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* start()
+      const { certificate, world } = yield* startWorld()
       world.primary.api.write(mirrordMultiClusterSessions, "mc-garbage", { spec: { clusters: 7 } })
-      member(world, "a").api.write(mirrordClusterSessions, "garbage", { spec: "none" })
+      memberOf(world, "a").api.write(mirrordClusterSessions, "garbage", { spec: "none" })
       opened(yield* connect(world, request(certificate)))
       assert.strictEqual(statusOf(world)?.phase, "Ready")
-      assert.isDefined(member(world, "a").api.peek(pods, "myapp-1", "default"))
+      assert.isDefined(memberOf(world, "a").api.peek(pods, "myapp-1", "default"))
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigProvider, Effect, Exit } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
+import { usualRequestBounds } from "../../../src/app/api/request-bounds.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -62,7 +64,7 @@ describe("settings", () => {
     }
     const pod = { OPERATOR_POD_NAME: "mirrord-operator-0", OPERATOR_POD_UID: "u" }
     expect(await candidacyOf({})).toBeUndefined()
-    expect(await candidacyOf({ OPERATOR_POD_NAME: "mirrord-operator-0" })).toBeUndefined()
+    expect(await candidacyOf({ OPERATOR_POD_NAME: "", OPERATOR_POD_UID: "" })).toBeUndefined()
     expect(await candidacyOf(pod)).toEqual({
       pod: { name: "mirrord-operator-0", uid: "u" },
       times: { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
@@ -79,6 +81,115 @@ describe("settings", () => {
     expect(message).toMatch(
       /OPERATOR_LEASE_DURATION_SECS.* do not fit together: the lease duration is 8 s; it must be longer than the renew deadline of 10 s/
     )
+  })
+
+  it("say how agents' pods run and are pulled, and refuse names that no object can have", async () => {
+    const agentsOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.agents : exit
+    }
+    expect(await agentsOf({})).toMatchObject({ serviceAccount: undefined, imagePullSecrets: [] })
+    expect(
+      await agentsOf({ MIRRORD_AGENT_SERVICE_ACCOUNT: "agent", MIRRORD_AGENT_IMAGE_PULL_SECRETS: "registry,mirror.b" })
+    ).toMatchObject({ serviceAccount: "agent", imagePullSecrets: ["registry", "mirror.b"] })
+    for (const [name, value] of [
+      ["MIRRORD_AGENT_SERVICE_ACCOUNT", "a,b"],
+      ["MIRRORD_AGENT_SERVICE_ACCOUNT", "../default"],
+      ["MIRRORD_AGENT_IMAGE_PULL_SECRETS", "a,"],
+      ["MIRRORD_AGENT_IMAGE_PULL_SECRETS", "a, b"]
+    ] as const)
+      expect(Exit.isFailure(await read({ [name]: value }))).toBe(true)
+  })
+
+  it("of agents are those of the environment, else those of their file", async () => {
+    const path = file(
+      "agent-config.yaml",
+      "image: {tag: 4.0.0}\nlog_level: debug\nnamespace: agents\nservice_account: filed\nttl: 5\n" +
+        "image_pull_policy: Never\nimage_pull_secrets: [{name: filed}]\nstartup_timeout: 90\njson_log: true\n"
+    )
+    const agentsOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read({ OPERATOR_AGENT_CONFIG: path, ...env })
+      if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
+      return exit.value.agents
+    }
+    expect(await agentsOf({})).toMatchObject({
+      image: "ghcr.io/metalbear-co/mirrord:4.0.0",
+      imagePullPolicy: "Never",
+      imagePullSecrets: ["filed"],
+      namespace: "agents",
+      serviceAccount: "filed",
+      startupTimeoutSecs: 90,
+      ttlSecs: 5,
+      variables: { RUST_LOG: "debug", MIRRORD_AGENT_JSON_LOG: "true" },
+      extraEnv: {}
+    })
+    expect(
+      await agentsOf({
+        MIRRORD_AGENT_IMAGE: "own:1",
+        MIRRORD_AGENT_IMAGE_PULL_POLICY: "Always",
+        MIRRORD_AGENT_IMAGE_PULL_SECRETS: "own",
+        MIRRORD_AGENT_NAMESPACE: "own",
+        MIRRORD_AGENT_SERVICE_ACCOUNT: "own",
+        MIRRORD_AGENT_RUST_LOG: "warn",
+        OPERATOR_AGENT_EXTRA_ENV: '{"A":"b"}'
+      })
+    ).toMatchObject({
+      image: "own:1",
+      imagePullPolicy: "Always",
+      imagePullSecrets: ["own"],
+      namespace: "own",
+      serviceAccount: "own",
+      ttlSecs: 5,
+      variables: { RUST_LOG: "warn", MIRRORD_AGENT_JSON_LOG: "true" },
+      extraEnv: { A: "b" }
+    })
+    expect((await refusal({ OPERATOR_AGENT_CONFIG: file("wrong.yaml", "ttl: long\n") })).message).toBe(
+      'agent-config.yaml, ttl: it must be a whole number from 0 to 65535 (found "long"); write it without quotes.'
+    )
+  })
+
+  it("refuse half of a pair, with the name of the half that is missing", async () => {
+    const tls = "set both, or neither for a certificate that is made at each start"
+    const pod = "set both, or neither for an operator that elects no leader"
+    expect((await refusal({ OPERATOR_TLS_CERT_PATH: "/tls/tls.crt" })).message).toBe(
+      `OPERATOR_TLS_CERT_PATH is set, but OPERATOR_TLS_KEY_PATH is not; ${tls}.`
+    )
+    expect((await refusal({ OPERATOR_TLS_CERT_PATH: "", OPERATOR_TLS_KEY_PATH: "/tls/tls.key" })).message).toBe(
+      `OPERATOR_TLS_KEY_PATH is set, but OPERATOR_TLS_CERT_PATH is not; ${tls}.`
+    )
+    expect(
+      (await refusal({ OPERATOR_POD_NAME: "mirrord-operator-0", OPERATOR_TLS_CERT_PATH: "/tls/tls.crt" })).mistakes
+    ).toMatchObject([{ field: "OPERATOR_TLS_KEY_PATH" }, { field: "OPERATOR_POD_UID", cure: pod }])
+    const exit = await read({ OPERATOR_TLS_CERT_PATH: "/tls/tls.crt", OPERATOR_TLS_KEY_PATH: "/tls/tls.key" })
+    expect(Exit.isSuccess(exit) && exit.value.certificate).toEqual({
+      certificatePath: "/tls/tls.crt",
+      keyPath: "/tls/tls.key"
+    })
+    const neither = await read({ OPERATOR_TLS_CERT_PATH: "" })
+    expect(Exit.isSuccess(neither) && neither.value.certificate).toBeUndefined()
+  })
+
+  it("have the usual bounds and protected namespaces, unless others are given", async () => {
+    const limitsOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
+      return { bounds: exit.value.bounds, namespaces: [...exit.value.protectedNamespaces.keys()].toSorted() }
+    }
+    expect(await limitsOf({})).toEqual({ bounds: usualBounds, namespaces: ["kube-system", "mirrord"] })
+    expect(
+      await limitsOf({
+        MIRRORD_AGENT_NAMESPACE: "agents",
+        OPERATOR_ALLOWED_TARGET_NAMESPACES: "kube-system,other",
+        OPERATOR_SESSIONS_PER_USER: "1",
+        OPERATOR_SESSIONS: "2",
+        OPERATOR_CONNECTIONS_PER_SESSION: "3",
+        OPERATOR_AGENTS_PER_USER: "4",
+        OPERATOR_AGENTS: "10000"
+      })
+    ).toEqual({
+      bounds: { sessionsPerUser: 1, sessions: 2, connectionsPerSession: 3, agentsPerUser: 4, agents: 10_000 },
+      namespaces: ["agents", "mirrord"]
+    })
   })
 
   it("read a primary's files", async () => {
@@ -146,6 +257,19 @@ describe("settings", () => {
     expect(message).toContain("cannot be its own default")
   })
 
+  it("have bounds of requests, of which some may be given", async () => {
+    const bounds = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.requestBounds : exit
+    }
+    expect(await bounds({})).toEqual(usualRequestBounds)
+    expect(await bounds({ OPERATOR_CONNECTIONS: "10000", OPERATOR_REQUESTS_PER_USER: "" })).toEqual({
+      ...usualRequestBounds,
+      connections: 10_000
+    })
+    expect(await bounds({ OPERATOR_REQUESTS_PER_USER: "1" })).toEqual({ ...usualRequestBounds, requestsPerUser: 1 })
+  })
+
   it("refuse what is no YAML, and a file that is not there", async () => {
     const noYaml = await refusal({ MIRRORD_MULTICLUSTER_CONFIG: file("no.yaml", "clusterName: [") })
     expect(noYaml.message).toContain("multicluster-config.yaml")
@@ -162,11 +286,21 @@ describe("settings", () => {
     ["OPERATOR_FALLBACK_ADDR", "0.0.0.0:99999"],
     ["OPERATOR_AGENT_PORT", "65536"],
     ["OPERATOR_AGENT_PORT", "1e3"],
+    ["OPERATOR_AGENT_EXTRA_ENV", "A=b"],
+    ["OPERATOR_CONNECTIONS", "10001"],
+    ["OPERATOR_CONNECTIONS", "0"],
+    ["OPERATOR_REQUESTS_PER_USER", "many"],
     ["OPERATOR_LEASE_DURATION_SECS", "NaN"],
     ["OPERATOR_LEASE_DURATION_SECS", "Infinity"],
     ["OPERATOR_LEASE_RENEW_DEADLINE_SECS", "9.5"],
     ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "0"],
-    ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "2s"]
+    ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "2s"],
+    ["OPERATOR_SESSIONS", "10001"],
+    ["OPERATOR_SESSIONS_PER_USER", "0"],
+    ["OPERATOR_CONNECTIONS_PER_SESSION", "few"],
+    ["OPERATOR_AGENTS", "1.5"],
+    ["OPERATOR_AGENTS_PER_USER", "-1"],
+    ["OPERATOR_ALLOWED_TARGET_NAMESPACES", "kube-system, other"]
   ])("say that %s is malformed: %s", async (name, value) => {
     const exit = await read({ [name]: value })
     const problem = String(Exit.isFailure(exit) ? exit.cause : "")

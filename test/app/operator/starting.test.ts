@@ -5,16 +5,9 @@ import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { untilStarted } from "../../../src/app/operator/starting.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
+import { idleFacade } from "../../support/idle-facade.ts"
 
-const made: OperatorFacade["Service"] = {
-  describe: Effect.succeed({ made: true }),
-  problems: Effect.succeed([]),
-  issueCertificate: () => Effect.succeed("certificate"),
-  listSessions: () => Effect.succeed([]),
-  deleteSession: () => Effect.void,
-  deleteAllSessions: () => Effect.succeed(0),
-  connect: () => Effect.never
-}
+const made: OperatorFacade["Service"] = { ...idleFacade, describe: Effect.succeed({ made: true }) }
 const refused = new KubeError({
   cluster: "c",
   operation: "get",
@@ -43,7 +36,7 @@ describe("an operator that is starting", () => {
       const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
       yield* TestClock.adjust("4 seconds")
       yield* Deferred.succeed(ready, made)
-      assert.strictEqual(yield* Fiber.join(request), "certificate")
+      assert.strictEqual(yield* Fiber.join(request), "PEM")
     })
   )
 
@@ -62,7 +55,7 @@ describe("an operator that is starting", () => {
         isBack = true
         const request = yield* Effect.forkChild(facade.issueCertificate("csr"))
         yield* TestClock.adjust("8 seconds")
-        assert.strictEqual(yield* Fiber.join(request), "certificate")
+        assert.strictEqual(yield* Fiber.join(request), "PEM")
       })
   )
 

@@ -9,6 +9,7 @@ import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { it } from "../../support/effect-it.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 
@@ -190,6 +191,41 @@ describe("the shell around the router", () => {
     })
   )
 
+  it.effect(
+    "gives up a channel that leads nowhere, though nobody has closed it; of the default, the client comes again",
+    () =>
+      Effect.gen(function* () {
+        const lost = new Set<FrameChannel>()
+        let changed = (): void => {}
+        const { client, end, first, redialled, second } = yield* scene({
+          members: {
+            now: () => [a, b],
+            isReady: () => true,
+            lost: (channel) => (lost.has(channel) ? "its agent was given up" : undefined),
+            listen: (listener) => {
+              changed = listener
+              return () => {}
+            }
+          }
+        })
+        changed()
+        assert.isFalse(first.isClosed() || second.isClosed())
+        lost.add(second)
+        changed()
+        assert.isTrue(second.isClosed())
+        yield* TestClock.adjust("1 second")
+        assert.lengthOf(redialled, 1)
+        lost.add(first)
+        changed()
+        assert.deepStrictEqual(yield* end, {
+          _tag: "Dropped",
+          reason: "the default cluster cluster-a was lost: its agent was given up"
+        })
+        assert.isTrue(client.isClosed())
+        assert.isUndefined(toClient(client).find(({ _tag }) => _tag === "Close"))
+      })
+  )
+
   it.effect("dials a lost member at once when it becomes ready again", () =>
     Effect.gen(function* () {
       let up = true
@@ -223,9 +259,9 @@ describe("the shell around the router", () => {
   it.effect("tells the client for good when the session is ended elsewhere", () =>
     Effect.gen(function* () {
       const { client, end, terminate } = yield* scene()
-      terminate("stopped by ann")
-      assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by ann" })
-      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by ann" })
+      terminate("stopped by\u202eann")
+      assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by\ufffdann" })
+      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by\ufffdann" })
       assert.isTrue(client.isClosed())
     })
   )
@@ -251,6 +287,57 @@ describe("the shell around the router", () => {
     })
   )
 
+  it.effect("does not read a client that takes not even the answers that are made here", () =>
+    Effect.gen(function* () {
+      const locks = makeSessionLocks()
+      const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+      const holder = yield* scene({ locks })
+      holder.client.receive(steal)
+      const { client } = yield* scene({ locks })
+      // A client that must write before it reads goes on.
+      client.queue(5 * 1024 * 1024)
+      client.receive(steal)
+      assert.isFalse(client.isPaused())
+      client.queue(9 * 1024 * 1024)
+      client.receive(steal)
+      assert.isTrue(client.isPaused())
+      client.queue(0)
+      assert.isFalse(client.isPaused())
+    })
+  )
+
+  it.effect("passes bulk on by its head, both ways, until a message changes the router's state", () =>
+    Effect.gen(function* () {
+      const { client, first, second } = yield* scene()
+      const text = (value: string): Uint8Array => new TextEncoder().encode(value)
+      const write = (connectionId: bigint, value: string): Uint8Array =>
+        say({ _tag: "TcpOutgoing", value: { _tag: "Write", value: { connectionId, bytes: text(value) } } })
+      for (const value of ["one", "two", "three"]) client.receive(write(7n, value))
+      assert.strictEqual(client.passed(), 2)
+      assert.deepStrictEqual(
+        first.sent.slice(-3),
+        ["one", "two", "three"].map((value) => write(7n, value))
+      )
+      client.receive(say({ _tag: "Ping" }))
+      client.receive(write(7n, "four"))
+      assert.strictEqual(client.passed(), 2)
+      assert.deepStrictEqual(first.sent.at(-1), write(7n, "four"))
+
+      const addresses = { remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 51_000, localAddress: "10.0.0.5" }
+      const data = (connectionId: bigint, value: string): Uint8Array =>
+        answer({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes: text(value) } } })
+      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+      const opened = { _tag: "NewConnectionV1", value: { connectionId: 300n, ...addresses } } as const
+      second.receive(answer({ _tag: "TcpSteal", value: opened }))
+      for (const value of ["five", "six"]) second.receive(data(300n, value))
+      assert.strictEqual(second.passed(), 1)
+      assert.deepStrictEqual(
+        client.sent.slice(-2),
+        ["five", "six"].map((value) => data(0n, value))
+      )
+    })
+  )
+
   it.effect("disconnects a member that takes nothing for too long instead of stopping everybody", () =>
     Effect.gen(function* () {
       const { client, second } = yield* scene()
@@ -272,6 +359,44 @@ describe("the shell around the router", () => {
       }
       assert.isTrue(second.isClosed())
       assert.isFalse(first.isClosed())
+    })
+  )
+
+  it.effect("keeps members that are sending one long message, or are not read for want of memory", () =>
+    Effect.gen(function* () {
+      const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
+      second.waitForRoom(true)
+      for (let round = 0; round < 20; round++) {
+        yield* TestClock.adjust("10 seconds")
+        first.receivePart()
+      }
+      assert.isFalse(first.isClosed() || second.isClosed())
+      second.waitForRoom(false)
+      yield* TestClock.adjust("100 seconds")
+      assert.isTrue(first.isClosed() && second.isClosed())
+    })
+  )
+
+  it.effect("keeps members that it does not read, and members over a jump of the clock", () =>
+    Effect.gen(function* () {
+      let ahead = 0
+      const clock = yield* Clock.Clock
+      const skewed: Clock.Clock = Object.assign(Object.create(clock), {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
+      })
+      const { client, first, second } = yield* Effect.provideService(
+        scene({ pingMembersEvery: 20_000 }),
+        Clock.Clock,
+        skewed
+      )
+      client.queue(64 * 1024 * 1024)
+      first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
+      assert.isTrue(first.isPaused() && second.isPaused())
+      yield* TestClock.adjust("5 minutes")
+      client.queue(0)
+      ahead = 600_000
+      yield* TestClock.adjust("20 seconds")
+      assert.isFalse(client.isClosed() || first.isClosed() || second.isClosed())
     })
   )
 
@@ -362,6 +487,31 @@ describe("the shell around the router", () => {
       }
       assert.notInclude(tagsToMember(two.member), "TcpSteal")
       assert.isFalse(one.client.isClosed())
+    })
+  )
+
+  it.effect.each([
+    { what: "is sending one long message", stays: (client: FakeChannel) => client.receivePart() },
+    { what: "is not read, for want of memory", stays: (client: FakeChannel) => client.waitForRoom(true) }
+  ])("keeps the port with an older connection that $what, and the connection itself", ({ stays }) =>
+    Effect.gen(function* () {
+      const [one, two] = yield* siblings
+      one.client.receive(steal)
+      for (let i = 0; i < 3; i++) {
+        one.client.receive(ping)
+        yield* TestClock.adjust("5 seconds")
+      }
+      for (let i = 0; i < 30; i++) {
+        stays(one.client)
+        yield* TestClock.adjust("2 seconds")
+        two.client.receive(steal)
+      }
+      assert.notInclude(tagsToMember(two.member), "TcpSteal")
+      assert.isFalse(one.client.isClosed())
+
+      one.client.waitForRoom(false)
+      yield* TestClock.adjust("60 seconds")
+      assert.isTrue(one.client.isClosed())
     })
   )
 

@@ -2,6 +2,7 @@ import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type FleetCluster, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
+import { makeLedgerCache } from "../../../src/app/kernel/ledger.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
@@ -11,6 +12,7 @@ import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { makeSocketRegistry } from "../../../src/app/sessions/socket-registry.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import type { ConnectedOperator } from "../../../src/domain/fleet/health.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -22,7 +24,7 @@ import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { configurationOf, giveCredentials, operatorNamespace, usualLimits } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 export const operators: ResourceRef = {
@@ -34,12 +36,18 @@ export const operators: ResourceRef = {
 export const parentOf = "mc-4dbe55ab68bba16c"
 export const day0 = Date.UTC(2026, 0, 1)
 
-/** Agents that are plain values; every one that is held can be made to end. */
+const pong = daemonMessage.encode({ _tag: "Pong" })
+
+/** Agents that are plain values and answer each message with a Pong; every one that is held can be made to end. */
 export class FakeAgents {
   readonly ensured: Array<{ readonly pod: string | undefined; readonly owner: OwnerReference }> = []
   /** Which agent each held connection belongs to. */
   readonly held = new Map<FrameHandlers | undefined, string>()
   open = 0
+  /** Pods whose agents hang: they leave pings unanswered. */
+  readonly hanging = new Set<string>()
+  /** Agents that were given up. */
+  readonly givenUp: Array<string> = []
   /** Fails `ensure` with this sentence. */
   problem: string | undefined
   beforeEnsure: (placement: AgentPlacement | undefined) => Effect.Effect<void> = () => Effect.void
@@ -48,11 +56,13 @@ export class FakeAgents {
       Effect.suspend(() => {
         this.ensured.push({ pod: placement?.podName, owner })
         if (this.problem !== undefined) return Effect.fail(new AgentFailed({ agent: "agent", detail: this.problem }))
-        return Effect.as(this.beforeEnsure(placement), {
-          name: `agent-of-${placement?.podName ?? owner.uid}`,
-          host: "127.0.0.1",
-          port: 1
-        })
+        const name = `agent-of-${placement?.podName ?? owner.uid}`
+        const nth = this.givenUp.filter((other) => other === name).length
+        return Effect.as(this.beforeEnsure(placement), { name, uid: `${name} ${nth}`, host: "127.0.0.1", port: 1 })
+      }),
+    giveUp: ({ name }) =>
+      Effect.sync(() => {
+        this.givenUp.push(name)
       }),
     connect: ({ name }) =>
       Effect.sync(() => {
@@ -60,7 +70,9 @@ export class FakeAgents {
         let handlers: FrameHandlers | undefined
         let over = false
         return {
-          send: () => {},
+          send: () => {
+            if (!this.hanging.has(name.replace("agent-of-", ""))) handlers?.message(pong)
+          },
           queuedBytes: () => 0,
           pause: () => {},
           resume: () => {},
@@ -84,6 +96,11 @@ export class FakeAgents {
           }
         }
       })
+  }
+  /** Agents that hang go on, and answer all that they were sent. */
+  wakeAll(): void {
+    this.hanging.clear()
+    for (const handlers of [...this.held.keys()]) handlers?.message(pong)
   }
   endAll(): void {
     for (const handlers of [...this.held.keys()]) handlers?.ended("the agent ended")
@@ -191,7 +208,7 @@ export class SessionFleet {
         const notifier = new SessionNotifier()
         /** Children whose changes the fleet reported. */
         const told: Array<string> = []
-        const debts = yield* makeDebtLedger(primary, operatorNamespace)
+        const debts = makeDebtLedger(primary, operatorNamespace, yield* makeLedgerCache(primary, operatorNamespace))
         const run = Effect.runForkWith(yield* Effect.context<never>())
         let onChange: (session?: string) => void = () => {}
         const sockets = makeSocketRegistry((session) => onChange(session))
@@ -254,6 +271,7 @@ export class SessionFleet {
           ends: new SessionEnds(),
           events,
           defaults: configurationOf([]),
+          ...usualLimits,
           requirements: () => []
         })
         onSocket = controller.enqueue

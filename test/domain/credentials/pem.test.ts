@@ -2,7 +2,7 @@ import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { decodeBase64Text, encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import { readPem } from "../../../src/domain/credentials/pem.ts"
+import { pemBlocks, readPem } from "../../../src/domain/credentials/pem.ts"
 
 const pem = "-----BEGIN PRIVATE KEY-----\nSECRETSECRET\n-----END PRIVATE KEY-----\n"
 
@@ -20,6 +20,41 @@ describe("readPem", () => {
       expect(JSON.stringify(result)).not.toContain("SECRET")
     }
   })
+})
+
+const block = (label: string, body: string): string => `-----BEGIN ${label}-----${body}-----END ${label}-----`
+
+describe("PEM blocks", () => {
+  it("are found again, whatever stands around them", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "B", "=", "\n", " ", "ü") })
+    const blocks = fc.array(fc.record({ label: text, body: text, before: text }), { maxLength: 5 })
+    fc.assert(
+      fc.property(blocks, text, (given, after) => {
+        const all = given.map(({ before, body, label }) => before + block(label, body)).join("") + after
+        expect(pemBlocks(all)).toEqual(given.map(({ body, label }) => ({ body, label, text: block(label, body) })))
+      })
+    )
+  })
+
+  it.each([
+    ["only a beginning", "-----BEGIN X-----\nAAAA", []],
+    ["a beginning before a whole block", `-----BEGIN X-----\nAAAA\n${block("Y", "B")}`, ["B"]],
+    ["an end before a whole block", `-----END X-----${block("Y", "B")}`, ["B"]],
+    ["two labels", `-----BEGIN X-----A-----END Z-----${block("Y", "B")}`, ["B"]],
+    ["a label without an end", "-----BEGIN X\n-----END X-----", []]
+  ])("are whole ones alone: %s", (_what, text, bodies) => {
+    expect(pemBlocks(text).map(({ body }) => body)).toEqual(bodies)
+  })
+
+  // An expression needs minutes for each of these.
+  it.each(["-----BEGIN a-----", "-----END a-----", "-----BEGIN ", "-----", "-----BEGIN a-----\n-----END b-----\n"])(
+    "are looked for in linear time: 4 MB of %j",
+    (part) => {
+      const text = part.repeat(4_000_000 / part.length)
+      expect(pemBlocks(text)).toEqual([])
+      expect(Result.isFailure(readPem(text))).toBe(true)
+    }
+  )
 })
 
 describe("base64", () => {

@@ -83,4 +83,9 @@ describe("Events of a session in one cluster", () => {
       { reason: "AgentReady", message: "The agents for a session without target are ready in this cluster." }
     ])
   })
+
+  it("hold a short part of a member's words, however long these are", () => {
+    const [event] = childEvents(session(undefined), session(failed("Error", `${".".repeat(1_000_000)}x`)))
+    expect(event?.message.length).toBeLessThan(1_000)
+  })
 })

@@ -9,5 +9,5 @@ it("lines up columns, marks empty cells and lets no control character through", 
       ["b", "two\nlines\u001b[31m"],
       ["c", "x"]
     ])
-  ).toEqual(["NAME          REASON", "a-long-name   -", "b             two lines [31m", "c             x"])
+  ).toEqual(["NAME          REASON", "a-long-name   -", "b             two lines\ufffd[31m", "c             x"])
 })

@@ -4,6 +4,7 @@ import { codec, maximumDepth } from "../../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { FrameCutter } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
+import { mostItems } from "../../../src/domain/protocol/reader.ts"
 import {
   bool,
   i32,
@@ -160,24 +161,42 @@ describe("unknown variants", () => {
 
 describe("claimed lengths", () => {
   const huge = "fd ff ff ff ff ff ff ff ff"
-  const claims: ReadonlyArray<readonly [string, string]> = [
+  const messages = { client: [clientMessage, ClientMessage], daemon: [daemonMessage, DaemonMessage] } as const
+  const lengths: ReadonlyArray<readonly ["client" | "daemon", string]> = [
     ["client", `02 03 03 ${huge}`],
-    ["client", `06 ${huge}`],
-    ["client", `02 06 01 ${huge}`],
-    ["client", `02 00 02 50 02 01 ${huge}`],
-    ["daemon", `09 00 ${huge}`],
-    ["daemon", `08 00 ${huge}`],
     ["daemon", `00 ${huge}`],
-    ["daemon", `02 04 03 47 45 54 01 2f ${huge}`],
-    ["daemon", `02 04 03 47 45 54 01 2f 01 01 61 ${huge}`]
+    ["daemon", `02 04 ${huge}`]
   ]
-  it.each(claims)("%s %s is incomplete", (dir, hex) => {
-    const [decode, shape] =
-      dir === "client"
-        ? ([clientMessage.decode, ClientMessage] as const)
-        : ([daemonMessage.decode, DaemonMessage] as const)
+  it.each(lengths)("%s %s is incomplete", (dir, hex) => {
+    const [{ check, decode }, shape] = messages[dir]
     expect(decode(bytes(hex))).toEqual({ _tag: "Incomplete" })
+    expect(check(bytes(hex))).toEqual({ _tag: "Incomplete" })
     expect(skip("Message", shape, bytes(hex))).toEqual({ _tag: "Incomplete" })
+  })
+
+  /** The bytes before a count. */
+  const counts: ReadonlyArray<readonly ["client" | "daemon", string]> = [
+    ["client", "06"],
+    ["client", "02 06 01"],
+    ["client", "02 00 02 50 02 01"],
+    ["daemon", "09 00"],
+    ["daemon", "08 00"],
+    ["daemon", "02 04 03 47 45 54 01 2f"],
+    ["daemon", "02 04 03 47 45 54 01 2f 01 01 61"]
+  ]
+  it.each(counts)("%s %s and more items than a message may hold is too large at once (wire.md §2.6)", (dir, hex) => {
+    const [{ check, decode }, shape] = messages[dir]
+    const offset = bytes(hex).length
+    const message = (count: string) => bytes(`${hex} ${count}`)
+    for (const count of [huge, "fc 01 00 04 00"]) {
+      const error = { _tag: "TooLarge", offset, message: expect.stringContaining("at most 262144 are taken") }
+      expect(decode(message(count))).toMatchObject({ _tag: "Invalid", error })
+      expect(check(message(count))).toEqual(decode(message(count)))
+      expect(skip("Message", shape, message(count))).toMatchObject({ _tag: "Invalid", error })
+    }
+    const most = hex.endsWith("01 01 61") ? "fc ff ff 03 00" : "fc 00 00 04 00"
+    expect(decode(message(most))).toEqual({ _tag: "Incomplete" })
+    expect(skip("Message", shape, message(most))).toEqual({ _tag: "Incomplete" })
   })
 
   it("do not allocate before the bytes are there", () => {
@@ -231,4 +250,83 @@ describe("nesting", () => {
       else expect(encode).toThrow(`nested deeper than ${maximumDepth}`)
     }
   )
+})
+
+describe("items (wire.md §2.6)", () => {
+  const varint = (value: number): ReadonlyArray<number> =>
+    value < 251 ? [value] : [0xfc, ...new Uint8Array(Uint32Array.of(value).buffer)]
+  /** A GetEnvVarsRequest with as many empty texts in its two sets. */
+  const environment = (filter: number, select: number): Uint8Array =>
+    Uint8Array.from([6, ...varint(filter), ...new Uint8Array(filter), ...varint(select), ...new Uint8Array(select)])
+
+  it("are counted over the whole message, the same by decoder, checker, skipper and cutter", () => {
+    const fits = environment(mostItems - 10, 10)
+    expect(clientMessage.decode(fits)).toMatchObject({ _tag: "Decoded", used: fits.length })
+    expect(clientMessage.check(fits)).toEqual({ _tag: "Sound", used: fits.length })
+    expect(skip("ClientMessage", ClientMessage, fits)).toEqual({ _tag: "End", offset: fits.length })
+    const tooMany = environment(mostItems - 10, 11)
+    const error = {
+      _tag: "TooLarge",
+      offset: tooMany.length - 12,
+      message: expect.stringContaining(`${mostItems + 1} items`)
+    }
+    expect(clientMessage.decode(tooMany)).toMatchObject({
+      _tag: "Invalid",
+      error: { ...error, path: "ClientMessage.GetEnvVarsRequest.envVarsSelect" }
+    })
+    expect(clientMessage.check(tooMany)).toEqual(clientMessage.decode(tooMany))
+    expect(skip("ClientMessage", ClientMessage, tooMany)).toMatchObject({ _tag: "Invalid", error })
+    const cutter = new FrameCutter(clientMessage, ClientMessage)
+    for (let at = 0; at < tooMany.length - 100; at += 50_000)
+      cutter.feed(tooMany.subarray(at, Math.min(at + 50_000, tooMany.length - 100)))
+    expect(cutter.feed(tooMany.subarray(tooMany.length - 100)).error).toMatchObject(error)
+  })
+
+  it("of one message do not count for the next", () => {
+    const fits = environment(mostItems, 0)
+    const cutter = new FrameCutter(clientMessage, ClientMessage)
+    expect(cutter.feed(Uint8Array.from([...fits, ...fits]))).toEqual({ frames: [fits, fits] })
+  })
+
+  it("are few in everything that a real client or agent sends at once", () => {
+    // A directory of 20,000 entries in one answer, an environment of 5,000 variables, a body in 65,000 pieces.
+    const entry = { inode: 1n, position: 1n, name: "f", fileType: 8 }
+    const piece = { _tag: "Data", value: Uint8Array.of(1) } as const
+    const large = [
+      daemonMessage.encode({
+        _tag: "File",
+        value: {
+          _tag: "GetDEnts64",
+          value: { _tag: "Ok", value: { fd: 1n, entries: Array.from({ length: 20_000 }, () => entry), resultSize: 1n } }
+        }
+      }),
+      daemonMessage.encode({
+        _tag: "GetEnvVarsResponse",
+        value: { _tag: "Ok", value: new Map(Array.from({ length: 5_000 }, (_, index) => [`K${index}`, "v"])) }
+      }),
+      daemonMessage.encode({
+        _tag: "TcpSteal",
+        value: {
+          _tag: "HttpRequestChunked",
+          value: {
+            _tag: "Body",
+            value: { frames: Array.from({ length: 65_000 }, () => piece), isLast: true, connectionId: 1n, requestId: 1 }
+          }
+        }
+      })
+    ]
+    for (const message of large) expect(daemonMessage.check(message)).toEqual({ _tag: "Sound", used: message.length })
+  })
+
+  it("that repeat a header's name are all kept, and cost no more than others", () => {
+    const names = 80_000
+    // An HttpResponse with the header `a` so often, two empty values each.
+    const head = [2, 4, 80, 1, 1, 200, 8, ...Buffer.from("HTTP/1.1")]
+    const repeated = Array.from({ length: names }, () => [1, 0x61, 2, 0, 0]).flat()
+    const decoded = clientMessage.decode(Uint8Array.from([...head, ...varint(names), ...repeated, 0]))
+    if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") throw new Error(decoded._tag)
+    const { value } = decoded.value
+    if (value._tag !== "HttpResponse") throw new Error(value._tag)
+    expect(value.value.internalResponse.headers).toHaveLength(2 * names)
+  })
 })

@@ -21,4 +21,12 @@ describe("withCondition", () => {
       ["Other", "t"]
     ])
   })
+
+  it("keeps a long message of others short, and does not write it again", () => {
+    const long = { ...ready, message: "x\u202e\n".repeat(100_000) }
+    const first = withCondition([], long, 1_000)
+    expect(first[0]?.message).toHaveLength(1_024)
+    expect(first[0]?.message).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+    expect(withCondition(first, long, 2_000)).toBe(first)
+  })
 })

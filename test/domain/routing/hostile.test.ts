@@ -103,7 +103,8 @@ describe("wire.md §10.7: no input of any content", () => {
           for (const output of outputs) {
             if (output._tag === "WakeAt") expect(output.at).toBeGreaterThan(now)
             if (client !== undefined && !client.startsWith("1.29.")) continue
-            if (output._tag === "ToMember")
+            // A newer member gets messages that are unknown here.
+            if (output._tag === "ToMember" && (next.links.get(output.member)?.version ?? "1.29.0").startsWith("1.29."))
               expect(clientMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })
             if (output._tag === "ToClient")
               expect(daemonMessage.decode(output.bytes)).toMatchObject({ _tag: "Decoded", used: output.bytes.length })

@@ -11,7 +11,8 @@ import {
   noLocks,
   type PortLocks,
   releaseConnection,
-  releasePort
+  releasePort,
+  stolenPorts
 } from "../../../src/domain/routing/port-locks.ts"
 import { ok, stealHeader, stealPort, stolen, unsteal } from "./scenario.ts"
 
@@ -53,7 +54,7 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
     const [locks] = claimPort(after([one, "whole"]), one, { port: 90, claim: "whole" })
     const [taken, claimed] = claimPort(locks, two, { port: 80, claim: "whole" }, silent)
     expect(claimed).toEqual({ _tag: "Granted", replaced: [one] })
-    expect(taken).toEqual(new Map([[80, new Map([[two, "whole"]])]]))
+    expect(taken).toEqual(new Map([[80, new Map([[two, { claim: "whole" }]])]]))
     const shared = after([one, "filtered"], [two, "filtered"])
     const three = connectionName("three")
     expect(claimPort(shared, three, { port: 80, claim: "whole" }, silent)).toEqual([
@@ -81,7 +82,7 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
           else [locks] = claimPort(locks, connection, { port, claim: what })
           for (const holders of locks.values()) {
             expect(holders.size).toBeGreaterThan(0)
-            if ([...holders.values()].includes("whole")) expect(holders.size).toBe(1)
+            if ([...holders.values()].some(({ claim }) => claim === "whole")) expect(holders.size).toBe(1)
           }
         }
       })
@@ -122,6 +123,25 @@ describe("wire.md §8.22: ports of two connections of one session", () => {
         })
       )
     ).toEqual(noLocks)
+  })
+
+  it("lists each stolen port with its filters once, whoever holds it", () => {
+    const messages = [
+      [one, stealHeader(8080, "x-user: ann")],
+      [one, stealPort(443)],
+      [two, stealHeader(8080, "x-user: ann")],
+      [connectionName("three"), stealHeader(8080, "x-user: \u202ebob")]
+    ] as const
+    const locks = messages.reduce(
+      (held, [connection, message]) => lockFromClient(held, connection, clientMessage.encode(message)).locks,
+      noLocks
+    )
+    expect(stolenPorts(locks)).toEqual([
+      { port: 443 },
+      { port: 8080, filter: "header=x-user: ann" },
+      { port: 8080, filter: "header=x-user: \ufffdbob" }
+    ])
+    expect(stolenPorts(releaseConnection(locks, one)).length).toBe(2)
   })
 
   it("leaves bytes that do not decode to the router", () => {

@@ -40,6 +40,52 @@ const toSteal = (value: ReturnType<typeof request>): DaemonMessage => ({ _tag: "
 const dataToMember = (connectionId: bigint, text: string) =>
   ({ _tag: "TcpSteal", value: data(connectionId, text) }) as const
 
+/** Words of a peer in a message that cannot be read. */
+const unprintable = `${"\u001b[2J\u202e".repeat(50_000)}`
+
+describe("a message beyond what the codec takes (wire.md §2.6)", () => {
+  it("of the client is dropped, and the connection goes on", () => {
+    const s = stealing()
+    s.put({ _tag: "FromClient", bytes: Uint8Array.of(6, 0xfc, 1, 0, 4, 0) })
+    const outputs = s.take()
+    expect(outputs).toContainEqual({ _tag: "Dropped", what: "malformedClientMessage" })
+    expect(outputs.flatMap((output) => (output._tag === "Warn" ? [output.message] : []))).toEqual([
+      expect.stringContaining("a message of at least 262145 items; at most 262144 are taken")
+    ])
+    expect(outputs.filter(({ _tag }) => _tag === "ToMember" || _tag === "DropClient")).toEqual([])
+    expect(s.state.ended).toBe(false)
+  })
+
+  it("of a member costs that member its connection, and nobody else's", () => {
+    const s = stealing()
+    s.put({ _tag: "FromMember", member: b, bytes: Uint8Array.of(8, 0, 0xfc, 1, 0, 4, 0) })
+    const outputs = s.take()
+    expect(outputs).toContainEqual({
+      _tag: "DisconnectMember",
+      member: b,
+      reason: expect.stringContaining("at most 262144 are taken")
+    })
+    expect(s.state.ended).toBe(false)
+  })
+
+  it("is told in short and clean words", () => {
+    const s = stealing()
+    const text = new TextEncoder().encode(unprintable)
+    const length = new Uint8Array(Uint32Array.of(text.length).buffer)
+    s.put({ _tag: "FromClient", bytes: Uint8Array.from([10, 0xfc, ...length, ...text]) })
+    s.member(b, { _tag: "Close", value: unprintable })
+    const texts = s.take().flatMap((output) => {
+      if (output._tag === "Warn") return [output.message]
+      return output._tag === "DisconnectMember" ? [output.reason] : []
+    })
+    expect(texts).toHaveLength(3)
+    for (const told of texts) {
+      expect(told.length).toBeLessThanOrEqual(1_024)
+      expect(told).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+    }
+  })
+})
+
 describe("incoming traffic", () => {
   it("wire.md §8.5: colliding ids of two members and two channels become four", () => {
     const s = stealing()

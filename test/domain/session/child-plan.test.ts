@@ -98,6 +98,21 @@ describe("childPlan", () => {
     expect(starting).toMatchObject({ status: "False", reason: "Starting", message: "The agent is starting." })
   })
 
+  it("is not ready while its agent does not answer, though not failed, and is ready when it answers again", () => {
+    const agent = { _tag: "Ready", checkedAt: created } as const
+    const silent = conditionOf({ target: resolved, agent: { ...agent, silent: "mirrord-agent-1" } })
+    expect(silent.condition).toMatchObject({
+      status: "False",
+      reason: "AgentSilent",
+      message: "The agent mirrord-agent-1 does not answer."
+    })
+    expect(observeChild(silent.child)).toMatchObject({ ready: false, failure: undefined })
+    expect(tags({ child: silent.child, target: resolved, agent: { ...agent, silent: "mirrord-agent-1" } })).toEqual([
+      "RequeueAt"
+    ])
+    expect(conditionOf({ child: silent.child, target: resolved, agent }).condition).toMatchObject({ status: "True" })
+  })
+
   it("says why it fails in the form that the primary reads, and tries again with growing pauses", () => {
     const { child, condition } = conditionOf({ target: failed(1) })
     expect(condition).toMatchObject({ status: "False", reason: "NoSuchTarget", message: "there is no deployment/x" })

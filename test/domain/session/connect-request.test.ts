@@ -145,3 +145,25 @@ describe("connect parameters", () => {
     )
   })
 })
+
+describe("a connect parameter that is a text", () => {
+  it.each(["key", "header_filter", "profile", "branch_name"])("%s has at most 4096 bytes", (name) => {
+    expect(Result.isSuccess(parseConnectQuery(`${name}=${"x".repeat(4_096)}`))).toBe(true)
+    expect(parseConnectQuery(`${name}=${"x".repeat(4_097)}`)).toEqual(
+      Result.fail([
+        {
+          _tag: "ConnectParamsError",
+          parameter: name,
+          message: `The connect parameter ${name} cannot be used: it has 4097 bytes, at most 4096 are taken.`
+        }
+      ])
+    )
+    expect(Result.isFailure(parseConnectQuery(`${name}=${encodeURIComponent("ü".repeat(2_049))}`))).toBe(true)
+  })
+  it("reaches the members as it is", () => {
+    const key = "k\u202e\n\u001b[31m"
+    const params = Result.getOrThrow(parseConnectQuery(new URLSearchParams({ key }).toString()))
+    expect(params.values.key).toBe(key)
+    expect(new URLSearchParams(connectQuery(forMember(params, { isDefault: false }))).get("key")).toBe(key)
+  })
+})

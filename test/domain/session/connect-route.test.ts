@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Role } from "../../../src/domain/fleet/roles.ts"
-import { connectRoute } from "../../../src/domain/session/connect-route.ts"
+import { connectRoute, sessionName } from "../../../src/domain/session/connect-route.ts"
+import { sessionId } from "../../../src/domain/session/session-id.ts"
 
 const single: Role = { _tag: "Single" }
 const primary: Role = { _tag: "Primary", managementOnly: false, isDefault: true }
@@ -19,4 +20,9 @@ describe("what a user's connect is about", () => {
     const values = multiCluster === undefined ? {} : { multi_cluster: multiCluster }
     expect(connectRoute(role, target, { entries: [], values })).toBe(route)
   })
+})
+
+it("gives the two sorts of session with one id different names", () => {
+  expect(sessionName("MultiCluster", sessionId(255n))).toBe("mc-00000000000000ff")
+  expect(sessionName("SingleCluster", sessionId(255n))).toBe("00000000000000ff")
 })

@@ -2,6 +2,7 @@ import { Effect, Logger } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { audit } from "../../../src/app/kernel/audit.ts"
+import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
 import { auditFields, type SessionAct } from "../../../src/domain/session/session-act.ts"
 
 const hostile = fc.string({
@@ -39,7 +40,8 @@ const act: fc.Arbitrary<SessionAct> = fc.record({
 /** The lines of a logger for an act. */
 const written = (one: SessionAct, format: Logger.Logger<unknown, string>): ReadonlyArray<string> => {
   const lines: Array<string> = []
-  Effect.runSync(Effect.provide(audit(one), Logger.layer([Logger.map(format, (line) => void lines.push(line))])))
+  const audited = Effect.provideService(audit(one), CurrentRepeatedLines, new RepeatedLines())
+  Effect.runSync(Effect.provide(audited, Logger.layer([Logger.map(format, (line) => void lines.push(line))])))
   return lines
 }
 
@@ -64,6 +66,8 @@ describe("an audit line", () => {
         const withoutQuoted = (lines[0] ?? "").replace(/"(?:[^"\\]|\\.)*"/gu, '""')
         expect(withoutQuoted.match(/ audit=/gu)).toEqual([" audit="])
         expect(withoutQuoted.match(/ act=/gu)).toEqual([" act="])
+        const keys = withoutQuoted.match(/(?<=^| )[^ =]+(?==)/gu) ?? []
+        expect(new Set(keys).size, "no field twice").toBe(keys.length)
       }),
       { numRuns: 150 }
     )

@@ -19,13 +19,31 @@ const parent: MirrordMultiClusterSession = {
 
 describe("a session in a list", () => {
   it("has the id that the client itself shows", () => {
-    expect(sessionInfo(session, now)).toMatchObject({
-      id: "AB",
-      duration_secs: 60,
-      user: "ann/ann@example@laptop",
-      target: "deployment/web"
+    const common = { user: "ann/ann@example@laptop", target: "deployment/web", namespace: "default", user_id: "u" }
+    expect(sessionInfo(session, [], now)).toEqual({ id: "AB", duration_secs: 60, ...common })
+    expect(parentInfo(parent, [], now)).toEqual({ id: "FF", duration_secs: 3600, ...common })
+  })
+
+  it.each(["session", "parent"] as const)("has its key, filter and stolen ports: %s", (kind) => {
+    const ports = [{ port: 80 }, { port: 8080, filter: "header=x-user: ann" }]
+    const more = { key: "abc12", httpFilter: { headerFilter: "x-user: ann" } }
+    const info =
+      kind === "session"
+        ? sessionInfo({ ...session, spec: { ...session.spec, ...more } }, ports, now)
+        : parentInfo({ ...parent, spec: { ...parent.spec, ...more } }, ports, now)
+    expect(info).toMatchObject({
+      key: "abc12",
+      http_filter: { headerFilter: "x-user: ann" },
+      locked_ports: [
+        { port: 80, kind: "steal" },
+        { port: 8080, kind: "steal", filter: "header=x-user: ann" }
+      ]
     })
-    expect(parentInfo(parent, now)).toMatchObject({ id: "FF", duration_secs: 3600, target: "deployment/web" })
+  })
+
+  it("leaves null fields out, which other operators may write", () => {
+    const spec = { ...session.spec, key: null, httpFilter: { headerFilter: null } }
+    expect(sessionInfo({ ...session, spec }, [], now)).toEqual(sessionInfo(session, [], now))
   })
 
   it("goes by its own name in the operator's status, and by its alias without a known target", () => {
@@ -40,5 +58,24 @@ describe("a session in a list", () => {
       target: "deployment.web",
       phase: "Initializing"
     })
+  })
+
+  it("holds short and harmless texts, whoever made its object", () => {
+    const nasty = `${"\u001b[2J\u202e\n".repeat(100_000)}`
+    const spec = {
+      namespace: nasty,
+      key: nasty,
+      owner: { userId: "u", username: nasty, hostname: nasty, k8sUsername: nasty }
+    }
+    const rows = [
+      sessionInfo({ ...session, spec: { ...session.spec, ...spec } }, [], now),
+      parentInfo({ ...parent, spec: { ...parent.spec, ...spec } }, [], now),
+      multiClusterSessionInfo({ ...parent, spec: { ...parent.spec, ...spec, target: { ...target, name: nasty } } }, now)
+    ]
+    for (const row of rows) {
+      const texts = Object.values(row).filter((value) => typeof value === "string")
+      expect(texts.filter((text) => /[\p{Cc}\p{Bidi_Control}]/u.test(text))).toEqual([])
+      expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(4_096)
+    }
   })
 })

@@ -84,6 +84,28 @@ describe("plan: start", () => {
     expect(leftOutWarnings(view(world))).toEqual([])
   })
 
+  it("writes a short part of a member's words into the status, and comes to rest", () => {
+    const words = `${".".repeat(200_000)}\u001b[2J\u202e${"x".repeat(200_000)}`
+    const leaving = new SessionWorld()
+    leaving.settle()
+    leaving.makeReady(a)
+    leaving.fail(b, { reason: "NoSuchTarget", message: words })
+    expect(leaving.plan().filter(({ _tag }) => _tag === "PatchStatus")).toEqual([])
+    const failing = new SessionWorld()
+    failing.settle()
+    failing.fail(a, { reason: "Error", message: words })
+    expect(failing.phase()).toBe("Failed")
+    for (const status of [view(leaving).status, view(failing).status]) {
+      const text = JSON.stringify(status)
+      expect(text.length).toBeLessThan(10_000)
+      expect(text).not.toMatch(/\\u001b|\p{Bidi_Control}/u)
+      for (const { error = "" } of Object.values(status?.clusterSessions ?? {}))
+        expect(error.length).toBeLessThanOrEqual(1_024)
+      for (const { message } of status?.conditions ?? []) expect(message.length).toBeLessThanOrEqual(1_024)
+      expect((status?.closed ?? "").length).toBeLessThanOrEqual(1_024)
+    }
+  })
+
   it("leaves a member without the target out at once, but waits the 15 s for any other failure", () => {
     const without = new SessionWorld()
     without.settle()
@@ -118,8 +140,8 @@ describe("plan: start", () => {
     expect(world.entry(b)).not.toHaveProperty("error")
   })
 
-  it.each(["NoSuchTarget", "Forbidden", "Error"] as const)(
-    "fails at once when the default fails with %s, and stays 5 minutes",
+  it.each(["NoSuchTarget", "Forbidden", "NotAllowed", "Error"] as const)(
+    "fails at once when the default fails with %s, and stays 30 s, for it never had a client",
     (reason) => {
       const world = new SessionWorld()
       world.settle()
@@ -128,12 +150,34 @@ describe("plan: start", () => {
       expect(recordedFailure(view(world))).toMatchObject({ reason })
       expect(String(world.status()["closed"])).toMatch(/cluster-a.*the cause.*;/u)
       expect([...world.members.values()].every((member) => member.child === undefined)).toBe(true)
-      world.advance(failedRetention - 1)
+      expect(failedRetention(reason)).toBe(30_000)
+      world.advance(failedRetention(reason) - 1)
       expect(world.parent).toBeDefined()
       world.advance(1)
       expect(world.parent).toBeUndefined()
     }
   )
+
+  it("stays five minutes when it had run, so that its client is told the reason", () => {
+    const world = readyWorld()
+    world.member(a).reachable = false
+    world.advance(300_000)
+    expect(recordedFailure(view(world))?.reason).toBe("DefaultLost")
+    world.member(a).reachable = true
+    world.advance(299_999)
+    expect(world.parent).toBeDefined()
+    world.advance(1)
+    expect(world.parent).toBeUndefined()
+  })
+
+  it("starts without a member that does not allow the target, without waiting for it", () => {
+    const world = new SessionWorld()
+    world.settle()
+    world.makeReady(a)
+    world.fail(b, { reason: "NotAllowed", message: "its namespace is protected" })
+    expect(world.phase()).toBe("Ready")
+    expect(world.entry(b)).toMatchObject({ ready: false, error: "its namespace is protected" })
+  })
 
   it("fails at once when the default is known to be lost", () => {
     const world = new SessionWorld()

@@ -32,6 +32,15 @@ describe("the spec of a new session", () => {
     )
   })
 
+  it("shows no key and no filter that a terminal would obey", () => {
+    const chosen = params(new URLSearchParams({ key: "k\n\u001b[31mRED", header_filter: "x: \u202ey" }).toString())
+    expect(Result.getOrThrow(parentSpec(request, owner, chosen, fleet))).toMatchObject({
+      key: "k \ufffd[31mRED",
+      httpFilter: { headerFilter: "x: \ufffdy" }
+    })
+    expect(Result.getOrThrow(sessionSpec(request, owner, chosen))).toMatchObject({ key: "k \ufffd[31mRED" })
+  })
+
   it("in one cluster: owner, target and what the client chose", () => {
     expect(sessionSpec(request, owner, params("key=mine&header_filter=x%3A+1"))).toEqual(
       Result.succeed({ owner, namespace: "shop", target, key: "mine", clientCliVersion: "3.1.0" })
@@ -47,13 +56,26 @@ describe("the spec of a new session", () => {
     )
   })
 
-  it("is refused for a label, in words of its own, and for a target that is none", () => {
-    const label = { ...request, target: "label" }
-    const byLabel = params(`label_target=${encodeURIComponent(JSON.stringify({ labels: { app: "orders" } }))}`)
-    expect([parentSpec(label, owner, byLabel, fleet), sessionSpec(label, owner, byLabel)]).toEqual([
-      Result.fail("Label targets are not possible in a multi-cluster session; name a workload."),
-      Result.fail("Label targets are not supported yet; name a workload.")
-    ])
+  const label = { ...request, target: "label" }
+  const byLabel = (value: object) => params(new URLSearchParams({ label_target: JSON.stringify(value) }).toString())
+
+  it("in one cluster: labels as a target, in the order of their keys", () => {
+    const chosen = byLabel({ labels: { tier: "front", app: "orders" }, container: "app" })
+    expect(Result.getOrThrow(sessionSpec(label, owner, chosen)).target).toEqual({
+      apiVersion: "meta/v1",
+      kind: "LabelSelector",
+      name: "app=orders,tier=front",
+      container: "app"
+    })
+  })
+
+  it("is refused for bad labels, for labels over many clusters, and for a target that is none", () => {
+    expect(parentSpec(label, owner, byLabel({ labels: { app: "orders" } }), fleet)).toEqual(
+      Result.fail("Label targets are not possible in a multi-cluster session; name a workload.")
+    )
+    expect(sessionSpec(label, owner, byLabel({ labels: { app: "a b" } }))).toEqual(
+      Result.fail(expect.stringContaining('"a b" cannot be the value of a label'))
+    )
     const nonsense = { ...request, target: "nonsense.x" }
     expect(parentSpec(nonsense, owner, params(), fleet)).toEqual(sessionSpec(nonsense, owner, params()))
     expect(Result.isFailure(sessionSpec(nonsense, owner, params()))).toBe(true)

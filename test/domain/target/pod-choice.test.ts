@@ -36,6 +36,17 @@ const pod = ({ metadata, spec, status: more }: Extra = {}) =>
       }
     })
   )
+const inMesh = (annotations: object, init: ReadonlyArray<string>, beside: ReadonlyArray<string>) =>
+  podPlacement(
+    pod({
+      metadata: { annotations },
+      status: {
+        initContainerStatuses: init.map((name) => status(name)),
+        containerStatuses: ["app", ...beside].map((name) => status(name))
+      }
+    }),
+    "app"
+  )
 const problem = (extra: Extra, container?: string) => {
   const result = podPlacement(pod(extra), container)
   return Result.isFailure(result) ? result.failure : undefined
@@ -54,9 +65,25 @@ describe("podPlacement", () => {
         containerId: "app-id",
         runtime: "containerd",
         guessed: false,
-        shareProcessNamespace: false
+        shareProcessNamespace: false,
+        mesh: undefined
       })
     )
+  })
+
+  it.each([
+    [{}, [], ["istio-proxy"], undefined],
+    [{}, ["setup"], ["helper"], undefined],
+    [{}, ["istio-init"], ["istio-proxy"], "istio"],
+    [{}, ["istio-proxy"], [], "istio"],
+    [{}, ["istio-validation"], ["istio-proxy"], "istio-cni"],
+    [{}, ["istio-validation"], [], undefined],
+    [{}, ["linkerd-init"], ["linkerd-proxy"], "linkerd"],
+    [{}, ["kuma-init"], ["kuma-sidecar"], "kuma"],
+    [{ "ambient.istio.io/redirection": "enabled" }, [], [], "istio-ambient"],
+    [{ "ambient.istio.io/redirection": "disabled" }, [], [], undefined]
+  ])("with the annotations %j, init containers %j and sidecars %j sees the mesh %s", (notes, init, beside, mesh) => {
+    expect(Result.map(inMesh(notes, init, beside), (placed) => placed.mesh)).toEqual(Result.succeed(mesh))
   })
 
   it.each([
@@ -134,6 +161,19 @@ describe("choosePods", () => {
       pod({ metadata: { name: "w2" } })
     ]
     expect(Result.getOrThrow(choosePods(list, search)).map(({ podName }) => podName)).toEqual(["w1", "w2"])
+  })
+
+  it("leaves out pods whose node seems lost, unless there is no other", () => {
+    const conditions = [{ type: "Ready", status: "False" }]
+    const named = (name: string, extra: object = {}) => pod({ metadata: { name }, status: extra })
+    const namesOf = (...found: ReadonlyArray<ReturnType<typeof pod>>) =>
+      Result.getOrThrow(choosePods(found, search)).map(({ podName }) => podName)
+    const sidecar = [status("app"), status("sidecar", false)]
+    expect(namesOf(named("lost", { conditions }), named("well"))).toEqual(["well"])
+    expect(namesOf(named("lost", { conditions }))).toEqual(["lost"])
+    // A container that is not ready explains the pod's condition, and says that its node is there.
+    expect(namesOf(named("half", { conditions, containerStatuses: sidecar }), named("well"))).toEqual(["half", "well"])
+    expect(namesOf(named("well", { conditions: [{ type: "Ready", status: "True" }] }))).toEqual(["well"])
   })
 
   it("tells no pod from no usable pod, and label targets apart", () => {

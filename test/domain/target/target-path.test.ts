@@ -1,20 +1,14 @@
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { fromKubeTarget, isSameTarget, toKubeTarget } from "../../../src/domain/target/kube-target.ts"
 import {
   formatTargetName,
   formatTargetPath,
   parseTargetName,
   parseTargetPath
 } from "../../../src/domain/target/target-path.ts"
-import {
-  fromKubeTarget,
-  kindAddress,
-  needsCopy,
-  targetKinds,
-  toKubeTarget,
-  type Target
-} from "../../../src/domain/target/target.ts"
+import { kindAddress, needsCopy, targetKinds, type Target } from "../../../src/domain/target/target.ts"
 
 const workload = (kind: (typeof targetKinds)[number], name: string, container?: string): Target => ({
   _tag: "Workload",
@@ -62,7 +56,11 @@ describe("target paths", () => {
     "label/=b",
     "label/a=1,a=2",
     "label/a=1/container/",
-    "label/a=1/container/x/y"
+    "label/a=1/container/x/y",
+    "label/a b=1",
+    "label/a=b c",
+    "label/Shop.io/a=1",
+    "label/a=-1"
   ])("refuses %j with a sentence that says what would be right", (path) => {
     const result = parseTargetPath(path)
     if (Result.isSuccess(result)) throw new Error("accepted")
@@ -90,6 +88,34 @@ describe("target names in connect URLs", () => {
     expect(Result.isFailure(parseTargetName("label"))).toBe(true)
   })
 
+  const long = "x".repeat(63)
+  it.each([
+    ["a key with a space", { "a b": "1" }, undefined, '"a b" cannot be the key of a label'],
+    ["a key that would end the term", { "a=1,b": "1" }, undefined, "cannot be the key of a label"],
+    ["an empty key", { "": "1" }, undefined, "cannot be the key of a label"],
+    ["a key without a name", { "shop.io/": "1" }, undefined, "cannot be the key of a label"],
+    ["a domain in upper case", { "Shop.io/a": "1" }, undefined, "cannot be the key of a label"],
+    ["a key of 64 characters", { [`${long}x`]: "1" }, undefined, "cannot be the key of a label"],
+    ["a value that would be another term", { a: "1,b=2" }, undefined, '"1,b=2" cannot be the value of a label'],
+    ["a value of 64 characters", { a: `${long}x` }, undefined, "cannot be the value of a label"],
+    [
+      "more labels than fit",
+      Object.fromEntries([..."abcdefgh"].map((key) => [key, long])),
+      undefined,
+      "512 characters"
+    ],
+    ["no label", {}, undefined, "with at least one label"],
+    ["a container without a name", { a: "1" }, "", "the container's name is missing"],
+    ["a container that is none", { a: "1" }, "x/y", `"x/y" cannot be a container's name`]
+  ] as ReadonlyArray<readonly [string, Readonly<Record<string, string>>, string | undefined, string]>)(
+    "refuse %s in label_target",
+    (_what, labels, container, problem) => {
+      const result = parseTargetName("label", { labels, container })
+      if (Result.isSuccess(result)) throw new Error("accepted")
+      expect(result.failure.message).toContain(problem)
+    }
+  )
+
   it.each(["deployment", "deployment.", "x.foo", "deployment.foo.container.", "deployment.a/../b", ".foo"])(
     "refuses %j",
     (text) => {
@@ -113,11 +139,34 @@ describe("target names in connect URLs", () => {
     )
   })
 
-  it("never throw", () => {
+  const labelText = fc.stringMatching(/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,20}[A-Za-z0-9])?$/u)
+  const labelKey = fc.oneof(
+    labelText,
+    fc.tuple(name, labelText).map(([domain, key]) => `${domain}/${key}`)
+  )
+  const labels = fc.dictionary(labelKey, fc.oneof(fc.constant(""), labelText), { minKeys: 1, maxKeys: 3 })
+
+  it("of labels round-trip through paths and session resources, whatever the order of the labels", () => {
+    fc.assert(
+      fc.property(labels, container, (some, one) => {
+        const target = Result.getOrThrow(parseTargetName("label", { labels: some, container: one }))
+        const turned = Object.fromEntries(Object.entries(some).toReversed())
+        const other = Result.getOrThrow(parseTargetName("label", { labels: turned, container: one }))
+        expect(target).toEqual({ _tag: "Label", labels: some, container: one })
+        expect(parseTargetPath(formatTargetPath(target))).toEqual(Result.succeed(target))
+        expect(fromKubeTarget(toKubeTarget(target))).toEqual(target)
+        expect(isSameTarget(toKubeTarget(target), toKubeTarget(other))).toBe(true)
+      })
+    )
+  })
+
+  it("never throw, and neither do targets of session resources", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         parseTargetName(text)
         parseTargetPath(text)
+        parseTargetName("label", { labels: { [text]: text }, container: text })
+        fromKubeTarget({ apiVersion: "meta/v1", kind: "LabelSelector", name: text, container: text })
       })
     )
   })
@@ -143,6 +192,11 @@ describe("kinds", () => {
       name: "foo",
       container: "c"
     })
+    const byLabel: Target = { _tag: "Label", labels: { tier: "front", app: "web" }, container: "c" }
+    const selector = { apiVersion: "meta/v1", kind: "LabelSelector", name: "app=web,tier=front", container: "c" }
+    expect(toKubeTarget(byLabel)).toEqual(selector)
+    expect(fromKubeTarget({ ...selector, name: "" })).toBeUndefined()
+    expect(fromKubeTarget({ ...selector, name: "app in (a,b)" })).toBeUndefined()
     expect(toKubeTarget({ _tag: "Targetless" })).toBeUndefined()
     expect(fromKubeTarget(undefined)).toEqual({ _tag: "Targetless" })
     expect(fromKubeTarget({ apiVersion: "v1", kind: "Node", name: "n", container: "" })).toBeUndefined()

@@ -5,6 +5,7 @@
  */
 
 import { Effect } from "effect"
+import { cleanTexts } from "../../../domain/clean-text.ts"
 import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"
 
@@ -15,6 +16,8 @@ export interface DoctorCommandOptions extends DoctorOptions {
 /** Runs the doctor. Exit code 0: no failure; 1: failures; 2: no cluster could be examined. */
 export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
   Effect.map(examine(options), (report) => {
-    console.log(output === "json" ? JSON.stringify(reportJson(report), null, 2) : reportLines(report).join("\n"))
+    console.log(
+      output === "json" ? JSON.stringify(cleanTexts(reportJson(report)), null, 2) : reportLines(report).join("\n")
+    )
     return exitCodeOf(report)
   })

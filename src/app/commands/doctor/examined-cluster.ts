@@ -18,6 +18,8 @@ export interface ExaminedCluster {
   readonly namespace: string
   /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
+  /** Whether the operator keeps its own serving certificate. Asked for only in the operator's own cluster. */
+  readonly ownCertificate: boolean
   /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>
   readonly credentials: CredentialFacts

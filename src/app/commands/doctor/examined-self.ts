@@ -44,7 +44,7 @@ const describe = (config: KubeConfig): CredentialFacts => {
 
 export interface ExaminedSelfOptions extends Pick<
   ExaminedCluster,
-  "account" | "agentNamespace" | "config" | "namespace"
+  "account" | "agentNamespace" | "config" | "namespace" | "ownCertificate"
 > {
   readonly fleet: FleetConfiguration | undefined
 }
@@ -55,7 +55,8 @@ export const examinedSelf = ({
   agentNamespace,
   config,
   fleet,
-  namespace
+  namespace,
+  ownCertificate
 }: ExaminedSelfOptions): ExaminedCluster => ({
   name: fleet?.clusterName ?? "local",
   part: "own",
@@ -63,6 +64,7 @@ export const examinedSelf = ({
   role: roleOf(fleet),
   namespace,
   agentNamespace,
+  ownCertificate,
   problems: [],
   credentials: describe(config),
   config,

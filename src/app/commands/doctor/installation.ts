@@ -29,6 +29,7 @@ export interface Installation {
   readonly own: KubeApi
   readonly namespace: string
   readonly agentNamespace: string
+  readonly ownCertificate: boolean
   readonly fleet: FleetConfiguration | undefined
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
@@ -86,6 +87,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     own: yield* makeKubeApi(config, "own"),
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
+    ownCertificate: settings.ownCertificate,
     fleet: settings.fleet,
     account: undefined,
     findings: []
@@ -171,6 +173,7 @@ export const installationByKubeConfig = (
       return {
         ...known,
         agentNamespace: namespace,
+        ownCertificate: false,
         fleet: undefined,
         account: account(operatorName),
         findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
@@ -180,6 +183,7 @@ export const installationByKubeConfig = (
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
+      ownCertificate: env.get("OPERATOR_OWN_CERTIFICATE") === "true",
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )

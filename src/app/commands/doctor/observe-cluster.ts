@@ -127,7 +127,13 @@ const askAsUser = (
 export const observeCluster = (examined: ExaminedCluster, timeoutSecs: number): Effect.Effect<ClusterFacts> =>
   Effect.gen(function* (): Effect.gen.Return<ClusterFacts, never, Scope.Scope> {
     const probe = yield* makeClusterProbe(examined.config, timeoutSecs * 1000)
-    const { account, config: _config, agentNamespace: _agentNamespace, ...known } = examined
+    const {
+      account,
+      config: _config,
+      agentNamespace: _agentNamespace,
+      ownCertificate: _ownCertificate,
+      ...known
+    } = examined
     const unasked = {
       ...known,
       ...nothingAsked,

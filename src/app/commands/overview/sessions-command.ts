@@ -16,6 +16,7 @@ import {
   type SessionRow,
   sessionRows
 } from "../../../domain/overview/session-row.ts"
+import { sessionsHere } from "../../../domain/overview/sessions-here.ts"
 import { textTable } from "../../../domain/overview/text-table.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -71,7 +72,7 @@ const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
     const { status } = yield* readOperator(api)
     const now = yield* Clock.currentTimeMillis
     const parents = (status?.multi_cluster_sessions ?? []).map((info) => publishedParentRow(info, now))
-    const children = (status?.sessions ?? []).map((info) => publishedChildRow(info, now))
+    const children = sessionsHere(status).map((info) => publishedChildRow(info, now))
     return {
       rows: sessionRows(parents, children),
       notes: [

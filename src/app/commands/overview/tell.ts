@@ -6,6 +6,7 @@
 
 import { Effect } from "effect"
 import { stringify } from "yaml"
+import { cleanText, cleanTexts, textLimits } from "../../../domain/clean-text.ts"
 import type { Unanswered } from "./ask-cluster.ts"
 
 /** The form of the output: a table for people, JSON or YAML for programs. */
@@ -24,9 +25,9 @@ export const toldText = (output: Output, { lines, value }: Told): string => {
     case "table":
       return lines.join("\n")
     case "json":
-      return JSON.stringify(value, null, 2)
+      return JSON.stringify(cleanTexts(value), null, 2)
     case "yaml":
-      return stringify(value, { lineWidth: 0 }).trimEnd()
+      return stringify(cleanTexts(value), { lineWidth: 0 }).trimEnd()
   }
 }
 
@@ -34,13 +35,13 @@ export const toldText = (output: Output, { lines, value }: Told): string => {
 export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Effect.Effect<number> =>
   found.pipe(
     Effect.map((finding) => {
-      for (const note of finding.notes) console.error(`braid: ${note}`)
+      for (const note of finding.notes) console.error(`braid: ${cleanText(note, textLimits.message)}`)
       console.log(toldText(output, finding))
       return 0
     }),
     Effect.catch(({ fix, message }) =>
       Effect.sync(() => {
-        console.error(`braid: ${message}\nfix: ${fix}`)
+        console.error(`braid: ${cleanText(message, textLimits.message)}\nfix: ${fix}`)
         return 1
       })
     )

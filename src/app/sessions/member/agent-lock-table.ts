@@ -113,7 +113,9 @@ export const makeAgentLockTable = (): AgentLockTable => {
 const guardedChannel = (guarded: GuardedConnection): FrameChannel => {
   const { channel } = guarded
   return {
+    direct: channel.direct ?? channel,
     queuedBytes: () => channel.queuedBytes(),
+    waitsForRoom: () => channel.waitsForRoom?.() === true,
     pause: () => channel.pause(),
     resume: () => channel.resume(),
     send: (bytes) => send(guarded, bytes),

@@ -58,6 +58,8 @@ export interface MemberSessionsState {
   /** Ports that different sessions share at one agent. */
   readonly agentLocks: AgentLockTable
   readonly linkTerms: LinkTerms
+  /** The agent that a connection to agents leads to. */
+  readonly leadsTo: WeakMap<FrameChannel, SessionAgent>
   /** How many clients have attached so far; tells their uses of an agent apart. */
   links: number
 }
@@ -125,21 +127,35 @@ const admission = (
 }
 
 const connectAgent = (
-  { agentLocks, agents }: MemberSessionsState,
+  { agentLocks, agents, leadsTo }: MemberSessionsState,
   agent: SessionAgent,
   user: AgentUser
 ): Effect.Effect<FrameChannel, AgentUnreachable> =>
-  Effect.map(agents.connect(agent.handle), (channel) => agentLocks.guard(agent.handle.name, channel, user))
+  Effect.map(agents.connect(agent.handle), (channel) => {
+    const guarded = agentLocks.guard(agent.handle.name, channel, user)
+    leadsTo.set(guarded, agent)
+    return guarded
+  })
 
-/** Completes with a sentence when the client is not to be served any more. */
+/** Why a connection leads to an agent that was given up, if it does. */
+const lostWith = ({ leadsTo }: MemberSessionsState, channel: FrameChannel): string | undefined => {
+  const health = leadsTo.get(channel)?.hold.health()
+  return health?._tag === "Lost" ? health.why : undefined
+}
+
+/**
+ * Completes with a sentence when the client is not to be served any more. A link ends as well when somebody has edited
+ * the name of another parent into its child: no parent would delete the child, and with a link it would never end.
+ */
 const terminated = (
   { notifier, controller }: MemberSessionsOptions,
-  { succeeded, user }: AttachedClient
+  { client, succeeded, user }: AttachedClient
 ): ClientConnectionOptions["terminated"] =>
   Effect.raceFirst(
     notifier.until(user.session, () => {
       const session = controller.session(user.session)
-      const isGone = session === undefined || isBeingDeleted(session.metadata)
+      const isOurs = client.isUser || session?.spec.multiClusterParentName === client.key
+      const isGone = session === undefined || isBeingDeleted(session.metadata) || !isOurs
       return isGone ? { reason: "The session was ended." } : undefined
     }),
     Effect.as(succeeded, {
@@ -167,6 +183,7 @@ const relayOptions = (
     members: {
       now: () => controller.agents(user.session).map(({ pod }) => memberName(pod)),
       isReady: () => true,
+      lost: (channel) => lostWith(state, channel),
       listen: (changed) => notifier.listen(user.session, changed)
     },
     connect: (member) => {

@@ -10,7 +10,12 @@ import {
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta.ts"
-import { type ChildAction, childPlan, type ObservedChild } from "../../../domain/session/child-plan.ts"
+import {
+  type AgentObservation,
+  type ChildAction,
+  childPlan,
+  type ObservedChild
+} from "../../../domain/session/child-plan.ts"
 import { heartbeat } from "../../../domain/session/heartbeat.ts"
 import { Agents } from "../../../ports/agents.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
@@ -19,9 +24,11 @@ import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
+import { readHeartbeat } from "../../kernel/read-cached.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { SessionSightings } from "../session-sightings.ts"
+import { makeAgentWatches } from "./agent-watch.ts"
 import { performChildAction } from "./perform-child-action.ts"
 import {
   type ChildTurn,
@@ -42,6 +49,8 @@ export type { ClusterSessionOptions, SessionAgent } from "./session-state.ts"
 export interface ClusterSessionController extends Controller {
   readonly sessions: Reflector
   readonly session: (name: string) => MirrordClusterSession | undefined
+  /** Whether a session has no client now. */
+  readonly isInactive: (session: MirrordClusterSession, now: number) => boolean
   /** The agents of a session that is ready; the first is the representative. */
   readonly agents: (name: string) => ReadonlyArray<SessionAgent>
 }
@@ -57,6 +66,7 @@ const childChanged = (
   const now = clock.currentTimeMillisUnsafe()
   if (!deleted) sightings.saw(object, !controller.cache.synced(), now)
   if (deleted || !isHeartbeatOnly(before, object)) return sessionChanged(state, object.metadata.name, object)
+  readHeartbeat(mirrordClusterSessions, before, object)
   sightings.sawHeartbeat(object, now)
 }
 
@@ -73,15 +83,22 @@ const childHeartbeat = (state: ClusterSessionState, { key, now, view }: ChildTur
   return { write: written, nextAt }
 }
 
+/** How far the agents are, and whether the representative answers. */
+const observedAgent = ({ agent, agents }: SessionState): AgentObservation => {
+  const [representative] = agents
+  const isSilent = representative !== undefined && representative.hold.health()._tag !== "Serving"
+  return agent._tag === "Ready" && isSilent ? { ...agent, silent: representative.handle.name } : agent
+}
+
 /** Everything from which the next step of one session is decided. */
 const observedChild = (
   { operatorSince, options: { defaults, requirements, sockets }, sightings }: ClusterSessionState,
-  { key, known: { agent, target }, now, view }: ChildTurn
+  { key, known, now, view }: ChildTurn
 ): ObservedChild<Placements> => ({
   child: view,
   createdSeenAt: sightings.seen(key).created,
-  target,
-  agent,
+  target: known.target,
+  agent: observedAgent(known),
   sockets: sockets.presence(key),
   heartbeatSeenAt: sightings.heartbeatSeen(key, view.status?.connectedTimestamp, now),
   operatorSince,
@@ -120,6 +137,7 @@ export const makeClusterSessionController = (
     const known = {
       options,
       agents,
+      watches: yield* makeAgentWatches(agents),
       retryingApi: retryingApi(options.api),
       operatorSince,
       sightings: new SessionSightings(operatorSince),
@@ -141,6 +159,8 @@ export const makeClusterSessionController = (
       enqueue: controller.enqueue,
       sessions: controller.cache,
       session: controller.view,
+      isInactive: ({ metadata: { name }, status }, now) =>
+        known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now),
       agents: (name) => sessions.get(name)?.agents ?? []
     }
   })

@@ -9,16 +9,21 @@ import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
+import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import { sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionInfo } from "../../../domain/session/session-info.ts"
+import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import { unlessProtected } from "../../api/unless-protected.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
+import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
@@ -27,8 +32,12 @@ import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
 /** The parts of the operator that this capability builds on. */
 export interface MemberGround {
   readonly api: KubeApi
+  /** Namespace of the operator. */
+  readonly namespace: string
   /** The fleet that this operator is the primary of, if it has one. */
   readonly fleet: FleetConfiguration | undefined
+  readonly bounds: SessionBounds
+  readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
@@ -42,13 +51,17 @@ const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyA
     return read === undefined || (read.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [read]
   })
 
-const served = (session: MirrordClusterSession): ServedSession => ({
-  resource: mirrordClusterSessions,
-  metadata: session.metadata,
-  namespace: session.spec.namespace,
-  info: (now) => sessionInfo(session, now),
-  audited: auditedChild(session.metadata.name, session.spec)
-})
+const served =
+  (members: MemberSessions, { isInactive }: ClusterSessionController) =>
+  (session: MirrordClusterSession): ServedSession => ({
+    resource: mirrordClusterSessions,
+    metadata: session.metadata,
+    namespace: session.spec.namespace,
+    owner: session.spec.owner,
+    info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
+    isInactive: (now) => isInactive(session, now),
+    audited: auditedChild(session.metadata.name, session.spec)
+  })
 
 const attachTo =
   (members: MemberSessions) =>
@@ -65,7 +78,7 @@ const attachTo =
 
 /** `earlier`: the capabilities that sessions in this cluster may have to wait for. */
 export const makeMemberCapability = (
-  { api, ends, events, feed, fleet, notifier }: MemberGround,
+  { api, bounds, ends, events, feed, fleet, namespace, notifier, protectedNamespaces }: MemberGround,
   earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, Agents | Scope.Scope> =>
   Effect.gen(function* () {
@@ -79,6 +92,8 @@ export const makeMemberCapability = (
       ends,
       events,
       defaults: times,
+      bounds,
+      protectedNamespaces,
       requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
     })
     const members = yield* makeMemberSessions({
@@ -90,17 +105,24 @@ export const makeMemberCapability = (
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
     })
     return {
-      features: fleet === undefined ? ["MultiClusterRemote"] : [],
+      features: [
+        ...(fleet === undefined ? (["MultiClusterRemote"] as const) : []),
+        // The client takes a label target for one of the operator's own cluster, which has to run workloads.
+        ...(fleet?.managementOnly === true ? [] : (["LabelTargeting"] as const))
+      ],
       problems: () => (controller.sessions.synced() ? [] : ["The sessions of this cluster have not been read yet."]),
       started: controller.sessions.awaitSynced,
-      status: (now) => ({ sessions: ownSessions(controller).map((session) => sessionInfo(session, now)) }),
       sessions: {
-        all: () => ownSessions(controller).map(served),
-        find: (id) => {
-          const session = controller.session(sessionIdName(id))
-          return session === undefined ? undefined : served(session)
-        }
+        all: () => ownSessions(controller).map(served(members, controller)),
+        nameOf: sessionIdName,
+        find: (name) => {
+          const session = controller.session(name)
+          return session === undefined ? undefined : served(members, controller)(session)
+        },
+        stopped: makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
       },
+      admit: ({ _tag, request }) =>
+        _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,
       hear: (change) => {
         if (change._tag === "ChildChanged") controller.enqueue(change.session)
       },

@@ -12,12 +12,13 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
+import type { StolenPort } from "../../../domain/routing/port-locks.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import { type ConnectParams, parseConnectQuery } from "../../../domain/session/connect-request.ts"
 import { ownerLabel, parentName } from "../../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
-import { isSameTarget } from "../../../domain/target/target.ts"
+import { isSameTarget } from "../../../domain/target/kube-target.ts"
 import { Agents } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { mayDo } from "../../api/access-review.ts"
@@ -47,10 +48,12 @@ export interface MemberSessions {
     owner: SessionOwner,
     params: ConnectParams
   ) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
+  /** The ports that a user's own session steals. */
+  readonly ports: (session: string) => ReadonlyArray<StolenPort>
 }
 
-/** Whether the caller may drive sessions here, as only a primary's identity may (docs/member-link.md). */
-const isPrimary = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
+/** Whether the caller may drive sessions here, as a primary's identity may (docs/member-link.md). */
+const mayDriveSessions = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
   mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })
 
 /** Without the parameter the client's own default holds (operator-api.md §7.8). */
@@ -71,7 +74,7 @@ const attachChild = (
   id: SessionId
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
-    if (!(yield* isPrimary(state.retryingApi, request.caller))) {
+    if (!(yield* mayDriveSessions(state.retryingApi, request.caller))) {
       return yield* forbidden(
         `User ${request.caller.user} connects without a user certificate (header x-client-der), which only ` +
           "the operator of a primary cluster may: one that may create mirrordclustersessions here."
@@ -178,6 +181,7 @@ export const makeMemberSessions = (
       sessionLocks: makeSessionLockTable(),
       agentLocks: makeAgentLockTable(),
       linkTerms: makeLinkTerms(),
+      leadsTo: new WeakMap(),
       links: 0
     }
     yield* countHolding("session locks", state.sessionLocks.size)
@@ -185,6 +189,8 @@ export const makeMemberSessions = (
     yield* countHolding("link terms", state.linkTerms.size)
     return {
       attachChild: (request, id) => attachChild(state, request, id),
-      attachUser: (request, id, owner, params) => attachUser(state, { request, name: sessionIdName(id), owner, params })
+      attachUser: (request, id, owner, params) =>
+        attachUser(state, { request, name: sessionIdName(id), owner, params }),
+      ports: state.sessionLocks.ports
     }
   })

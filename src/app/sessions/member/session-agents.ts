@@ -1,20 +1,30 @@
 /**
- * Starts the agents of sessions, keeps them alive by idle connections, and notices when they end. The decision when to
- * start and refresh them is made in `domain/session/child-plan.ts`; the adapters of `Agents` know how an agent is
- * built.
+ * Starts the agents of sessions, keeps them alive by idle connections, and notices when they end or are given up. The
+ * decision when to start and refresh them is made in `domain/session/child-plan.ts`, and what follows their end in
+ * `domain/session/agent-end.ts`; the adapters of `Agents` know how an agent is built.
  */
 
 import { Clock, Effect, Result } from "effect"
-import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { pods } from "../../../domain/resources/core-kinds.ts"
+import {
+  mirrordClusterSessions,
+  type MirrordClusterSession
+} from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
-import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
+import { apiVersionOf, readResource } from "../../../domain/resources/resource-descriptor.ts"
+import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/session/agent-end.ts"
+import type { PodSign } from "../../../domain/session/agent-health.ts"
 import { refreshEvery } from "../../../domain/session/child-plan.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
+import { podSign } from "../../../domain/target/pod-sign.ts"
+import { protectedTarget } from "../../../domain/target/protected-namespaces.ts"
 import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
-import type { FrameChannel } from "../../../ports/frame-channel.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
+import type { AgentHold } from "./agent-watch.ts"
+import { grantAgents } from "./grant-agents.ts"
 import {
   type ChildTurn,
   type ClusterSessionState,
@@ -26,10 +36,7 @@ import {
 } from "./session-state.ts"
 import { type Placements, resolveTarget } from "./target-resolver.ts"
 
-/** An agent that ends sooner than this after its start counts as failed, and its successor has to wait, in ms. */
-const steadyAfter = 10_000
-
-/** Pause before the target's pods are looked up again after an agent other than the representative ended, in ms. */
+/** Pause before the target's pods are looked up again after an agent ended, in ms. */
 const lookAgainAfter = 2_000
 
 /** Most agents of one session that are being started at a time. */
@@ -37,9 +44,16 @@ const startedAtOnce = 8
 
 type StartedAgent = Result.Result<RunningAgent, AgentFailed | AgentUnreachable>
 
-const endedAtOnce: SessionFailure = {
-  reason: "Error",
-  message: "its agent ended right after its start; `kubectl logs` of its pod says why"
+/** Why a session waits before it starts agents again. */
+const failures: Readonly<Record<AgentEnd["cause"], SessionFailure>> = {
+  Ended: {
+    reason: "Error",
+    message: "its agent ended right after its start; `kubectl logs` of its pod says why"
+  },
+  GivenUp: {
+    reason: "Error",
+    message: "one agent after the other stopped answering; look at the node of its pod"
+  }
 }
 
 /** Whether a task still works for the session that it was begun for. */
@@ -48,35 +62,63 @@ const isCurrent = ({ sessions }: ClusterSessionState, { key, known }: ChildTurn)
 const failNow = (session: SessionState, failure: SessionFailure) =>
   Effect.map(Clock.currentTimeMillis, (at) => failedAttempt(session, failure, at))
 
+/** `checkedAt` of a look after which the target's pods are looked up again in a moment. */
+const soon = (now: number): number => now - refreshEvery + lookAgainAfter
+
+/** Whether the agent belongs to the session as it is now. */
+const isInUse = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): boolean =>
+  isCurrent(state, turn) && turn.known.agent._tag === "Ready" && turn.known.agents.includes(agent)
+
 /**
- * Handles the end of an agent. The end of the representative starts everything over: the target may have another pod
- * now.
+ * Handles the end of an agent, or that it was given up. Without the representative everything starts over: the target
+ * may have another pod now.
  */
-const agentEnded = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): void => {
+const agentEnded = (
+  state: ClusterSessionState,
+  turn: ChildTurn,
+  agent: RunningAgent,
+  cause: AgentEnd["cause"]
+): void => {
   const { key: name, known: session } = turn
-  if (!isCurrent(state, turn) || session.agent._tag !== "Ready" || !session.agents.includes(agent)) return
+  if (!isInUse(state, turn, agent)) return
   const now = state.clock.currentTimeMillisUnsafe()
-  const wasSteady = now - agent.startedAt >= steadyAfter
-  if (session.agents[0] !== agent) {
-    session.agents = session.agents.filter((other) => other !== agent)
-    session.agent = { _tag: "Ready", checkedAt: wasSteady ? now - refreshEvery + lookAgainAfter : now }
-  } else {
-    release(session)
-    if (wasSteady) {
+  const next = afterEnd({
+    isRepresentative: session.agents[0] === agent,
+    cause,
+    servedFor: now - agent.startedAt,
+    sinceGivenUp: session.givenUp === undefined ? undefined : now - session.givenUp.at
+  })
+  if (cause === "GivenUp") session.givenUp = { at: now, containerId: agent.placement?.containerId }
+  agent.hold.close()
+  session.agents = session.agents.filter((other) => other !== agent)
+  switch (next) {
+    case "LookSoon":
+    case "LookLater":
+      session.agent = { _tag: "Ready", checkedAt: next === "LookSoon" ? soon(now) : now }
+      break
+    case "StartOver":
+      release(session)
       session.failures = 0
       session.target = { _tag: "Unresolved" }
       session.agent = { _tag: "None" }
-    } else session.agent = failedAttempt(session, endedAtOnce, now)
+      break
+    case "Fail":
+      release(session)
+      session.agent = failedAttempt(session, failures[cause], now)
   }
   sessionChanged(state, name)
 }
 
+/** Handles that an agent does not answer, or answers again, or was given up. */
+const agentChanged = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): void => {
+  if (agent.hold.health()._tag === "Lost") agentEnded(state, turn, agent, "GivenUp")
+  else if (isInUse(state, turn, agent)) sessionChanged(state, turn.key)
+}
+
 const followAgent = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): void =>
   agent.hold.open({
-    message: () => {},
-    ended: () => agentEnded(state, turn, agent),
-    drained: () => {},
-    ignored: () => {}
+    changed: () => agentChanged(state, turn, agent),
+    ended: () => agentEnded(state, turn, agent, "Ended")
   })
 
 const ownerOf = ({ key: name, view }: ChildTurn): OwnerReference => ({
@@ -88,15 +130,19 @@ const ownerOf = ({ key: name, view }: ChildTurn): OwnerReference => ({
 
 /** Starts one agent and connects to it. Each connection is added to `opened`. */
 const startAgent = (
-  { agents }: ClusterSessionState,
+  { agents, watches }: ClusterSessionState,
   turn: ChildTurn,
   placement: AgentPlacement | undefined,
-  opened: Set<FrameChannel>
+  opened: Set<AgentHold>
 ): Effect.Effect<StartedAgent> => {
   const owner = ownerOf(turn)
   const connected = Effect.gen(function* () {
     const handle = yield* agents.ensure(placement, owner)
-    const hold = yield* Effect.tap(agents.connect(handle), (channel) => Effect.sync(() => opened.add(channel)))
+    const hold = yield* Effect.map(agents.connect(handle), (channel) => {
+      const made = watches.hold(handle, channel)
+      opened.add(made)
+      return made
+    })
     return { hold, handle }
   })
   return Effect.gen(function* () {
@@ -106,7 +152,7 @@ const startAgent = (
       hold,
       handle,
       pod: placement?.podName ?? handle.name,
-      containerId: placement?.containerId,
+      placement,
       startedAt: yield* Clock.currentTimeMillis
     }
   }).pipe(
@@ -125,7 +171,7 @@ const startAll = (
   placements: ReadonlyArray<AgentPlacement | undefined>
 ): Effect.Effect<ReadonlyArray<StartedAgent>> =>
   Effect.suspend(() => {
-    const opened = new Set<FrameChannel>()
+    const opened = new Set<AgentHold>()
     const closeAll = Effect.sync(() => opened.forEach((hold) => hold.close()))
     return Effect.forEach(placements, (placement) => startAgent(state, turn, placement, opened), {
       concurrency: startedAtOnce
@@ -142,11 +188,38 @@ const closeHolds = (agents: ReadonlyArray<RunningAgent>): void => {
   for (const { hold } of agents) hold.close()
 }
 
+/** From the end of a start on, the bounds count the agents that run. */
+const startingEnds = ({ known }: ChildTurn) =>
+  Effect.ensuring(
+    Effect.sync(() => {
+      known.starting = new Set()
+    })
+  )
+
+/** The pods of the session's target, unless their namespace is protected. */
+const findPlacements = (
+  { protectedNamespaces }: ClusterSessionState["options"],
+  api: KubeApi,
+  view: MirrordClusterSession
+): Effect.Effect<Placements, SessionFailure> => {
+  const { namespace, target } = view.spec
+  const failure = protectedTarget(protectedNamespaces, namespace, (target ?? undefined) === undefined)
+  return failure === undefined ? resolveTarget(api, view) : Effect.fail(failure)
+}
+
 /** Starts every agent of the session. The representative must come up; the session goes on without the others. */
 const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { key: name, known: session } = turn
-    const results = yield* startAll(state, turn, placements.length === 0 ? [undefined] : placements)
+    const chosen = startingPlacements(placements, session.givenUp?.containerId)
+    const wanted = chosen.length === 0 ? [undefined] : chosen
+    const { failure, places } = grantAgents(state, turn, wanted)
+    if (failure !== undefined) yield* logWarning("agents not started", { session: name, problem: failure.message })
+    if (failure !== undefined && (places.length === 0 || places[0] !== wanted[0])) {
+      session.agent = yield* failNow(session, failure)
+      return sessionChanged(state, name)
+    }
+    const results = yield* startAll(state, turn, places)
     const [representative] = results
     const started = agentsOf(results)
     if (!isCurrent(state, turn) || representative === undefined || Result.isFailure(representative)) {
@@ -155,12 +228,15 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
       const message = isFailed ? representative.failure.message : "it is gone"
       session.agent = yield* failNow(session, { reason: "Error", message })
     } else {
+      const now = yield* Clock.currentTimeMillis
       session.agents = started
-      session.agent = { _tag: "Ready", checkedAt: yield* Clock.currentTimeMillis }
+      session.agent = { _tag: "Ready", checkedAt: chosen.length < placements.length ? soon(now) : now }
+      if (session.givenUp !== undefined) session.givenUp = { ...session.givenUp, containerId: undefined }
       for (const agent of started) followAgent(state, turn, agent)
     }
     sessionChanged(state, name)
   }).pipe(
+    startingEnds(turn),
     Effect.catchDefect((defect) =>
       Effect.gen(function* () {
         const { key: name, known: session } = turn
@@ -179,7 +255,7 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
 export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
   turn.known.failures === 0
     ? startSession(state, turn, placements)
-    : Effect.matchEffect(resolveTarget(state.options.api, turn.view), {
+    : Effect.matchEffect(findPlacements(state.options, state.options.api, turn.view), {
         onSuccess: (found) => startSession(state, turn, found),
         onFailure: (failure) =>
           Effect.map(failNow(turn.known, failure), (failed) => {
@@ -189,28 +265,72 @@ export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placeme
           })
       })
 
+/** Asks the API server about the pod of an agent. */
+const lookAtPod = ({ options: { api } }: ClusterSessionState, placement: AgentPlacement): Effect.Effect<PodSign> =>
+  api.get(pods, placement.podName, placement.podNamespace).pipe(
+    Effect.map((object): PodSign => {
+      const pod = readResource(pods, object)
+      return Result.isSuccess(pod) ? podSign(placement, pod.success) : "Unknown"
+    }),
+    Effect.catch((error) =>
+      Effect.succeed<PodSign>(error.reason === "NotFound" ? podSign(placement, undefined) : "Unknown")
+    )
+  )
+
+/** Looks at the pods of agents in which no agent could be started now: they may be gone. */
+const lookAtPods = (state: ClusterSessionState, agents: ReadonlyArray<RunningAgent>): Effect.Effect<void> =>
+  Effect.forEach(
+    agents,
+    ({ hold, placement }) =>
+      placement === undefined ? Effect.void : Effect.map(lookAtPod(state, placement), (sign) => hold.lookedAtPod(sign)),
+    { concurrency: startedAtOnce, discard: true }
+  )
+
+/** Starts agents next to pods, and adds each to the session as soon as it runs. */
+const addAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> => {
+  const { key: name, known: session } = turn
+  const addOne = (placement: AgentPlacement): Effect.Effect<void> =>
+    Effect.map(startAll(state, turn, [placement]), (results) => {
+      const started = agentsOf(results)
+      if (!isCurrent(state, turn) || session.agent._tag !== "Ready") return closeHolds(started)
+      session.agents = [...session.agents, ...started]
+      for (const agent of started) followAgent(state, turn, agent)
+      if (started.length > 0) sessionChanged(state, name)
+    })
+  return Effect.forEach(placements, addOne, { concurrency: startedAtOnce, discard: true })
+}
+
 /**
- * Starts agents next to new pods of the target. A failed look-up counts as no new pods; the next refresh looks again.
+ * Starts agents next to new pods of the target, and gives up agents whose pods are gone. A failed look-up counts as no
+ * new pods; the next refresh looks again.
  */
 export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const { key: name, known: session, view } = turn
-    const resolved = yield* Effect.result(resolveTarget(state.options.api, view))
+    const { known: session, view } = turn
+    const resolved = yield* Effect.result(findPlacements(state.options, state.options.api, view))
     const found = Result.getOrElse(resolved, (): Placements => [])
-    const served = new Set(session.agents.map(({ containerId }) => containerId))
+    const served = new Set(session.agents.map(({ placement }) => placement?.containerId))
+    const usable = new Set(found.map(({ containerId }) => containerId))
+    // The looks come first: an agent beside a dead pod may take all the time until the next refresh, and never start.
+    yield* lookAtPods(
+      state,
+      session.agents.filter(({ placement }) => placement !== undefined && !usable.has(placement.containerId))
+    )
     const missing = found.filter(({ containerId }) => !served.has(containerId))
-    const started = agentsOf(yield* startAll(state, turn, missing))
-    if (!isCurrent(state, turn) || session.agent._tag !== "Ready") return closeHolds(started)
-    session.agents = [...session.agents, ...started]
-    for (const agent of started) followAgent(state, turn, agent)
-    if (started.length > 0) sessionChanged(state, name)
+    const { places } = grantAgents(state, turn, missing)
+    yield* addAgents(
+      state,
+      turn,
+      places.filter((place) => place !== undefined)
+    )
   }).pipe(
+    startingEnds(turn),
     Effect.catchDefect((defect) => logError("agents not refreshed", { session: turn.key, defect: String(defect) }))
   )
 
 /** Looks up the pods of the session's target. */
 export const lookUpTarget = (state: ClusterSessionState, { known, view }: ChildTurn): Effect.Effect<void> =>
-  Effect.matchEffect(resolveTarget(state.retryingApi, view), {
+  Effect.matchEffect(findPlacements(state.options, state.retryingApi, view), {
     onSuccess: (placement) =>
       Effect.sync(() => {
         known.target = { _tag: "Resolved", placement }

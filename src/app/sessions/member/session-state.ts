@@ -13,9 +13,11 @@ import {
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import type { AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
 import type { Requirement } from "../../../domain/session/requirement.ts"
+import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
+import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
-import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
@@ -24,6 +26,7 @@ import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
+import type { AgentHold, AgentWatches } from "./agent-watch.ts"
 import type { Placements } from "./target-resolver.ts"
 
 export interface ClusterSessionOptions {
@@ -33,6 +36,8 @@ export interface ClusterSessionOptions {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly defaults: SessionTimes
+  readonly bounds: SessionBounds
+  readonly protectedNamespaces: ProtectedNamespaces
   /** Needs of other capabilities before a session is ready. */
   readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
 }
@@ -41,13 +46,13 @@ export interface ClusterSessionOptions {
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
+  readonly hold: Pick<AgentHold, "health">
 }
 
 export interface RunningAgent extends SessionAgent {
   /** The container that it works on; nothing for a targetless one. */
-  readonly containerId: string | undefined
-  /** An idle connection: an agent without any client exits (agent.md §3.4). */
-  readonly hold: FrameChannel
+  readonly placement: AgentPlacement | undefined
+  readonly hold: AgentHold
   /** Epoch ms. */
   readonly startedAt: number
 }
@@ -60,8 +65,14 @@ export interface SessionState {
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
+  /** Agents that are being started, as the bounds count them. */
+  starting: ReadonlySet<string>
   /** Attempts in a row that failed. */
   failures: number
+  /**
+   * The last agent that was given up: when, epoch ms, and its container until the session has started over without it.
+   */
+  givenUp: { readonly at: number; readonly containerId: string | undefined } | undefined
 }
 
 /** The controller's state: the sessions that it follows, and the parts that it works with. */
@@ -70,6 +81,7 @@ export interface ClusterSessionState {
   /** The controller itself: its cache of sessions and its queue of turns. */
   readonly controller: PlannedController<MirrordClusterSession>
   readonly agents: Agents["Service"]
+  readonly watches: AgentWatches
   /** `options.api` with retries, for calls that a client waits for. */
   readonly retryingApi: KubeApi
   /** When this process began to see sockets, epoch ms. */
@@ -127,12 +139,14 @@ export const forgetSession = (
     )
   })
 
-const newSession = (session: MirrordClusterSession): SessionState => ({
+export const newSession = (session: MirrordClusterSession): SessionState => ({
   session,
   target: { _tag: "Unresolved" },
   agent: { _tag: "None" },
   agents: [],
-  failures: 0
+  starting: new Set(),
+  failures: 0,
+  givenUp: undefined
 })
 
 /**

@@ -4,11 +4,13 @@
  */
 
 import { Effect, Result } from "effect"
+import { quoted } from "../../../domain/clean-text.ts"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import { type AgentPlacement, choosePods, chooseSinglePod } from "../../../domain/target/pod-choice.ts"
 import {
   labelSelectorText,
@@ -21,7 +23,7 @@ import {
 } from "../../../domain/target/pod-selector.ts"
 import { type TargetError, targetFailure } from "../../../domain/target/target-errors.ts"
 import { formatTargetPath } from "../../../domain/target/target-path.ts"
-import { fromKubeTarget, kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
+import { kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 
 /** The containers that a session's agents attach to, the representative first; empty for a targetless session. */
@@ -44,9 +46,13 @@ const referenced: Readonly<Record<string, ResourceDescriptor<Workload>>> = {
 interface LookUp {
   readonly api: KubeApi
   readonly namespace: string
-  readonly target: Extract<Target, { readonly _tag: "Workload" }>
+  readonly target: Exclude<Target, { readonly _tag: "Targetless" }>
   /** The target as the user wrote it. */
   readonly path: string
+}
+
+interface WorkloadLookUp extends LookUp {
+  readonly target: Extract<Target, { readonly _tag: "Workload" }>
 }
 
 const failWith = (error: TargetError): Effect.Effect<never, SessionFailure> => Effect.fail(targetFailure(error))
@@ -91,7 +97,7 @@ const choose = (
     choosePods(found, {
       target: path,
       selector: labelSelectorText(labels),
-      isLabelTarget: false,
+      isLabelTarget: target._tag === "Label",
       container: target.container
     })
   )
@@ -116,7 +122,7 @@ const podsOfReferenced = (
   })
 
 const podsOfWorkload = (
-  lookUp: LookUp,
+  lookUp: WorkloadLookUp,
   descriptor: ResourceDescriptor<Workload>
 ): Effect.Effect<Placements, SessionFailure> =>
   Effect.gen(function* () {
@@ -130,7 +136,7 @@ const podsOfWorkload = (
       : yield* podsOfReferenced(lookUp, selector)
   })
 
-const podsOfService = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> =>
+const podsOfService = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
   Effect.gen(function* () {
     const { path, target } = lookUp
     const labels = yield* orFail(serviceSelector(path, yield* get(lookUp, services, target.name)))
@@ -139,13 +145,13 @@ const podsOfService = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure
     return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
   })
 
-const singlePod = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> =>
+const singlePod = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
   get(lookUp, pods, lookUp.target.name).pipe(
     Effect.flatMap((pod) => orFail(chooseSinglePod(pod, lookUp.target.container))),
     Effect.map((placement) => [placement])
   )
 
-const lookUpWorkload = (lookUp: LookUp): Effect.Effect<Placements, SessionFailure> => {
+const lookUpWorkload = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> => {
   const { path, target } = lookUp
   if (needsCopy(target)) return failWith({ _tag: "CopyTargetRequired", target: path })
   if (target.kind === "pod") return singlePod(lookUp)
@@ -162,17 +168,16 @@ export const resolveTarget = (
 ): Effect.Effect<Placements, SessionFailure> => {
   const target = fromKubeTarget(spec.target)
   if (target === undefined) {
-    const kind = JSON.stringify(spec.target?.kind ?? "")
-    return Effect.fail({ reason: "NoSuchTarget", message: `the kind ${kind} cannot be a target` })
+    const { kind = "", name = "" } = spec.target ?? {}
+    return Effect.fail({ reason: "NoSuchTarget", message: `${quoted(kind)} ${quoted(name)} cannot be a target` })
   }
+  const lookUp = { api, namespace: spec.namespace, path: formatTargetPath(target) }
   switch (target._tag) {
     case "Targetless":
       return Effect.succeed([])
     case "Label":
-      return Effect.fail({ reason: "Error", message: "label targets cannot be kept in a session resource" })
+      return Effect.suspend(() => podsWithLabels({ ...lookUp, target }, target.labels))
     case "Workload":
-      return Effect.suspend(() =>
-        lookUpWorkload({ api, namespace: spec.namespace, target, path: formatTargetPath(target) })
-      )
+      return Effect.suspend(() => lookUpWorkload({ ...lookUp, target }))
   }
 }

@@ -13,7 +13,7 @@ import type { SessionAction } from "../../../domain/session/session-action.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
 import { logWarning } from "../../kernel/log.ts"
-import { phaseOf } from "../session-sightings.ts"
+import { recordedPhase } from "../session-sightings.ts"
 import { childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
 
 /** How long a call to one cluster may take before it counts as failed, in ms. */
@@ -104,6 +104,7 @@ export const createChild = (
     // Cleared before the call: the child may exist although the answer is lost, so nothing is known to be gone any
     // more.
     answers.delete(key)
+    state.askedForChildren.add(turn.object.metadata.uid ?? "")
     return api.create(mirrordClusterSessions, body).pipe(Effect.as("TellsWatch" as const), Effect.catch(notCreated))
   }
   return callAboutChild(state, { session: turn.key, cluster, child: child.metadata.name, use })
@@ -114,7 +115,7 @@ const isChildOf = ({ metadata: { name, uid = "" } }: KubeObject, child: KubeObje
   childOwner(childMarks(child), { name, uid }) === "This"
 
 /** Whether all children of a parent are to be deleted, whichever UID was observed. */
-const isEnding = (parent: KubeObject): boolean => isBeingDeleted(parent.metadata) || phaseOf(parent) === "Failed"
+const isEnding = (parent: KubeObject): boolean => isBeingDeleted(parent.metadata) || recordedPhase(parent) === "Failed"
 
 /** Deletes a child by its UID, because its name may belong to a successor by now. */
 export const deleteChild = (

@@ -4,17 +4,16 @@
  * accepts the deletion. When a child is owed is decided in `domain/session/session-cleanup.ts`.
  */
 
-import { Clock, Effect, Random, Result, Schema, type Scope } from "effect"
+import { Clock, Effect, Random, Result, Schema } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
-import { configMaps } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations, ownerLabel } from "../../../domain/session/names.ts"
-import type { KubeApi, KubeError, KubeErrorReason } from "../../../ports/kube-api.ts"
+import { childAnnotations } from "../../../domain/session/names.ts"
+import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
+import { type LedgerPlace, orIf, patchLedger, writeLedger } from "../../kernel/ledger.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
-import { makeReflector, type Reflector } from "../../kernel/reflector.ts"
+import type { Reflector } from "../../kernel/reflector.ts"
 
 const ledgerName = "mirrord-operator-debts"
-const ledgerLabel = "operator.metalbear.co/ledger"
 
 /** How often debts are tried again, in ms, before jitter: a cluster that was never lost can refuse a deletion too. */
 const payEvery = 30_000
@@ -46,10 +45,8 @@ export interface DebtLedger {
 }
 
 interface LedgerState {
-  /** The operator's own cluster. */
-  readonly ownApi: KubeApi
-  readonly namespace: string
-  /** The ConfigMap as cached. */
+  readonly place: LedgerPlace
+  /** All ledgers as cached. */
   readonly cache: Reflector
   /**
    * By cluster: its Retry-After deadline, epoch ms, and the error that carried it. A chance to pay does not shorten it.
@@ -70,8 +67,8 @@ const readDebt = (key: string, text: unknown): Debt | undefined => {
     : undefined
 }
 
-const debtsOf = ({ cache, namespace }: LedgerState): ReadonlyArray<Debt> => {
-  const data = (cache.get(ledgerName, namespace)?.["data"] ?? {}) as Readonly<Record<string, unknown>>
+const debtsOf = ({ cache, place }: LedgerState): ReadonlyArray<Debt> => {
+  const data = (cache.get(ledgerName, place.namespace)?.["data"] ?? {}) as Readonly<Record<string, unknown>>
   return Object.entries(data).flatMap(([key, text]) => readDebt(key, text) ?? [])
 }
 
@@ -80,43 +77,11 @@ const namesOf = (state: LedgerState, parentUid?: string): ReadonlySet<string> =>
     debtsOf(state).flatMap((debt) => (parentUid === undefined || debt.parentUid === parentUid ? [debt.childName] : []))
   )
 
-const patchLedger = (
-  { ownApi, namespace }: LedgerState,
-  key: string,
-  value: string | null
-): Effect.Effect<void, KubeError> =>
-  Effect.asVoid(ownApi.mergePatch(configMaps, ledgerName, { data: { [key]: value } }, { namespace }))
+const record = ({ place }: LedgerState, debt: Debt): Effect.Effect<void, KubeError> =>
+  writeLedger(place, { [keyOf(debt)]: JSON.stringify({ cluster: debt.cluster, parentUid: debt.parentUid }) })
 
-const createLedger = (
-  { ownApi, namespace }: LedgerState,
-  key: string,
-  value: string
-): Effect.Effect<void, KubeError> => {
-  const ledger = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: ledgerName, namespace, labels: { ...ownerLabel, [ledgerLabel]: "debts" } },
-    data: { [key]: value }
-  }
-  return Effect.asVoid(ownApi.create(configMaps, ledger, namespace))
-}
-
-/** Runs `then` instead if the call was refused for this reason. */
-const orIf =
-  (reason: KubeErrorReason, then: Effect.Effect<void, KubeError>) =>
-  (call: Effect.Effect<void, KubeError>): Effect.Effect<void, KubeError> =>
-    call.pipe(Effect.catch((error) => (error.reason === reason ? then : Effect.fail(error))))
-
-const record = (state: LedgerState, debt: Debt): Effect.Effect<void, KubeError> => {
-  const key = keyOf(debt)
-  const value = JSON.stringify({ cluster: debt.cluster, parentUid: debt.parentUid })
-  const patch = patchLedger(state, key, value)
-  // Another replica may create the ledger at the same moment.
-  return patch.pipe(orIf("NotFound", createLedger(state, key, value).pipe(orIf("AlreadyExists", patch))))
-}
-
-const strike = (state: LedgerState, debt: Debt): Effect.Effect<void, KubeError> =>
-  patchLedger(state, keyOf(debt), null).pipe(orIf("NotFound", Effect.void))
+const strike = ({ place }: LedgerState, debt: Debt): Effect.Effect<void, KubeError> =>
+  patchLedger(place, { [keyOf(debt)]: null }).pipe(orIf("NotFound", Effect.void))
 
 /** Deletes one owed child, unless another parent has created it since. */
 const deleteOwed = (api: KubeApi, { childName, parentUid }: Debt): Effect.Effect<void, KubeError> =>
@@ -177,17 +142,14 @@ const keepPaying = (state: LedgerState, apiOf: (cluster: ClusterName) => KubeApi
   return Effect.forever(Effect.andThen(pause, () => payWherePossible))
 }
 
-export const makeDebtLedger = (ownApi: KubeApi, namespace: string): Effect.Effect<DebtLedger, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const cache = yield* makeReflector(ownApi, configMaps, () => {}, {
-      namespace,
-      labelSelector: `${ledgerLabel}=debts`
-    })
-    const state: LedgerState = { ownApi, namespace, cache, busy: new Map(), reported: new Map() }
-    return {
-      names: (parentUid) => namesOf(state, parentUid),
-      record: (cluster, childName, parentUid) => record(state, { childName, cluster, parentUid }),
-      pay: (cluster, api) => pay(state, cluster, api),
-      keepPaying: (apiOf) => keepPaying(state, apiOf)
-    }
-  })
+/** `cache`: all ledgers of the operator, see {@link LedgerPlace}. */
+export const makeDebtLedger = (api: KubeApi, namespace: string, cache: Reflector): DebtLedger => {
+  const place: LedgerPlace = { api, namespace, name: ledgerName, kind: "debts" }
+  const state: LedgerState = { place, cache, busy: new Map(), reported: new Map() }
+  return {
+    names: (parentUid) => namesOf(state, parentUid),
+    record: (cluster, childName, parentUid) => record(state, { childName, cluster, parentUid }),
+    pay: (cluster, memberApi) => pay(state, cluster, memberApi),
+    keepPaying: (apiOf) => keepPaying(state, apiOf)
+  }
+}

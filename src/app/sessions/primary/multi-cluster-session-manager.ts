@@ -20,7 +20,7 @@ import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
-import { readCached } from "../../kernel/read-cached.ts"
+import { readCached, readHeartbeat } from "../../kernel/read-cached.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 import { SessionSightings } from "../session-sightings.ts"
 import { observeSession } from "./observe-session.ts"
@@ -42,6 +42,8 @@ export interface SessionManager extends Controller {
   readonly parents: Reflector
   /** The parent as last seen; nothing if there is none, or if it cannot be read. */
   readonly parent: (name: string) => MirrordMultiClusterSession | undefined
+  /** Whether a session has no client now. */
+  readonly isInactive: (parent: MirrordMultiClusterSession, now: number) => boolean
   /** Plans every session again. */
   readonly enqueueAll: () => void
 }
@@ -64,6 +66,7 @@ const parentChanged = (
   const { metadata } = object
   if (!deleted) sightings.saw(object, !controller.cache.synced(), now)
   if (!deleted && isHeartbeatOnly(before, object)) {
+    readHeartbeat(mirrordMultiClusterSessions, before, object)
     sightings.sawHeartbeat(object, now)
     return
   }
@@ -128,7 +131,7 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       sightings: new SessionSightings(leaderSince),
       answers: new Map(),
       unreadable: new Set<string>(),
-      recorded: new Set<string>(),
+      askedForChildren: new Set<string>(),
       calls: new Map(),
       run: yield* FiberSet.makeRuntime<never>(),
       clock: yield* Clock.Clock
@@ -145,6 +148,8 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       enqueueAll: () => {
         for (const { metadata } of controller.cache.all()) controller.enqueue(metadata.name)
       },
-      parent: controller.view
+      parent: controller.view,
+      isInactive: ({ metadata: { name }, status }, now) =>
+        known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now)
     }
   })

@@ -51,11 +51,10 @@ const writeStatus = (
 const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: Act<"RecordChild">): Performed =>
   Effect.tap(writeStatus(state, turn, action), () =>
     Effect.sync(() => {
-      const { leaderSince, recorded, sightings } = state
+      const { askedForChildren, leaderSince, sightings } = state
       // Not created yet, unless someone erased a status that already listed them.
       const { uid = "" } = turn.object.metadata
-      if (recorded.has(uid) || sightings.seen(turn.key).created < leaderSince) return
-      recorded.add(uid)
+      if (askedForChildren.has(uid) || sightings.seen(turn.key).created < leaderSince) return
       for (const { childName, cluster } of action.children)
         turn.known.set(childKey(cluster, childName), { _tag: "Gone" })
     })

@@ -13,19 +13,23 @@ import {
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import { multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
+import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
+import { unlessProtected } from "../../api/unless-protected.ts"
 import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
+import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
-import { makeSessionLockTable } from "../../relay/session-locks.ts"
+import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
+import { makeSessionLockTable, type SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
@@ -42,6 +46,7 @@ export interface PrimaryGround {
   /** Fingerprint of the authority for users' certificates. */
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
+  readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
@@ -54,6 +59,7 @@ interface Primary {
   readonly ground: PrimaryGround
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
+  readonly stopped: StoppedLedger
   readonly fleet: Fleet
   readonly manager: SessionManager
 }
@@ -87,7 +93,8 @@ const makePrimary = (
 ): Effect.Effect<Primary, never, ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
     const { api: ownApi, ends, events, feed, namespace, notifier } = ground
-    const debts = yield* makeDebtLedger(ownApi, namespace)
+    const ledgers = yield* makeLedgerCache(ownApi, namespace)
+    const debts = makeDebtLedger(ownApi, namespace, ledgers)
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
@@ -104,7 +111,8 @@ const makePrimary = (
       events,
       sha256Hex
     })
-    return { configuration, ground, sockets, debts, fleet, manager }
+    const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
+    return { configuration, ground, sockets, debts, stopped, fleet, manager }
   })
 
 /** Deletes the children that a cluster still owes, as soon as it is reachable again. */
@@ -134,32 +142,40 @@ const hearOf = (primary: Primary, run: (act: Effect.Effect<void>) => void, chang
   }
 }
 
-const served = (parent: MirrordMultiClusterSession): ServedSession => ({
-  resource: mirrordMultiClusterSessions,
-  metadata: parent.metadata,
-  namespace: parent.spec.namespace,
-  info: (now) => parentInfo(parent, now),
-  audited: auditedParent(parent.metadata.name, parent.spec)
-})
+const served =
+  (locks: SessionLockTable, { isInactive }: SessionManager) =>
+  (parent: MirrordMultiClusterSession): ServedSession => ({
+    resource: mirrordMultiClusterSessions,
+    metadata: parent.metadata,
+    namespace: parent.spec.namespace,
+    owner: parent.spec.owner,
+    info: (now) => parentInfo(parent, locks.ports(parent.metadata.name), now),
+    isInactive: (now) => isInactive(parent, now),
+    audited: auditedParent(parent.metadata.name, parent.spec)
+  })
 
 const parentsOf = ({ parent, parents }: SessionManager): ReadonlyArray<MirrordMultiClusterSession> =>
   parents.all().flatMap(({ metadata }) => parent(metadata.name) ?? [])
 
+/**
+ * Refuses sessions that are known to be impossible before anything is made for them. A member other than this cluster
+ * judges its targets itself.
+ */
 const admit =
-  ({ managementOnly }: FleetConfiguration) =>
-  ({ _tag }: ConnectAttempt): Effect.Effect<void, ApiError> =>
-    _tag === "SingleCluster" && managementOnly
-      ? Effect.fail(
-          badRequest(
-            "This cluster only manages sessions and runs no workloads; leave multi_cluster unset and target a " +
-              "workload by its name."
-          )
-        )
+  ({ clusterName, defaultCluster, managementOnly }: FleetConfiguration, namespaces: ProtectedNamespaces) =>
+  ({ _tag, request }: ConnectAttempt): Effect.Effect<void, ApiError> => {
+    if (_tag === "SingleCluster" && managementOnly) {
+      const cure = "leave multi_cluster unset and target a workload by its name."
+      return Effect.fail(badRequest(`This cluster only manages sessions and runs no workloads; ${cure}`))
+    }
+    return _tag === "MultiCluster" && defaultCluster === clusterName
+      ? unlessProtected(namespaces, request, clusterName)
       : Effect.void
+  }
 
 const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { configuration, fleet, ground, manager, sockets } = primary
+    const { configuration, fleet, ground, manager, sockets, stopped } = primary
     const { api: ownApi, ends, notifier } = ground
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
@@ -185,14 +201,16 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
         multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
       }),
       sessions: {
-        all: () => parentsOf(manager).map(served),
-        find: (id) => {
-          const parent = manager.parent(parentName(id))
-          return parent === undefined ? undefined : served(parent)
-        }
+        all: () => parentsOf(manager).map(served(locks, manager)),
+        nameOf: parentName,
+        find: (name) => {
+          const parent = manager.parent(name)
+          return parent === undefined ? undefined : served(locks, manager)(parent)
+        },
+        stopped
       },
       hear: (change) => hearOf(primary, run, change),
-      admit: admit(configuration),
+      admit: admit(configuration, ground.protectedNamespaces),
       attach: (attempt) =>
         attempt._tag === "MultiCluster"
           ? sessions.attach(attempt.request, attempt.id, attempt.owner, attempt.params)

@@ -56,8 +56,8 @@ export interface SessionManagerState {
   readonly answers: Map<string, { readonly uid: string; readonly answers: ChildAnswers }>
   /** Names of parents that were logged as unreadable. */
   readonly unreadable: Set<string>
-  /** UIDs of parents whose children were recorded by this process. */
-  readonly recorded: Set<string>
+  /** UIDs of parents for which this process has asked an API server to create a child. */
+  readonly askedForChildren: Set<string>
   /** Calls under way, by {@link childKey}; `planAgain`: another call about the child was asked for meanwhile. */
   readonly calls: Map<string, { planAgain: boolean }>
   /** Runs an effect in the background; no turn waits for it. */
@@ -79,7 +79,7 @@ export const answersFor = ({ answers }: SessionManagerState, parent: string, uid
 }
 
 export const forgetParent = (state: SessionManagerState, name: string): void => {
-  state.recorded.delete(state.answers.get(name)?.uid ?? "")
+  state.askedForChildren.delete(state.answers.get(name)?.uid ?? "")
   state.sightings.forget(name)
   state.options.sockets.forget(name)
   state.answers.delete(name)
@@ -89,11 +89,11 @@ export const forgetParent = (state: SessionManagerState, name: string): void => 
 /** How many parents the state holds entries for. */
 export const followedParents = ({
   answers,
-  recorded,
+  askedForChildren,
   sightings,
   unreadable
 }: Omit<SessionManagerState, "controller">): number =>
-  Math.max(sightings.size, answers.size, unreadable.size, recorded.size)
+  Math.max(sightings.size, answers.size, unreadable.size, askedForChildren.size)
 
 /** Writes the fields of a parent's status that a patch names. */
 export const patchParentStatus = (

@@ -1,8 +1,8 @@
 /** The published kind BranchDatabase, for databases of any engine. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
+import { anyBranching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { anyBranching } from "../feature-flags.ts"
 import { literals, nullable, open, text, textMap, texts, uint16 } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import { KubeResourceTarget } from "../session-shapes.ts"

@@ -4,8 +4,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { branching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { branching } from "../feature-flags.ts"
 import { eachNamed, exactlyOne, nullable, text, textMap } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import {

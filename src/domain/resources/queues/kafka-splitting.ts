@@ -5,8 +5,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { splitting } from "../chart-switches.ts"
 import { type CustomResource, ageColumn, column, integerColumn } from "../custom-resource.ts"
-import { splitting } from "../feature-flags.ts"
 import { exactlyOne, nullable, text, unsigned } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 

@@ -4,8 +4,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { anySplitting } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { anySplitting } from "../feature-flags.ts"
 import { eachNamed, exactlyOne, literals, nullable, text, textMap, uint16 } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import { SessionOwner, objectReference } from "../session-shapes.ts"

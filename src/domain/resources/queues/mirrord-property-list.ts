@@ -3,8 +3,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { anySplitting } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { anySplitting } from "../feature-flags.ts"
 import { exactlyOne, text, truth } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 

@@ -1,8 +1,8 @@
 /** The published kind MirrordSplitConfig: the queues of a workload. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
+import { anySplitting } from "../chart-switches.ts"
 import { type CustomResource, ageColumn, column } from "../custom-resource.ts"
-import { anySplitting } from "../feature-flags.ts"
 import { eachNamed, nullable, text, texts, unsigned } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import { objectReference } from "../session-shapes.ts"

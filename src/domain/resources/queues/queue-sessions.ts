@@ -4,8 +4,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { splitting } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { splitting } from "../feature-flags.ts"
 import { exactlyOne, nullable, text, textMap, uint16 } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import { NameUpdates, QueueConsumer } from "./queue-shapes.ts"

@@ -31,7 +31,8 @@ it(
           for (const { cluster, description } of clusters) {
             // As the chart does; the playground's own roles are narrower.
             const own = ownRights(
-              description.isPrimary ? { _tag: "Primary", managementOnly: true, isDefault: false } : { _tag: "Single" }
+              description.isPrimary ? { _tag: "Primary", managementOnly: true, isDefault: false } : { _tag: "Single" },
+              false
             )
             cluster.apply(
               [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights)]

@@ -154,25 +154,27 @@ describe("one session in one cluster", () => {
     })
   )
 
-  it.effect("takes in pods that the target gets while it is used, and lets go of those that it loses", () =>
-    Effect.gen(function* () {
-      const { agents, api, create, member } = yield* start
-      const running = () => member.controller.agents(name).map(({ pod }) => pod)
-      create()
-      yield* pass(15)
-      addPod(api, "myapp-2")
-      yield* pass(31)
-      expect(running()).toEqual(["myapp-1", "myapp-2"])
-      expect(agents.open).toBe(2)
-      api.erase(pods, "myapp-2", "default")
-      yield* pass(15)
-      agents.end("myapp-2")
-      yield* pass(5)
-      expect(running()).toEqual(["myapp-1"])
-      expect(agents.open).toBe(1)
-      yield* pass(60)
-      expect(running()).toEqual(["myapp-1"])
-    })
+  it.effect.each([spec.target, { apiVersion: "meta/v1", kind: "LabelSelector", name: "app=myapp", container: "" }])(
+    "takes in pods that the target %j gets while it is used, and lets go of those that it loses",
+    (target) =>
+      Effect.gen(function* () {
+        const { agents, api, create, member } = yield* start
+        const running = () => member.controller.agents(name).map(({ pod }) => pod)
+        create({ target })
+        yield* pass(15)
+        addPod(api, "myapp-2")
+        yield* pass(31)
+        expect(running()).toEqual(["myapp-1", "myapp-2"])
+        expect(agents.open).toBe(2)
+        api.erase(pods, "myapp-2", "default")
+        yield* pass(15)
+        agents.end("myapp-2")
+        yield* pass(5)
+        expect(running()).toEqual(["myapp-1"])
+        expect(agents.open).toBe(1)
+        yield* pass(60)
+        expect(running()).toEqual(["myapp-1"])
+      })
   )
 
   it.effect("replaces the agent of one of several pods without touching the others", () =>
@@ -189,6 +191,123 @@ describe("one session in one cluster", () => {
       yield* pass(3)
       expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
       expect(member.controller.agents(name)[0]).toBe(first)
+    })
+  )
+
+  it.effect("is not ready while its agent hangs, and gets another in its place", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create, member } = yield* start
+      create()
+      yield* pass(15)
+      agents.hanging.add("myapp-1")
+      yield* pass(25)
+      expect(condition()).toMatchObject({ status: "False", reason: "AgentSilent" })
+      expect(agents.givenUp).toEqual([])
+      agents.beforeEnsure = () => Effect.sync(() => agents.hanging.clear())
+      yield* pass(17)
+      expect(condition()?.status).toBe("True")
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(agents.open).toBe(1)
+      expect(member.controller.agents(name)[0]?.handle.uid).toBe("agent-of-myapp-1 1")
+    })
+  )
+
+  it.effect("keeps an agent that was only busy", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      create()
+      yield* pass(15)
+      agents.hanging.add("myapp-1")
+      yield* pass(25)
+      expect(condition()?.status).toBe("False")
+      agents.wakeAll()
+      yield* pass(120)
+      expect(condition()?.status).toBe("True")
+      expect(agents.givenUp).toEqual([])
+    })
+  )
+
+  it.effect("makes no storm of agents where each hangs: after the first it waits, longer each time", () =>
+    Effect.gen(function* () {
+      const { agents, create } = yield* start
+      create()
+      agents.hanging.add("myapp-1")
+      for (let i = 0; i < 90; i++) yield* pass(10)
+      expect(agents.givenUp.length).toBeGreaterThan(3)
+      expect(agents.ensured.length).toBeLessThan(12)
+    })
+  )
+
+  it.effect("goes on with another pod while the agent of the first hangs, and takes the first in again", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      addPod(api, "myapp-2")
+      create()
+      yield* pass(15)
+      agents.hanging.add("myapp-1")
+      // As on a lost node: no agent starts beside that pod any more.
+      agents.beforeEnsure = (placement) => (placement?.podName === "myapp-1" ? Effect.never : Effect.void)
+      yield* pass(45)
+      expect(condition()?.status).toBe("True")
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-2"])
+      agents.hanging.clear()
+      agents.beforeEnsure = () => Effect.void
+      yield* pass(40)
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-2", "myapp-1"])
+    })
+  )
+
+  it.effect("gives up an agent that answers beside a pod that is gone, and one beside a pod that leaves for long", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create, member } = yield* start
+      create()
+      yield* pass(15)
+      api.erase(pods, "myapp-1", "default")
+      addPod(api, "myapp-new")
+      yield* pass(31)
+      expect(condition()?.status).toBe("True")
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-new"])
+      const metadata = { finalizers: ["node"], deletionTimestamp: timestamp(day0) }
+      api.write(pods, "myapp-new", { metadata }, "default")
+      addPod(api, "myapp-last")
+      yield* pass(31)
+      expect(member.controller.agents(name)[0]?.pod).toBe("myapp-new")
+      yield* pass(60)
+      expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-last"])
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1", "agent-of-myapp-new"])
+    })
+  )
+
+  it.effect("keeps agents beside pods that are not ready, and of which the API server says nothing", () =>
+    Effect.gen(function* () {
+      const { agents, api, create } = yield* start
+      create()
+      yield* pass(15)
+      api.write(pods, "myapp-1", { status: { containerStatuses: [{ name: "app", ready: false }] } }, "default")
+      yield* pass(65)
+      api.before = ({ plural }) =>
+        plural === pods.plural
+          ? Effect.fail(new KubeError({ cluster: "c", operation: "get", reason: "Unreachable", detail: "no" }))
+          : Effect.void
+      yield* pass(65)
+      expect(agents.givenUp).toEqual([])
+      expect(agents.open).toBe(1)
+    })
+  )
+
+  it.effect("shares what is known of an agent with the other sessions on it: it is given up once", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create } = yield* start
+      create()
+      api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
+      yield* pass(15)
+      agents.hanging.add("myapp-1")
+      yield* pass(25)
+      expect([condition()?.status, condition("session-2")?.status]).toEqual(["False", "False"])
+      agents.beforeEnsure = () => Effect.sync(() => agents.hanging.clear())
+      yield* pass(17)
+      expect([condition()?.status, condition("session-2")?.status]).toEqual(["True", "True"])
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
     })
   )
 

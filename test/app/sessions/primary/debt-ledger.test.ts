@@ -1,5 +1,6 @@
 import { Effect, Logger } from "effect"
 import { describe, expect } from "vitest"
+import { makeLedgerCache } from "../../../../src/app/kernel/ledger.ts"
 import { makeDebtLedger } from "../../../../src/app/sessions/primary/debt-ledger.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
@@ -16,9 +17,12 @@ const child = (api: MemoryKubeApi, name: string, parentUid: string) =>
   api.write(mirrordClusterSessions, name, { metadata: { annotations: { [childAnnotations.parentUid]: parentUid } } })
 const names = (api: MemoryKubeApi) => api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
 
+const ledgerOf = (local: MemoryKubeApi) =>
+  Effect.map(makeLedgerCache(local, "mirrord"), (cache) => makeDebtLedger(local, "mirrord", cache))
+
 const start = Effect.gen(function* () {
   const local = new MemoryKubeApi("primary")
-  const ledger = yield* makeDebtLedger(local, "mirrord")
+  const ledger = yield* ledgerOf(local)
   yield* pass(1)
   return { local, ledger }
 })
@@ -46,7 +50,7 @@ describe("the ledger of debts", () => {
       yield* ledger.record(c, "mc-1-c", "p1")
       yield* pass(1)
       expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-1-c"]))
-      const next = yield* makeDebtLedger(local, "mirrord")
+      const next = yield* ledgerOf(local)
       yield* pass(1)
       yield* next.pay(b, apiB)
       yield* pass(1)
@@ -62,7 +66,7 @@ describe("the ledger of debts", () => {
       const api = new MemoryKubeApi("cluster-b")
       child(api, "mc-1-b", "p1")
       yield* ledger.record(b, "mc-1-b", "p1")
-      const next = yield* makeDebtLedger(local, "mirrord")
+      const next = yield* ledgerOf(local)
       yield* Effect.forkScoped(next.pay(b, api))
       yield* pass(1)
       expect(names(api)).toEqual([])

@@ -17,7 +17,7 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
 })
 
 const connected = {
-  checkedAt: now,
+  checkedAt: now - 3_000,
   health: { _tag: "Connected", operatorVersion: "3.250.0", fingerprint: "x", parametersInHeader: true }
 } as const
 
@@ -25,17 +25,17 @@ describe("the clusters of a fleet in the operator's status", () => {
   it("are either connected or say why not, in camelCase", () => {
     const clusters = new Map([
       [clusterName("a"), cluster("a", connected, now - 7_999)],
-      [clusterName("b"), cluster("b", { checkedAt: now, health: { _tag: "Error", message: "no answer" } })],
+      [clusterName("b"), cluster("b", { checkedAt: now - 61_000, health: { _tag: "Error", message: "no answer" } })],
       [clusterName("c"), cluster("c", undefined)],
-      [clusterName("d"), cluster("d", connected, now - 8_000)]
+      [clusterName("d"), cluster("d", { ...connected, checkedAt: now }, now - 8_000)]
     ])
     expect(connectedClusters({ clusters, checked: Effect.void }, now)).toEqual([
       {
         name: "a",
-        lastCheck: "2026-11-21T12:00:00.000Z",
+        lastCheck: "2026-11-21T11:59:57.000Z",
         connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" }
       },
-      { name: "b", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "no answer" } },
+      { name: "b", lastCheck: "2026-11-21T11:58:59.000Z", error: { message: "no answer" } },
       { name: "c", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "it has not been checked yet" } },
       // Its operator answers, but the API server does not let its sessions be read: they are refused.
       { name: "d", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "its sessions cannot be read" } }

@@ -1,7 +1,7 @@
 /** Outgoing connections with dials and a clock that the test moves, so that order and limits are exact. */
 
 import { describe, expect, it } from "vitest"
-import type { After, ClientOutput } from "../../../../lab/agent/client-output.ts"
+import type { After, AgentOutput } from "../../../../lab/agent/agent-output.ts"
 import { AgentOutgoing, type OutgoingLimits } from "../../../../lab/agent/outgoing/agent-outgoing.ts"
 import type { Dialled, Peer, PeerEvents } from "../../../../lab/agent/outgoing/peer.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
@@ -17,7 +17,7 @@ const setUp = () => {
   const drained: Array<() => void> = []
   let keepsUp = true
   let holds = 0
-  const output: ClientOutput = {
+  const output: AgentOutput = {
     send: (message) => {
       sent.push(message)
       return keepsUp

@@ -14,6 +14,13 @@ import { asObjects, at } from "../../../../src/domain/json.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { nextLine, pod, podGone, podWhere, talk, testCluster } from "./test-cluster.ts"
 
+const onNode = (name: string): object => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] }]
+    }
+  }
+})
 const forever: ContainerProgram = () => Effect.never
 const statuses = (object: KubeObject) => asObjects(at(object, "status", "containerStatuses"))
 const condition = (object: KubeObject, type: string) =>
@@ -227,7 +234,9 @@ describe("a pod's life", () => {
         assert.match(message(yield* podWhere(store, "wrong", refused)), /Expected string[\s\S]*image/u)
         store.create(pods, pod("far", { nodeSelector: { "kubernetes.io/hostname": "node-2" }, containers }))
         assert.match(message(yield* podWhere(store, "far", refused)), /hostname=node-2 does not match node node-1/u)
-        store.create(pods, pod("first", { containers }))
+        store.create(pods, pod("elsewhere", { affinity: onNode("node-2"), containers }))
+        assert.match(message(yield* podWhere(store, "elsewhere", refused)), /node-1 does not match .* node affinity/u)
+        store.create(pods, pod("first", { affinity: onNode("node-1"), containers }))
         yield* podWhere(store, "first")
         store.create(pods, pod("second", { containers }))
         assert.match(message(yield* podWhere(store, "second", refused)), /too many pods/u)

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os"
 import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { randomStory, usualRandomStory } from "../../../../lab/simulation/story/random-story.ts"
 import { simulate } from "./run-simulate.ts"
 
 let folder: string
@@ -49,6 +50,22 @@ describe("npm run simulate", () => {
       return read(`${seed}.jsonl`)
     }
     expect((await traceOf("1")) === (await traceOf("2"))).toBe(false)
+  })
+
+  it("plays one story of a series by its own seed, byte for byte", async () => {
+    await simulate(folder, ["--seed", "5", "--stories", "1", "--trace", "series.jsonl"])
+    const { code, lines } = await simulate(folder, ["--story", "5/1", "--trace", "one.jsonl"])
+    expect(read("one.jsonl") === read("series.jsonl")).toBe(true)
+    expect([code, lines.at(-1)]).toEqual([0, "1 passed, 0 failed"])
+    // Its transcript is shown although it passed.
+    expect(lines.some((line) => line.startsWith("session s1"))).toBe(true)
+  })
+
+  it("plays a story of the tests, whose seed is no part of a series", async () => {
+    const seed = "0123456789ab-17"
+    await simulate(folder, ["--story", seed, "--trace", "one.jsonl"])
+    const [heading = ""] = read("one.jsonl").split("\n")
+    expect(json([heading])[0]).toMatchObject({ seed, lines: randomStory(seed, usualRandomStory).lines })
   })
 
   it("writes JSON lines only, one per story in their order, and the counts last", async () => {

@@ -12,6 +12,7 @@ type Given = Partial<Record<Exclude<keyof SimulateFlags, "forever" | "json">, st
 const flags = ({ forever = false, json = false, ...texts }: Given): SimulateFlags => ({
   seed: Option.fromUndefinedOr(texts.seed),
   stories: Option.fromUndefinedOr(texts.stories),
+  story: Option.fromUndefinedOr(texts.story),
   scenario: Option.fromUndefinedOr(texts.scenario),
   sweep: Option.fromUndefinedOr(texts.sweep),
   clusters: Option.fromUndefinedOr(texts.clusters),
@@ -44,6 +45,10 @@ describe("the options of simulate", () => {
     ],
     [{ forever: true }, { subject: { ...random, forever: true } }],
     [{ scenario: "creation", seed: "9" }, { subject: { _tag: "Scenario", scenario: "creation", seed: "9" } }],
+    [
+      { story: "0123456789ab-17", clusters: "2", report: "a.html" },
+      { subject: { _tag: "Story", seed: "0123456789ab-17", size: { ...usualSize, clusters: 2 } }, report: "a.html" }
+    ],
     [{ sweep: "rfc-example" }, { subject: { _tag: "Sweep", scenario: "rfc-example", seed: undefined } }],
     [
       { scenario: "creation", report: "a.html", trace: "a.jsonl.gz" },
@@ -65,6 +70,12 @@ describe("the options of simulate", () => {
     [{ hours: "2h" }, '--hours: "2h" is not a number above 0 and at most 10000, such as 0.5'],
     [{ seed: "" }, "--seed: the value is empty: give a number or a text"],
     [{ seed: "a b" }, '--seed: "a b" has white space, which a story\'s file cannot hold: leave it out'],
+    [{ story: " " }, "--story: the value is empty: give the seed of one story, such as 1/7"],
+    [{ story: "1 7" }, '--story: "1 7" has white space, which a story\'s file cannot hold: leave it out'],
+    [{ story: "1/7", seed: "1" }, "--seed: leave it out with --story, whose seed says all"],
+    [{ story: "1/7", stories: "1" }, "--stories: leave it out with --story, whose seed says all"],
+    [{ story: "1/7", scenario: "a" }, "--scenario: leave it out with --story, whose seed says all"],
+    [{ story: "1/7", forever: true }, "--forever: leave it out with --story, whose seed says all"],
     [{ trace: " " }, "--trace: the value is empty: give a file's name"],
     [{ scenario: "a", sweep: "b" }, "--sweep runs a scenario many times: give --scenario or --sweep, not both"],
     [
@@ -78,8 +89,11 @@ describe("the options of simulate", () => {
     ],
     [{ scenario: "a", hours: "5" }, "--hours is for random stories: leave it out with --scenario, whose file says all"],
     [{ sweep: "a", forever: true }, "--forever is for random stories: leave it out with --sweep"],
-    [{ report: "a.html" }, "--report shows one story: add --scenario NAME or --stories 1"],
-    [{ stories: "1", forever: true, report: "a.html" }, "--report shows one story: add --scenario NAME or --stories 1"],
+    [{ report: "a.html" }, "--report shows one story: add --scenario NAME, --story SEED or --stories 1"],
+    [
+      { stories: "1", forever: true, report: "a.html" },
+      "--report shows one story: add --scenario NAME, --story SEED or --stories 1"
+    ],
     [{ scenario: "a", report: "a.txt" }, '--report: "a.txt" is no page: end the name in .html']
   ])("%j is refused", (given, mistake) => {
     expect(Result.getOrThrow(Result.flip(read(given)))).toEqual([mistake])

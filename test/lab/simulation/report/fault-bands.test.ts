@@ -28,6 +28,8 @@ describe("faults that last", () => {
     ["images a missing", "image missing", "images a back", ["a"]],
     ["watch a drop", "lost events", "watch a restore", ["a"]],
     ["pods b unready", "pods not ready", "pods b ready", ["b"]],
+    ["node b cut", "nodes cut off", "node b back", ["b"]],
+    ["node b lost", "node lost", "heal all", ["b"]],
     ["slow agents a 1s 2s", "slow agents", "heal all", ["a"]],
     ["skew operator a +10m", "clock skew", "heal all", ["a"]]
   ])("%s is a band until %s… %s", (begin, fault, end, lanes) => {

@@ -27,6 +27,10 @@ const collectAfter = 2_000
 const pullRetry = 5_000
 /** How long a finished Job of an agent stays, ms, as its `ttlSecondsAfterFinished` says. */
 const finishedJobStays = 60_000
+/** After so long the cluster says of a lost node's pods that they are not ready, ms. */
+const missedAfter = 40_000
+/** After so long the pods of a lost node are replaced, ms. */
+const evictedAfter = 300_000
 
 /** Least and most time that an agent thinks before an answer, ms. */
 const usualAgentDelay: readonly [number, number] = [0, 2]
@@ -44,6 +48,8 @@ interface RunningAgent {
   readonly process: SimProcess
   /** The container whose traffic the agent handles; undefined for a targetless agent. */
   readonly containerId: string | undefined
+  /** The API server has forgotten the pod that the agent works on, and nothing ends the agent. */
+  readonly isForgotten?: true
 }
 
 interface WorkloadPod {
@@ -51,13 +57,17 @@ interface WorkloadPod {
   readonly containerId: string
 }
 
-export class Kubelet {
+export class SimKubelet {
   readonly #options: KubeletOptions
   readonly #random: RandomStream
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
   /** Pods that wait for the next attempt to pull their image. They say until then that the image cannot be pulled. */
   readonly #unpulled = new Set<string>()
+  /** Containers on lost nodes, with what waits for the node's return. */
+  readonly #lost = new Map<string, Set<() => void>>()
+  /** Addresses of agents that were on lost nodes. */
+  readonly #lostIps = new Set<string>()
   #counter = 0
   /** The protocol version that new agents speak. */
   agentVersion = "1.29.0"
@@ -75,6 +85,7 @@ export class Kubelet {
   heal(): void {
     this.pullProblem = undefined
     this.agentDelay = usualAgentDelay
+    this.returnNodes()
     this.setReady("myapp", true)
     for (const { process } of this.agents) process.resume()
   }
@@ -168,7 +179,7 @@ export class Kubelet {
     return this.#options.server.objects.peekAll(pods).flatMap((pod) => {
       const id = containerIdOf(pod)
       const isReady = statusOf(pod).containerStatuses?.[0]?.ready === true
-      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady
+      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady && !this.#lost.has(id)
         ? [{ name: pod.metadata.name, containerId: id }]
         : []
     })
@@ -234,6 +245,79 @@ export class Kubelet {
     return pod.name
   }
 
+  // Nodes; each pod has a node of its own.
+
+  /** Whether an address is on a lost node, so that nothing comes back from it. */
+  isLost(ip: string): boolean {
+    return this.#lostIps.has(ip)
+  }
+
+  /**
+   * The node of a pod is lost: nobody is told. After a while the cluster notices and replaces the pod. The result is
+   * the agent that was there; its connections must have gone silent before.
+   */
+  loseNode({ containerId, name }: WorkloadPod): void {
+    const { emit, kernel, server } = this.#options
+    const { objects } = server
+    this.#lost.set(containerId, new Set())
+    for (const agent of this.agents.filter((other) => other.containerId === containerId)) {
+      this.#agents.delete(agent.name)
+      this.#lostIps.add(agent.ip)
+      agent.process.kill()
+      emit({ _tag: "AgentEnded", cluster: server.place, agent: agent.name, pod: "" })
+    }
+    const isStillLost = (): boolean => {
+      const pod = objects.peek(pods, name, workloadNamespace)
+      return this.#lost.has(containerId) && pod !== undefined && containerIdOf(pod) === containerId
+    }
+    kernel.after(missedAfter, () => {
+      if (!isStillLost()) return
+      objects.write(pods, name, { status: { conditions: [{ type: "Ready", status: "False" }] } }, workloadNamespace)
+    })
+    kernel.after(evictedAfter, () => {
+      if (!isStillLost()) return
+      const workload = objects.peek(pods, name, workloadNamespace)?.metadata.labels?.["app"]
+      objects.erase(pods, name, workloadNamespace)
+      if (workload !== undefined) this.#startPod(workload)
+    })
+  }
+
+  /** Lost nodes are back: their containers are started anew, and their agents have failed. */
+  returnNodes(): void {
+    const { objects } = this.#options.server
+    for (const [containerId, waiting] of this.#lost) {
+      const pod = objects.peekAll(pods).find((object) => containerIdOf(object) === containerId)
+      this.#lost.delete(containerId)
+      if (pod !== undefined) {
+        const containerID = `containerd://${pod.metadata.name}-${++this.#counter}`
+        const containerStatuses = [{ name: "app", ready: true, containerID, state: { running: {} } }]
+        const conditions = [{ type: "Ready", status: "True" }]
+        objects.write(pods, pod.metadata.name, { status: { conditions, containerStatuses } }, workloadNamespace)
+      }
+      for (const run of waiting) run()
+    }
+    const agentPods = objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["job-name"] !== undefined)
+    for (const pod of agentPods) {
+      const { phase, podIP } = statusOf(pod)
+      if (phase === "Running" && podIP !== undefined && this.#lostIps.has(podIP))
+        this.#ended(pod.metadata.name, "Failed")
+    }
+    this.#lostIps.clear()
+  }
+
+  /**
+   * The API server forgets a pod of the workload and another starts, but the pod's node runs on: somebody has deleted
+   * the pod by force.
+   */
+  forgetPod(workload: string): void {
+    const pod = this.#random.pick(this.podsOf(workload))
+    if (pod === undefined) return
+    const working = this.agents.filter(({ containerId }) => containerId === pod.containerId)
+    for (const agent of working) this.#agents.set(agent.name, { ...agent, isForgotten: true })
+    this.#options.server.objects.erase(pods, pod.name, workloadNamespace)
+    this.#startPod(workload)
+  }
+
   // Agents
 
   /** The agent that listens at an address. */
@@ -297,6 +381,16 @@ export class Kubelet {
     }
     const { args = [] } = (job as AgentJob).spec?.template?.spec?.containers?.[0] ?? {}
     const containerId = args.includes("--container-id") ? args[args.indexOf("--container-id") + 1] : undefined
+    const waiting = this.#lost.get(containerId ?? "")
+    if (waiting !== undefined) {
+      const start = (): void => {
+        this.#starting.delete(podName)
+        this.#run(job, podName)
+      }
+      waiting.add(start)
+      this.#starting.set(podName, () => waiting.delete(start))
+      return
+    }
     const pod = this.#podOfContainer(containerId)
     if (containerId !== undefined && pod === undefined) return this.#ended(podName, "Failed")
     const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) =>
@@ -312,6 +406,7 @@ export class Kubelet {
         const [least, most] = this.agentDelay
         return least === most ? least : this.#random.int(least, most)
       },
+      longestDelay: () => this.agentDelay[1],
       firstClientTimeout,
       idleTtl,
       exited: () => this.#ended(podName, "Succeeded")
@@ -348,8 +443,9 @@ export class Kubelet {
     if (job !== undefined) return this.#finish(job, "Failed")
     // An agent lives in its target's namespaces, so it ends with the container.
     const id = containerIdOf(pod)
-    for (const { containerId, name: agentName, process } of this.agents) {
-      if (id === undefined || containerId !== id) continue
+    if (id !== undefined) this.#lost.delete(id)
+    for (const { containerId, isForgotten, name: agentName, process } of this.agents) {
+      if (id === undefined || containerId !== id || isForgotten === true) continue
       process.kill()
       this.#ended(agentName, "Failed")
     }
@@ -386,6 +482,7 @@ export class Kubelet {
 
 interface PodStatus {
   readonly phase?: string
+  readonly podIP?: string
   readonly containerStatuses?: ReadonlyArray<{ readonly ready?: boolean; readonly containerID?: string }>
 }
 interface AgentJob {

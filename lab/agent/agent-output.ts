@@ -6,8 +6,8 @@
 import type { DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import type { ResponseError } from "../../src/domain/protocol/response-error.ts"
 
-/** The client as the parts of an agent see it. */
-export interface ClientOutput {
+/** The way out to one client, as the parts of an agent see it. */
+export interface AgentOutput {
   /** Sends a message. `false`: the client does not keep up, and producers stop until {@link drained} calls back. */
   readonly send: (message: DaemonMessage) => boolean
   /** A `LogMessage`, dropped until the client has said `ReadyForLogs`. */

@@ -1,9 +1,11 @@
 import { once } from "node:events"
-import type { AddressInfo } from "node:net"
+import http from "node:http"
+import type { Duplex } from "node:stream"
 import { afterEach, describe, expect, it } from "vitest"
-import WebSocket, { WebSocketServer } from "ws"
-import { socketChannel } from "../../../src/adapters/websocket/socket-channel.ts"
+import WebSocket from "ws"
+import { makeWebSocketAcceptor } from "../../../src/adapters/websocket/accept-websocket.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { turns } from "../../support/turns.ts"
 import { untilTrue } from "../../support/until-true.ts"
 
@@ -11,23 +13,22 @@ const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
 const pair = async (
-  maxPayload = 1024 * 1024
-): Promise<{ readonly server: WebSocket; readonly client: WebSocket; readonly channel: FrameChannel }> => {
-  const listener = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false, maxPayload })
-  await once(listener, "listening")
-  const client = new WebSocket(`ws://127.0.0.1:${(listener.address() as AddressInfo).port}`, {
-    perMessageDeflate: false
+  largest = 1024 * 1024
+): Promise<{ readonly server: Duplex; readonly client: WebSocket; readonly channel: FrameChannel }> => {
+  const acceptor = makeWebSocketAcceptor({ largest })
+  const listener = http.createServer()
+  const made = new Promise<readonly [Duplex, FrameChannel]>((resolve) => {
+    listener.on("upgrade", (request, socket, head) =>
+      acceptor.accept({ request, socket, head }, undefined, (channel) => resolve([socket, channel]))
+    )
   })
-  const made = new Promise<WebSocket>((resolve) => listener.once("connection", resolve))
+  const client = new WebSocket(`ws://127.0.0.1:${await listenLocally(listener)}`, { perMessageDeflate: false })
   client.on("error", () => {})
+  const [server, channel] = await made
   closers.push(() => {
     client.terminate()
-    for (const socket of listener.clients) socket.terminate()
+    server.destroy()
     listener.close()
-  })
-  // The channel listens from the first moment, as it does in the server.
-  const [server, channel] = await new Promise<readonly [WebSocket, FrameChannel]>((resolve) => {
-    void made.then((socket) => resolve([socket, socketChannel(socket)]))
   })
   if (client.readyState !== client.OPEN) await once(client, "open")
   return { server, client, channel }
@@ -80,14 +81,14 @@ describe("a channel over a WebSocket", () => {
   })
 
   it("delivers what came before it was opened, text and end included, in order", async () => {
-    const { channel, client, server } = await pair()
+    const { channel, client } = await pair()
     client.send(Buffer.from("one"))
     client.send("text")
     client.send(Buffer.from("two"))
     client.close(1000, "done")
-    await once(server, "close")
-    const { events } = listen(channel)
-    expect(events).toEqual(["message one", "ignored text frame", "message two", "ended 1000 done"])
+    await turns()
+    const { until } = listen(channel)
+    expect(await until(4)).toEqual(["message one", "ignored text frame", "message two", "ended 1000 done"])
   })
 
   it("leaves text frames out and goes on", async () => {
@@ -105,7 +106,7 @@ describe("a channel over a WebSocket", () => {
       leave(client)
       const [event] = await heard.until(1)
       expect(event).toMatch(/^ended code 100[56]$/)
-      if (server.readyState !== server.CLOSED) await once(server, "close")
+      if (!server.closed) await once(server, "close")
       await turns()
       expect(heard.events).toHaveLength(1)
       channel.send(Buffer.from("into the void"))
@@ -129,9 +130,9 @@ describe("a channel over a WebSocket", () => {
   })
 
   it("delivers nothing when it was closed before it was opened", async () => {
-    const { channel, client, server } = await pair()
+    const { channel, client } = await pair()
     client.send(Buffer.from("one"))
-    await once(server, "message")
+    await turns()
     channel.close()
     const { events } = listen(channel)
     await once(client, "close")
@@ -143,7 +144,7 @@ describe("a channel over a WebSocket", () => {
     client.send(Buffer.from("one"))
     client.send(Buffer.from("two"))
     client.close()
-    await once(server, "close")
+    await turns()
     const events: Array<string> = []
     channel.open({
       message: (bytes) => {
@@ -154,6 +155,7 @@ describe("a channel over a WebSocket", () => {
       drained: () => {},
       ignored: () => {}
     })
+    if (!server.closed) await once(server, "close")
     expect(events).toEqual(["one"])
   })
 

@@ -1,0 +1,154 @@
+/**
+ * N15 (failures.md §3.16, §4.32). A session that says Ready can carry a request: each agent that it has runs, answers,
+ * and works on a pod that exists. Looks at the world itself and not at the operator's pings, every few seconds of
+ * virtual time while something is wrong with agents; an operator that cannot write its status is excused.
+ */
+
+import { isObject } from "../../../src/domain/json.ts"
+import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { nodesOf, type SimCluster, type World } from "../world/world.ts"
+import type { Invariant } from "./invariant.ts"
+import { conditionsOf, isLeaving, recordedChildren } from "./session-objects.ts"
+
+/** How long a session may say Ready although it carries nothing, ms: within that time it has another agent. */
+const grace = 60_000
+/** Time between two looks, ms. */
+const lookEvery = 5_000
+/** How long after its last trouble a cluster is looked at, ms. */
+const troubleLasts = 180_000
+
+const saysReady = (object: KubeObject): boolean =>
+  !isLeaving(object) && conditionsOf(object).some(({ status, type }) => type === "Ready" && status === "True")
+
+/** Names of the Jobs that a session owns. */
+const jobsOf = ({ server }: SimCluster, session: KubeObject): ReadonlySet<string> =>
+  new Set(
+    server.objects
+      .peekAll(jobs)
+      .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === session.metadata.uid))
+      .map(({ metadata }) => metadata.name)
+  )
+
+const hasContainer = (pod: KubeObject, id: string): boolean => {
+  const { status } = pod
+  const statuses = isObject(status) && Array.isArray(status["containerStatuses"]) ? status["containerStatuses"] : []
+  return statuses.some((container) => isObject(container) && container["containerID"] === `containerd://${id}`)
+}
+
+/** All that keeps a session's agents from carrying a request now, by the agent that it is about. */
+const obstacles = (world: World, cluster: SimCluster, session: KubeObject): ReadonlyMap<string, string> => {
+  const { kubelet, name, server } = cluster
+  const owned = jobsOf(cluster, session)
+  const all = server.objects.peekAll(pods)
+  const podNames = new Set(
+    all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
+  )
+  const agents = kubelet.agents.filter((agent) => podNames.has(agent.name))
+  const found = new Map<string, string>()
+  if (agents.length === 0) found.set("none", "it has no agent that runs")
+  const nodes = nodesOf(name)
+  const isCut = !world.network.isOpen(name, nodes) || !world.network.isOpen(nodes, name)
+  for (const { containerId, name: agent, process } of agents) {
+    if (isCut) found.set(agent, `nothing passes between the operator and its agent ${agent}`)
+    else if (process.state !== "running") found.set(agent, `its agent ${agent} hangs`)
+    else if (containerId !== undefined && !all.some((pod) => hasContainer(pod, containerId)))
+      found.set(agent, `its agent ${agent} works on a pod that is gone`)
+  }
+  return found
+}
+
+/** Whether the operator of a cluster can see its agents' state and write what it knows. */
+const canTell = (world: World, { host, server }: SimCluster): boolean =>
+  host.isWell &&
+  server.isWell &&
+  !host.isGone &&
+  !host.isRollingOut &&
+  (!host.isElected || world.network.isWell) &&
+  world.faultPlans.every(({ isOver }) => isOver?.() === true)
+
+export const readyCarries: Invariant = {
+  id: "N15",
+  sentence: "A session that says Ready can carry a request.",
+  begin: (world) => {
+    /** By cluster: until when it is looked at. */
+    const troubled = new Map<string, number>()
+    /** Since when each obstacle is there: `<cluster> <session> <what>`. */
+    const since = new Map<string, number>()
+    let lookAt = 0
+    const forget = (prefix: string): void => {
+      for (const key of since.keys()) if (key.startsWith(prefix)) since.delete(key)
+    }
+    /** Notes an obstacle; a sentence if it has been there for too long. */
+    const tooLong = (key: string, now: number, what: string): string | undefined => {
+      const from = since.get(key) ?? now
+      since.set(key, from)
+      return now - from > grace ? `${what}, since ${Math.round((now - from) / 1000)} s.` : undefined
+    }
+    const lookAtChildren = (cluster: SimCluster, now: number): string | undefined => {
+      const theWorld = world()
+      if (!canTell(theWorld, cluster)) return forget(`${cluster.name} `) as undefined
+      const present = new Set<string>()
+      let broken: string | undefined
+      for (const child of cluster.server.objects.peekAll(mirrordClusterSessions)) {
+        const { name, uid } = child.metadata
+        for (const [what, sentence] of obstacles(theWorld, cluster, child)) {
+          const key = `${cluster.name} ${uid} ${what}`
+          present.add(key)
+          const found = tooLong(key, now, `${name} in ${cluster.name} says Ready, but ${sentence}`)
+          if (saysReady(child)) broken ??= found
+        }
+      }
+      for (const key of since.keys()) if (key.startsWith(`${cluster.name} `) && !present.has(key)) since.delete(key)
+      return broken
+    }
+    const lookAtParents = (now: number): string | undefined => {
+      const theWorld = world()
+      const { clusters, primary } = theWorld
+      for (const parent of primary.server.objects.peekAll(mirrordMultiClusterSessions)) {
+        const { defaultCluster } = (parent["spec"] ?? {}) as { readonly defaultCluster?: string }
+        const cluster = clusters.get(defaultCluster ?? "")
+        const entry = recordedChildren(parent).find(([name]) => name === defaultCluster)?.[1]
+        const child = entry && cluster?.server.objects.peek(mirrordClusterSessions, entry.sessionName)
+        const key = `parent ${parent.metadata.uid}`
+        const isTold =
+          cluster !== undefined &&
+          canTell(theWorld, primary) &&
+          canTell(theWorld, cluster) &&
+          theWorld.network.isPrompt(primary.name, cluster.name) &&
+          theWorld.network.isPrompt(cluster.name, primary.name)
+        if (!isTold || !saysReady(parent) || (child !== undefined && saysReady(child))) {
+          since.delete(key)
+          continue
+        }
+        const what = `${parent.metadata.name} says Ready, but its part in its default cluster does not`
+        const found = tooLong(key, now, what)
+        if (found !== undefined) return found
+      }
+      return undefined
+    }
+    return {
+      on: (event) => {
+        if (event._tag === "Operator") forget(`${event.cluster} `)
+        if (event._tag === "AgentEnded") troubled.set(event.cluster, event.at + troubleLasts)
+        if (event._tag === "Fault")
+          for (const name of world().clusters.keys()) troubled.set(name, event.at + troubleLasts)
+        if (event.at < lookAt || troubled.size === 0) return undefined
+        lookAt = event.at + lookEvery
+        for (const [name, until] of troubled) {
+          const cluster = world().cluster(name)
+          if (!cluster.kubelet.isWell || !world().network.isWell) troubled.set(name, event.at + troubleLasts)
+          else if (event.at > until) {
+            troubled.delete(name)
+            forget(`${name} `)
+          }
+          const broken = lookAtChildren(cluster, event.at)
+          if (broken !== undefined) return broken
+        }
+        return lookAtParents(event.at)
+      }
+    }
+  }
+}

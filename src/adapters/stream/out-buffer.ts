@@ -1,0 +1,278 @@
+/**
+ * Bytes on their way into a socket. Small pieces are collected in a slab of memory and leave together, at the end of
+ * the event loop's turn; large ones are written where they are. While the socket does not take what it has, pieces go
+ * on being collected, so that a queue costs what its bytes cost. A socket that has taken everything holds no slab.
+ *
+ * A socket is given little at a time: it would encrypt all that it has at once, and says only of whole writes that they
+ * were taken.
+ *
+ * Not here: frames (outlet.ts).
+ */
+
+import type { Duplex } from "node:stream"
+import { mask, turned } from "../../domain/websocket/mask.ts"
+
+const slabSize = 64 * 1024
+
+/** Slabs that are kept for the next use, by all sockets. */
+const mostFree = 32
+
+/** Writes under way beyond which pieces are collected instead of being written. */
+const mostWrites = 4
+
+/** Bytes that a socket may have to write before the next piece waits, and the longest piece that it gets. */
+const window = 128 * 1024
+
+/** Bytes that a socket may have to write before it counts as behind. */
+const behindFrom = 256 * 1024
+
+/** Pieces that are shorter are copied byte by byte, because a call of `set` costs more. */
+const byBytes = 160
+
+interface Slab {
+  readonly bytes: Buffer
+  /** Writes of parts of the slab that are under way. */
+  writes: number
+}
+
+/** A part of a slab, or a piece of its own. */
+interface Part {
+  readonly bytes: Uint8Array
+  readonly slab: Slab | undefined
+  /** The part behind it. */
+  next: Part | undefined
+}
+
+const none = Buffer.alloc(0)
+const free: Array<Slab> = []
+
+export class OutBuffer {
+  readonly #socket: Duplex
+  readonly #emptied: (wasFull: boolean) => void
+  #slab: Slab | undefined
+  /** The part of the slab that is collected and not written. */
+  #from = 0
+  #to = 0
+  #writes = 0
+  /** Parts that the socket is not given yet, and their bytes. */
+  #first: Part | undefined
+  #last: Part | undefined
+  #waitingBytes = 0
+  #isEnding = false
+  #isCorked = false
+  #isTurnAwaited = false
+  /** Whether the socket has asked to wait since the queue was empty. */
+  #wasFull = false
+  #isOver = false
+
+  /** `emptied`: the network has taken everything; `wasFull`: the socket had asked to wait before. */
+  constructor(socket: Duplex, emptied: (wasFull: boolean) => void) {
+    this.#socket = socket
+    this.#emptied = emptied
+  }
+
+  /** Bytes that the network has not taken. */
+  get queued(): number {
+    return this.#socket.writableLength + this.#waitingBytes + this.#to - this.#from
+  }
+
+  /** Whether the socket has so much to write that it matters what the memory of more would cost. */
+  get isBehind(): boolean {
+    return this.#socket.writableLength + this.#waitingBytes > behindFrom
+  }
+
+  /** Gives a slab with room for `length` bytes from {@link at} on. Call {@link filled} when they are there. */
+  room(length: number): Uint8Array {
+    if (this.#slab === undefined || this.#to + length > slabSize) this.#nextSlab()
+    return this.#slab?.bytes ?? none
+  }
+
+  get at(): number {
+    return this.#to
+  }
+
+  /** The room is filled up to `to`. */
+  filled(to: number): void {
+    this.#to = to
+    if (!this.#isTurnAwaited) this.#awaitTurn()
+  }
+
+  /** Collects a copy of `bytes[from..until)`, masked. `key`: as of the byte at `from`. */
+  append(bytes: Uint8Array, from: number, until: number, key: number): void {
+    const length = until - from
+    if (length > slabSize - this.#to) return this.#appendParts(bytes, from, until, key)
+    if (this.#slab === undefined) this.#nextSlab()
+    if (length < byBytes) this.#copy(bytes, from, length, key)
+    else this.#set(bytes, from, length, key)
+    this.filled(this.#to + length)
+  }
+
+  /** As {@link append}, byte by byte, into the slab that is there. */
+  #copy(bytes: Uint8Array, from: number, length: number, key: number): void {
+    const into = this.#slab?.bytes ?? none
+    const to = this.#to
+    const k0 = key & 255
+    const k1 = (key >>> 8) & 255
+    const k2 = (key >>> 16) & 255
+    const k3 = key >>> 24
+    let i = 0
+    for (; i + 3 < length; i += 4) {
+      into[to + i] = (bytes[from + i] ?? 0) ^ k0
+      into[to + i + 1] = (bytes[from + i + 1] ?? 0) ^ k1
+      into[to + i + 2] = (bytes[from + i + 2] ?? 0) ^ k2
+      into[to + i + 3] = (bytes[from + i + 3] ?? 0) ^ k3
+    }
+    if (i < length) into[to + i] = (bytes[from + i] ?? 0) ^ k0
+    if (i + 1 < length) into[to + i + 1] = (bytes[from + i + 1] ?? 0) ^ k1
+    if (i + 2 < length) into[to + i + 2] = (bytes[from + i + 2] ?? 0) ^ k2
+  }
+
+  #set(bytes: Uint8Array, from: number, length: number, key: number): void {
+    const into = this.#slab?.bytes ?? none
+    into.set(bytes.subarray(from, from + length), this.#to)
+    mask(into, this.#to, this.#to + length, key)
+  }
+
+  #appendParts(bytes: Uint8Array, from: number, until: number, key: number): void {
+    for (let at = from; at < until;) {
+      this.room(1)
+      const length = Math.min(until - at, slabSize - this.#to)
+      this.append(bytes, at, at + length, turned(key, at - from))
+      at += length
+    }
+  }
+
+  /** Writes bytes where they are, behind what was collected. They must not be written to any more. */
+  write(bytes: Uint8Array): void {
+    this.#flush()
+    for (let at = 0; at < bytes.length; at += window) this.#send(bytes.subarray(at, at + window), undefined)
+    if (!this.#isTurnAwaited) this.#awaitTurn()
+  }
+
+  /** Writes everything that was collected, and ends the socket's writing side. */
+  end(): void {
+    if (this.#isOver) return
+    this.#flush()
+    this.#isEnding = true
+    if (this.#first === undefined) this.#endNow()
+    else this.#uncork()
+  }
+
+  #endNow(): void {
+    this.#uncork()
+    this.stop()
+    this.#socket.end()
+  }
+
+  /** Nothing is written any more. */
+  stop(): void {
+    this.#isOver = true
+    this.#slab = undefined
+    this.#from = this.#to = 0
+    this.#first = this.#last = undefined
+    this.#waitingBytes = 0
+  }
+
+  #awaitTurn(): void {
+    this.#isTurnAwaited = true
+    process.nextTick(this.#turned)
+  }
+
+  readonly #turned = (): void => {
+    this.#isTurnAwaited = false
+    if (this.#writes < mostWrites || this.#socket.writableLength === 0) this.#flush()
+    this.#uncork()
+  }
+
+  #uncork(): void {
+    if (!this.#isCorked) return
+    this.#isCorked = false
+    this.#socket.uncork()
+  }
+
+  #flush(): void {
+    const slab = this.#slab
+    if (slab === undefined || this.#to === this.#from) return
+    const part = slab.bytes.subarray(this.#from, this.#to)
+    this.#from = this.#to
+    this.#send(part, slab)
+  }
+
+  #send(bytes: Uint8Array, slab: Slab | undefined): void {
+    if (this.#isOver) return
+    this.#writes++
+    if (slab !== undefined) slab.writes++
+    if (this.#first === undefined && this.#socket.writableLength < window) return this.#give(bytes, slab)
+    const part: Part = { bytes, slab, next: undefined }
+    if (this.#last === undefined) this.#first = part
+    else this.#last.next = part
+    this.#last = part
+    this.#waitingBytes += bytes.length
+    this.#wasFull = true
+  }
+
+  #give(bytes: Uint8Array, slab: Slab | undefined): void {
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      this.#socket.cork()
+    }
+    const mayGoOn = this.#socket.write(bytes, (error) => this.#written(slab, error))
+    if (!mayGoOn) this.#wasFull = true
+  }
+
+  #giveMore(): void {
+    let part = this.#first
+    while (part !== undefined && this.#socket.writableLength < window) {
+      this.#waitingBytes -= part.bytes.length
+      this.#give(part.bytes, part.slab)
+      part = part.next
+    }
+    this.#first = part
+    if (part === undefined) this.#last = undefined
+    if (part === undefined && this.#isEnding) this.#endNow()
+    else if (!this.#isTurnAwaited) this.#uncork()
+  }
+
+  #written(slab: Slab | undefined, error: Error | null | undefined): void {
+    this.#writes--
+    if (slab !== undefined) {
+      slab.writes--
+      // After a failed write somebody may still read the slab: it is left to the garbage collector.
+      if (error === undefined || error === null) this.#reuse(slab)
+    }
+    if (this.#isOver) return
+    if (this.#first !== undefined) this.#giveMore()
+    if (this.#to > this.#from && !this.#isTurnAwaited) this.#turned()
+    if (this.queued === 0) this.#beEmpty()
+  }
+
+  #reuse(slab: Slab): void {
+    if (slab.writes > 0) return
+    if (slab !== this.#slab) release(slab)
+    else if (this.#from === this.#to) this.#from = this.#to = 0
+  }
+
+  #beEmpty(): void {
+    const slab = this.#slab
+    if (slab !== undefined && slab.writes === 0) {
+      this.#slab = undefined
+      this.#from = this.#to = 0
+      release(slab)
+    }
+    const wasFull = this.#wasFull
+    this.#wasFull = false
+    this.#emptied(wasFull)
+  }
+
+  #nextSlab(): void {
+    this.#flush()
+    const last = this.#slab
+    this.#slab = free.pop() ?? { bytes: Buffer.allocUnsafeSlow(slabSize), writes: 0 }
+    this.#from = this.#to = 0
+    if (last !== undefined && last.writes === 0) release(last)
+  }
+}
+
+const release = (slab: Slab): void => {
+  if (free.length < mostFree) free.push(slab)
+}

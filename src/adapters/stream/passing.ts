@@ -1,0 +1,173 @@
+/**
+ * The way of the whole messages of one reader: each is judged by its head and passes to another channel, or is
+ * delivered. Messages in a row that pass to one channel in the form in which they came leave as one piece.
+ *
+ * Not here: finding messages in a stream (frame-reader.ts, agent-channel.ts), and writing (outlet.ts).
+ */
+
+import { headLength } from "../../domain/protocol/bulk.ts"
+import { largestFrame } from "../../domain/websocket/frame-header.ts"
+import { mask } from "../../domain/websocket/mask.ts"
+import { type FrameChannel, type FrameHandlers, type Passage, withPassageId } from "../../ports/frame-channel.ts"
+import { MessageInPlace, noPieces } from "./message-in-place.ts"
+import type { Format, Outlet } from "./outlet.ts"
+
+/** Messages from this length on are given away in the buffer in which they were collected. */
+const aloneFrom = 16 * 1024
+
+/** The outlet of a channel that carries messages in place. */
+export type OutletOf = (channel: FrameChannel) => Outlet | undefined
+
+export class Passing {
+  /** The message that {@link whole} is about. */
+  readonly message = new MessageInPlace()
+  readonly #format: Format
+  readonly #outletOf: OutletOf
+  readonly #head = new Uint8Array(headLength)
+  #handlers: FrameHandlers | undefined
+  /** Messages `#from` to `#until` of `#bytes`, headers and all, go to `#run`. */
+  #run: Outlet | undefined
+  #bytes: Uint8Array = this.#head
+  #from = 0
+  #until = 0
+  #hasPassed = false
+  #lastTo: FrameChannel | undefined
+  #lastOutlet: Outlet | undefined
+
+  /** `format`: the form in which messages are read. */
+  constructor(format: Format, outletOf: OutletOf) {
+    this.#format = format
+    this.#outletOf = outletOf
+  }
+
+  /** Sets who judges and gets the messages; `undefined`: nothing is judged or delivered any more. */
+  handle(handlers: FrameHandlers | undefined): void {
+    this.#handlers = handlers
+  }
+
+  /** The message is whole; its header begins at `start`. */
+  whole(start: number): void {
+    const { message } = this
+    const handlers = this.#handlers
+    if (handlers === undefined) return
+    // A message that needs more than one frame does not pass where it lies. Another id may be longer by 8 bytes.
+    const passage =
+      message.length > largestFrame - 8 ? undefined : handlers.judge?.(this.#headOf(message), message.length)
+    if (passage === undefined) return this.#deliver(handlers)
+    this.#hasPassed = true
+    const outlet = passage.to === this.#lastTo ? this.#lastOutlet : this.#find(passage.to)
+    if (outlet === undefined) return this.#send(passage)
+    this.#renumber(message, passage)
+    if (message.id !== undefined || outlet.format !== this.#format) {
+      this.flush()
+      outlet.take(message)
+    } else if (message.pieces.length > 0) this.#passPieces(outlet, start)
+    else this.#extend(outlet, start)
+  }
+
+  /** Adds the message to those that pass together. */
+  #extend(outlet: Outlet, start: number): void {
+    const { message } = this
+    if (outlet !== this.#run || start !== this.#until || message.bytes !== this.#bytes) {
+      this.flush()
+      this.#run = outlet
+      this.#bytes = message.bytes
+      this.#from = start
+    }
+    this.#until = message.at + message.length
+  }
+
+  #passPieces(outlet: Outlet, start: number): void {
+    const { bytes, pieces } = this.message
+    this.flush()
+    outlet.run(bytes, start, bytes.length)
+    for (const piece of pieces) outlet.run(piece, 0, piece.length)
+  }
+
+  /** Hands over what passed so far: what comes next must not overtake it. */
+  flush(): void {
+    const run = this.#run
+    if (run === undefined) return
+    this.#run = undefined
+    run.run(this.#bytes, this.#from, this.#until)
+    this.#bytes = this.#head
+  }
+
+  /** The messages of a read are handled. */
+  finish(): void {
+    this.flush()
+    // A buffer that was read must not be kept alive by a quiet connection.
+    this.message.bytes = this.#head
+    this.message.pieces = noPieces
+    if (!this.#hasPassed) return
+    this.#hasPassed = false
+    this.#handlers?.passed?.()
+  }
+
+  #find(to: FrameChannel): Outlet | undefined {
+    this.#lastTo = to
+    this.#lastOutlet = this.#outletOf(to)
+    return this.#lastOutlet
+  }
+
+  #headOf({ at, bytes, key, length }: MessageInPlace): Uint8Array {
+    const head = this.#head
+    const count = length < headLength ? length : headLength
+    const k0 = key & 255
+    const k1 = (key >>> 8) & 255
+    const k2 = (key >>> 16) & 255
+    const k3 = key >>> 24
+    // A few bytes behind a short message are of no meaning, and the head has room for them.
+    for (let i = 0; i < count; i += 4) {
+      head[i] = (bytes[at + i] ?? 0) ^ k0
+      head[i + 1] = (bytes[at + i + 1] ?? 0) ^ k1
+      head[i + 2] = (bytes[at + i + 2] ?? 0) ^ k2
+      head[i + 3] = (bytes[at + i + 3] ?? 0) ^ k3
+    }
+    return head
+  }
+
+  /** Writes an id of the same length where the old one is; another one is written by the outlet. */
+  #renumber(message: MessageInPlace, { id, idAt, idLength }: Passage): void {
+    message.id = undefined
+    if (id === undefined) return
+    if (id.length === idLength) {
+      const { bytes, key } = message
+      const at = message.at + idAt
+      for (let i = 0; i < idLength; i++) bytes[at + i] = (id[i] ?? 0) ^ ((key >>> (((idAt + i) & 3) * 8)) & 255)
+      return
+    }
+    message.id = id
+    message.idAt = idAt
+    message.idLength = idLength
+  }
+
+  #deliver(handlers: FrameHandlers): void {
+    this.flush()
+    handlers.message(this.#own())
+  }
+
+  /** To a channel of another technique. */
+  #send(passage: Passage): void {
+    this.flush()
+    passage.to.send(withPassageId(this.#own(), passage))
+  }
+
+  /** The message's bytes, unmasked, as somebody's own. */
+  #own(): Uint8Array {
+    const { at, bytes, isAlone, key, length, pieces, until } = this.message
+    if (isAlone && length >= aloneFrom) {
+      mask(bytes, at, at + length, key)
+      return new Uint8Array(bytes.buffer, bytes.byteOffset + at, length)
+    }
+    const own = new Uint8Array(length)
+    own.set(bytes.subarray(at, until))
+    let filled = until - at
+    for (const piece of pieces) {
+      own.set(piece, filled)
+      filled += piece.length
+    }
+    mask(own, 0, length, key)
+    return own
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Judges messages by their head, so that bulk is not read, and learns from the router how to (routing/passages.ts).
+ *
+ * Not here: messages that are not judged to pass, which take the way of message-path.ts.
+ */
+
+import type { MemberName } from "../../domain/routing/member.ts"
+import { Passages } from "../../domain/routing/passages.ts"
+import { restsUntil, type RouterState, type step } from "../../domain/routing/router.ts"
+import type { FrameHandlers, Passage } from "../../ports/frame-channel.ts"
+import type { ClientConnection, RouterInputBody } from "./client-connection.ts"
+
+type Judgement = Required<Pick<FrameHandlers, "judge" | "passed">>
+
+/** Judges the client's messages; `passed` follows each read in which a message passed. */
+export const judgeClient = (connection: ClientConnection, passed: () => void): Judgement =>
+  judgement(connection, connection.passages.client, passed)
+
+/** As {@link judgeClient}, for the messages of a member's new channel. */
+export const judgeMember = (connection: ClientConnection, member: MemberName, passed: () => void): Judgement => {
+  const passages = new Passages<Passage>("member")
+  connection.passages.members.set(member, passages)
+  return judgement(connection, passages, passed)
+}
+
+/**
+ * Nothing is judged after the connection's end, while an input is under way, or when a deadline of the router has come:
+ * then the router must see the message. The clock is read once for the messages that pass in one read.
+ */
+const judgement = (connection: ClientConnection, passages: Passages<Passage>, passed: () => void): Judgement => {
+  let state: RouterState | undefined
+  let until = -Infinity
+  let isRested = false
+  return {
+    judge: (head, length) => {
+      if (connection.isOver || connection.isFeeding) return undefined
+      if (state !== connection.state) {
+        state = connection.state
+        until = restsUntil(state)
+        isRested = false
+      }
+      isRested ||= connection.clock.currentTimeMillisUnsafe() < until
+      const passage = isRested ? passages.judge(state, head, length) : undefined
+      if (passage === undefined) isRested = false
+      return passage
+    },
+    passed: () => {
+      isRested = false
+      passed()
+    }
+  }
+}
+
+/** Remembers the way of a bulk message, for those that follow it. */
+export const learnWay = (
+  connection: ClientConnection,
+  input: RouterInputBody,
+  before: RouterState,
+  decided: ReturnType<typeof step>
+): void => {
+  const { channels, options, passages } = connection
+  if (input._tag !== "FromClient" && input._tag !== "FromMember") return
+  const known = input._tag === "FromClient" ? passages.client : passages.members.get(input.member)
+  known?.learn(before, input.bytes, decided, ({ member, ...way }) => {
+    const channel = member === undefined ? options.client : channels.get(member)
+    return channel === undefined ? undefined : { ...way, to: channel.direct ?? channel }
+  })
+}

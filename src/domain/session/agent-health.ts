@@ -1,0 +1,85 @@
+/**
+ * Judges whether an agent still serves: from pings that it answers or not, and from what the API server says of the pod
+ * beside which it works.
+ *
+ * Not here: the pings themselves (app/sessions/member/agent-watch.ts), what becomes of a session whose agent is lost
+ * (agent-end.ts), and what the session says meanwhile (child-plan.ts).
+ */
+
+/** Milliseconds between two rounds of a watch. In each round an agent is asked once. */
+export const roundEvery = 8_000
+
+/**
+ * Rounds in a row without a word after which an agent is suspected, 24 s at most after it fell silent. No client is let
+ * in to it from then on. With a ping interval of 3 s or more a client reconnects fewer than five times before
+ * (operator-api.md §8.5).
+ */
+const suspectedAfter = 2
+
+/**
+ * Rounds in a row without a word after which an agent is given up, 40 s at most after it fell silent. A file operation
+ * may hold up an answer for long (agent.md §4.2), and a session has to be served again within 60 s.
+ */
+const lostAfter = 4
+
+/** Looks in a row that must find a target's pod being deleted before its agent is given up. */
+const leavingAfter = 2
+
+/** The API server's word about the pod beside which an agent works. */
+export type PodSign =
+  /** It did not say. */
+  | "Unknown"
+  | "There"
+  /** The pod is being deleted. Its container may still run: a drain takes its time. */
+  | "Leaving"
+  /** The pod, or the container that the agent was started for, does not exist any more. */
+  | "Gone"
+
+/** The watch over one agent. Rounds are counted and not ms: a suspended operator has not waited. */
+export interface AgentWatch {
+  /** Whether the agent was asked and has not said anything since. */
+  readonly isAsked: boolean
+  /** Rounds in a row that ended without a word of the agent. */
+  readonly quietRounds: number
+  /** Looks in a row that found the target's pod being deleted. */
+  readonly leavingLooks: number
+  /** Why the agent was given up, if it was. Nothing changes this any more. */
+  readonly lost: string | undefined
+}
+
+/** How an agent stands. */
+export type AgentHealth =
+  | { readonly _tag: "Serving" }
+  /** It has not answered for a while. It may only be busy, so its connections stay; new clients have to wait. */
+  | { readonly _tag: "Suspected" }
+  /** It was given up for good, and another agent is made in its place. */
+  | { readonly _tag: "Lost"; readonly why: string }
+
+export const newWatch: AgentWatch = { isAsked: false, quietRounds: 0, leavingLooks: 0, lost: undefined }
+
+/** The watch after any message of the agent. */
+export const heardAgent = (watch: AgentWatch): AgentWatch =>
+  watch.lost === undefined && (watch.isAsked || watch.quietRounds > 0)
+    ? { ...watch, isAsked: false, quietRounds: 0 }
+    : watch
+
+/** The watch at the beginning of a round, in which the agent is asked (again). */
+export const nextRound = (watch: AgentWatch): AgentWatch => {
+  if (watch.lost !== undefined) return watch
+  const quietRounds = watch.isAsked ? watch.quietRounds + 1 : 0
+  const lost = quietRounds >= lostAfter ? "it does not answer any more" : undefined
+  return { ...watch, isAsked: true, quietRounds, lost }
+}
+
+/** The watch after a look at the target's pod. */
+export const lookedAtPod = (watch: AgentWatch, sign: PodSign): AgentWatch => {
+  if (watch.lost !== undefined || sign === "Unknown") return watch
+  const leavingLooks = sign === "Leaving" ? watch.leavingLooks + 1 : 0
+  const isGone = sign === "Gone" || leavingLooks >= leavingAfter
+  return { ...watch, leavingLooks, lost: isGone ? "its pod is gone" : undefined }
+}
+
+export const healthOf = ({ lost, quietRounds }: AgentWatch): AgentHealth => {
+  if (lost !== undefined) return { _tag: "Lost", why: lost }
+  return quietRounds >= suspectedAfter ? { _tag: "Suspected" } : { _tag: "Serving" }
+}

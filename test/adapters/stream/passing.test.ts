@@ -1,0 +1,209 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { AgentChannel } from "../../../src/adapters/pod/agent-channel.ts"
+import type { SocketChannel } from "../../../src/adapters/stream/socket-channel.ts"
+import { WebSocketChannel } from "../../../src/adapters/websocket/websocket-channel.ts"
+import { daemonBulk } from "../../../src/domain/protocol/bulk.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { FrameChannel, Passage } from "../../../src/ports/frame-channel.ts"
+import { turns } from "../../support/turns.ts"
+import { decodeFrames, encodeFrame } from "../websocket/support/raw-peer.ts"
+import { FakeSocket } from "./support/fake-socket.ts"
+
+/** How messages stand on the wire of a channel's peer. */
+interface Kind {
+  readonly name: string
+  readonly make: (socket: FakeSocket) => SocketChannel
+  /** The bytes that the peer writes. */
+  readonly encode: (message: Uint8Array, key: Uint8Array) => Buffer
+  /** The messages that the peer reads. */
+  readonly decode: (bytes: Buffer) => ReadonlyArray<Buffer>
+}
+
+/** Cuts a stream of messages by the reference of all readers. */
+const cut = (bytes: Buffer): ReadonlyArray<Buffer> => {
+  const messages: Array<Buffer> = []
+  for (let rest = bytes; rest.length > 0;) {
+    const checked = daemonMessage.check(rest)
+    if (checked._tag !== "Sound") throw new Error("no message")
+    messages.push(rest.subarray(0, checked.used))
+    rest = rest.subarray(checked.used)
+  }
+  return messages
+}
+
+const unframed = (isMasked: boolean, bytes: Buffer): ReadonlyArray<Buffer> => {
+  const { frames, rest } = decodeFrames(bytes)
+  expect(rest).toHaveLength(0)
+  for (const frame of frames) expect(frame).toMatchObject({ fin: true, rsv: 0, opcode: 2, isMasked })
+  return frames.map(({ payload }) => payload)
+}
+
+const kinds: ReadonlyArray<Kind> = [
+  {
+    name: "a client's WebSocket",
+    make: (socket) => new WebSocketChannel(socket, { isServer: true }),
+    encode: (message, key) => encodeFrame({ opcode: 2, payload: message }, key),
+    decode: (bytes) => unframed(false, bytes)
+  },
+  {
+    name: "a link",
+    make: (socket) => new WebSocketChannel(socket, { isServer: false }),
+    encode: (message) => encodeFrame({ opcode: 2, payload: message }),
+    decode: (bytes) => unframed(true, bytes)
+  },
+  {
+    name: "an agent's stream",
+    make: (socket) => new AgentChannel(socket),
+    encode: (message) => Buffer.from(message),
+    decode: cut
+  }
+]
+
+const ids = fc.constantFrom(0n, 1n, 250n, 251n, 65_535n, 65_536n, 0xffff_ffffn, 0x1_0000_0000n)
+const payloads = fc
+  .tuple(
+    fc.oneof({ weight: 9, arbitrary: fc.nat(300) }, fc.constantFrom(8_100, 8_192, 16_384, 65_536, 200_000)),
+    fc.nat(255)
+  )
+  .map(([length, seed]) => Uint8Array.from({ length }, (_, at) => (at * 31 + seed) & 255))
+const messages: fc.Arbitrary<DaemonMessage> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(ids, payloads).map(([connectionId, bytes]): DaemonMessage => ({
+      _tag: "TcpSteal",
+      value: { _tag: "Data", value: { connectionId, bytes } }
+    }))
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(ids, payloads).map(([connectionId, bytes]): DaemonMessage => ({
+      _tag: "TcpOutgoing",
+      value: { _tag: "Read", value: { _tag: "Ok", value: { connectionId, bytes } } }
+    }))
+  },
+  { weight: 1, arbitrary: fc.constant<DaemonMessage>({ _tag: "Pong" }) },
+  {
+    weight: 1,
+    arbitrary: fc.nat(40_000).map((length): DaemonMessage => ({ _tag: "Close", value: "x".repeat(length) }))
+  }
+)
+
+interface Way {
+  readonly to: number
+  readonly id: bigint | undefined
+}
+const ways = fc.record<Way>({ to: fc.nat(2), id: fc.option(ids, { nil: undefined }) })
+
+const varint = (value: bigint): Uint8Array =>
+  daemonMessage.encode({ _tag: "Tcp", value: { _tag: "Close", value: { connectionId: value } } }).slice(2)
+
+const cuts = fc.array(fc.oneof(fc.integer({ min: 1, max: 200 }), fc.constantFrom(1, 2, 1_000, 65_536)), {
+  minLength: 1,
+  maxLength: 30
+})
+
+const story = fc.record({
+  messages: fc.array(messages, { maxLength: 40 }),
+  /** The way of the message that is the n-th of its tags and id. */
+  ways: fc.array(ways, { minLength: 1, maxLength: 5 }),
+  key: fc.uint8Array({ minLength: 4, maxLength: 4 }),
+  /** Whether the targets do not take anything at first. */
+  stalls: fc.boolean(),
+  cuts
+})
+type Story = typeof story extends fc.Arbitrary<infer S> ? S : never
+
+/** A channel of another technique. */
+const stranger = () => {
+  const sent: Array<Buffer> = []
+  const channel: FrameChannel = {
+    send: (bytes) => void sent.push(Buffer.from(bytes)),
+    queuedBytes: () => 0,
+    pause: () => {},
+    resume: () => {},
+    close: () => {},
+    open: () => {}
+  }
+  return { channel, sent }
+}
+
+const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
+  const socket = new FakeSocket()
+  const [a, b] = [new FakeSocket(), new FakeSocket()]
+  const other = stranger()
+  const targets = [to.make(a), to.make(b), other.channel]
+  const expected: ReadonlyArray<Array<Buffer>> = [[], [], []]
+  let [turn, passes, reads] = [0, 0, 0]
+  const judge = (head: Uint8Array, length: number): Passage | undefined => {
+    if (daemonBulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
+    const way = given.ways[turn++ % given.ways.length]
+    const target = targets[way?.to ?? 0]
+    if (target === undefined) return undefined
+    passes++
+    return {
+      to: target,
+      idAt: daemonBulk.idAt,
+      idLength: daemonBulk.idLength,
+      id: way?.id === undefined ? undefined : varint(way.id)
+    }
+  }
+  const channel = from.make(socket)
+  const wire = Buffer.concat(given.messages.map((message) => from.encode(daemonMessage.encode(message), given.key)))
+  // The messages that ought to come out: each is judged by itself and sent by its bytes.
+  for (const message of given.messages) {
+    const bytes = Buffer.from(daemonMessage.encode(message))
+    const passage = judge(bytes, bytes.length)
+    if (passage === undefined) expected[0]?.push(bytes)
+    else {
+      const { id, idAt, idLength } = passage
+      const parts = id === undefined ? [bytes] : [bytes.subarray(0, idAt), id, bytes.subarray(idAt + idLength)]
+      expected[targets.indexOf(passage.to)]?.push(Buffer.concat(parts))
+    }
+  }
+  const due = passes
+  const wrong: Array<string> = []
+  if (given.stalls) for (const target of [a, b]) target.stall()
+  turn = passes = 0
+  channel.open({
+    judge,
+    message: (bytes) => targets[0]?.send(bytes),
+    passed: () => reads++,
+    ended: (reason) => wrong.push(reason),
+    drained: () => {},
+    ignored: (what) => wrong.push(what)
+  })
+  for (let at = 0, index = 0; at < wire.length; index++) {
+    const size = given.cuts[index % given.cuts.length] ?? 1
+    // A copy: what was read belongs to the reader, who may write to it.
+    socket.push(Buffer.from(wire.subarray(at, at + size * (wire.length > 20_000 ? 50 : 1))))
+    at += size * (wire.length > 20_000 ? 50 : 1)
+    if (index % 3 === 0) await turns(1)
+    if (index % 7 === 0) a.flow()
+  }
+  for (const target of [a, b]) target.flow()
+  await turns(3)
+  expect(wrong).toEqual([])
+  expect(passes).toBe(due)
+  expect(reads > 0).toBe(due > 0)
+  for (const [index, got] of [to.decode(a.bytes), to.decode(b.bytes), other.sent].entries()) {
+    const want = expected[index] ?? []
+    expect(got.map((bytes) => bytes.length)).toEqual(want.map((bytes) => bytes.length))
+    for (const [at, bytes] of got.entries()) expect(Buffer.compare(bytes, want[at] ?? Buffer.alloc(0))).toBe(0)
+  }
+  for (const one of [socket, a, b]) one.destroy()
+}
+
+const pairs = kinds.flatMap((from) => kinds.map((to) => [from.name, to.name, from, to] as const))
+
+describe("messages that pass", () => {
+  it.each(pairs)(
+    "from %s to %s are what was to be sent, in order, however they are cut",
+    async (_from, _to, from, to) => {
+      await fc.assert(
+        fc.asyncProperty(story, (given) => play(from, to, given)),
+        { numRuns: 60 }
+      )
+    }
+  )
+})

@@ -1,0 +1,352 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Result, Scope } from "effect"
+import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { SessionInfo } from "../../../src/domain/resources/session.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
+import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
+import { stealHeader } from "../../domain/routing/scenario.ts"
+import { pass, request } from "../../support/connect-request.ts"
+import { virtualTime } from "../../support/effect-it.ts"
+import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
+import { deploy, type MemoryCluster, openConnection } from "../../support/memory-world.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
+
+const bob = { user: "bob", groups: ["developers"], extra: {} }
+
+const objectsOf = ({ api }: MemoryCluster): number =>
+  api.peekAll(mirrordMultiClusterSessions).length + api.peekAll(mirrordClusterSessions).length
+
+/** A primary that is its own default cluster, with a workload. */
+const startOwnDefault = (settings: Parameters<typeof startWorld>[0] = {}) =>
+  Effect.tap(
+    startWorld({ managementOnly: false, defaultCluster: clusterName("primary"), ...settings }),
+    ({ world: { primary } }) => Effect.sync(() => deploy(primary, "myapp"))
+  )
+
+/** Connects in a scope of its own, which ends with a refusal, or when the result closes it. */
+const session = (cluster: MemoryCluster, wanted: ConnectRequest) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const result = yield* connectTo(cluster, wanted).pipe(Scope.provide(scope))
+    const leave = Scope.close(scope, Exit.void)
+    if (Result.isFailure(result)) yield* leave
+    return { result, leave }
+  })
+
+describe("the bounds of an operator", () => {
+  const limits = { bounds: { ...usualBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 3 } }
+
+  it.live("refuse a user's session beyond them with 403 and a sentence, and let everything else be", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits })
+      const ask = (sessionId: string, more: Partial<ConnectRequest> = {}) =>
+        connectTo(world.primary, request(certificate, { sessionId, ...more }))
+      opened(yield* ask("1"))
+      opened(yield* ask("2"))
+      const refused = refusedWith(yield* ask("3"))
+      assert.deepStrictEqual([refused.code, refused.reason], [403, "Forbidden"])
+      assert.match(refused.message, /^The bound of sessions of user ann is reached: there are 2, and 2 are allowed/)
+      assert.strictEqual(objectsOf(world.primary), 2)
+      // The second connection of a session, and another user.
+      opened(yield* ask("1"))
+      opened(yield* ask("4", { caller: bob, certificate: yield* certificateOf(world.primary) }))
+      const all = refusedWith(yield* ask("5", { caller: bob }))
+      assert.match(all.message, /^The bound of sessions of all users is reached: there are 3/)
+      assert.strictEqual(objectsOf(world.primary), 3)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("count requests of the same moment, which have no objects yet", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits })
+      const results = yield* Effect.forEach(
+        ["1", "2", "3", "4", "1"],
+        (sessionId) => connectTo(world.primary, request(certificate, { sessionId })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        results.map((result) => Result.isSuccess(result)),
+        [true, true, false, false, true]
+      )
+      assert.strictEqual(objectsOf(world.primary), 2)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("count sessions that failed, and let a client come back to its own session", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits })
+      const ask = (sessionId: string, target = "deployment.myapp") =>
+        session(world.primary, request(certificate, { sessionId, target }))
+      const first = yield* ask("1")
+      opened(first.result)
+      assert.strictEqual(refusedWith((yield* ask("2", "deployment.nothing")).result).code, 404)
+      assert.match(refusedWith((yield* ask("3")).result).message, /sessions of user ann is reached: there are 2/)
+      yield* first.leave
+      yield* pass("5 seconds")
+      opened((yield* ask("1")).result)
+      // A session that failed counts only as long as it is there.
+      for (let i = 0; i < 8; i++) yield* pass("5 seconds")
+      opened((yield* ask("3")).result)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("hold for the connections of one session, and give them back", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits })
+      const ask = () => session(world.primary, request(certificate))
+      const connections = [yield* ask(), yield* ask(), yield* ask()]
+      for (const { result } of connections) opened(result)
+      const refused = refusedWith((yield* ask()).result)
+      assert.strictEqual(refused.code, 403)
+      assert.match(refused.message, /^The bound of connections of session mc-00000000000000ff is reached: there are 3/)
+      yield* connections[0]?.leave ?? Effect.void
+      opened((yield* ask()).result)
+      // Somebody else, who knows the session's id, uses up none of its connections.
+      const stranger = yield* certificateOf(world.primary)
+      assert.match(refusedWith((yield* session(world.primary, request(stranger))).result).message, /another user/)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("hold for sessions of one cluster as well", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld({}, { limits })
+      const a = memberOf(world, "a")
+      const certificate = yield* certificateOf(a)
+      const ask = (sessionId: string) => Effect.result(openConnection(a, request(certificate, { sessionId })))
+      opened(yield* ask("1"))
+      opened(yield* ask("2"))
+      assert.strictEqual(refusedWith(yield* ask("3")).code, 403)
+      assert.lengthOf(a.api.peekAll(mirrordClusterSessions), 2)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("hold for agents in the cluster of the target, whose reason reaches the user", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits: { bounds: { ...usualBounds, agentsPerUser: 1 } } })
+      const ask = (sessionId: string, target: string) =>
+        connectTo(world.primary, request(certificate, { sessionId, target }))
+      opened(yield* ask("1", "targetless"))
+      const refused = refusedWith(yield* ask("2", "targetless"))
+      assert.strictEqual(refused.code, 403)
+      assert.match(
+        refused.message,
+        /^The session failed in cluster a: the bound of agents of user ann is reached: there are 1, and 1 are allowed/
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("a target in a protected namespace", () => {
+  const inNamespace = (namespace: string) => ({ namespace, target: "deployment.system" })
+
+  it.live("is refused by the cluster that it is in, although the primary may not know", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      for (const cluster of world.members.values()) deploy(cluster, "system", "mirrord")
+      const refused = refusedWith(yield* connectTo(world.primary, request(certificate, inNamespace("mirrord"))))
+      assert.deepStrictEqual([refused.code, refused.reason], [403, "Forbidden"])
+      assert.match(refused.message, /^The session failed in cluster a: targets in namespace mirrord are refused, since/)
+      for (const { agentConnections } of world.members.values()) assert.strictEqual(agentConnections, 0)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is refused before anything is made, in a single cluster and by a primary that is its own default", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld({ managementOnly: false, defaultCluster: clusterName("primary") })
+      for (const cluster of [memberOf(world, "a"), world.primary]) {
+        deploy(cluster, "system", "kube-system")
+        const certificate = yield* certificateOf(cluster)
+        const refused = refusedWith(yield* connectTo(cluster, request(certificate, inNamespace("kube-system"))))
+        assert.strictEqual(refused.code, 403)
+        assert.match(refused.message, /targets in namespace kube-system are refused/)
+        assert.strictEqual(objectsOf(cluster), 0)
+        opened(yield* connectTo(cluster, request(certificate, { namespace: "kube-system", target: "targetless" })))
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is a target like any other where a value allows it", () =>
+    Effect.gen(function* () {
+      const allowed = protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: ["mirrord"] })
+      const { certificate, world } = yield* startWorld({}, { limits: { protectedNamespaces: allowed } })
+      for (const cluster of world.members.values()) deploy(cluster, "system", "mirrord")
+      opened(yield* connectTo(world.primary, request(certificate, inNamespace("mirrord"))))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("a session that was stopped", () => {
+  const caller = { user: "admin", groups: [], extra: {} }
+
+  it.live("stays stopped when its client comes back, although nothing of it is left", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      for (const cluster of [memberOf(world, "a"), world.primary]) {
+        const own = cluster === world.primary ? certificate : yield* certificateOf(cluster)
+        for (const stop of ["one", "all"] as const) {
+          const sessionId = stop === "one" ? "255" : "256"
+          const { leave, result } = yield* session(cluster, request(own, { sessionId }))
+          opened(result)
+          yield* leave
+          const { operator } = cluster
+          if (operator === undefined) throw new Error("no operator")
+          yield* stop === "one" ? operator.deleteSession(sessionId, caller) : operator.deleteSessions("All", caller)
+          for (let i = 0; i < 10; i++) yield* pass("1 second")
+          assert.strictEqual(objectsOf(cluster), 0)
+          const gone = refusedWith(yield* connectTo(cluster, request(own, { sessionId })))
+          assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
+          assert.match(gone.message, /^Session \S+ was stopped; start a new one\.$/)
+          assert.strictEqual(objectsOf(cluster), 0)
+        }
+        opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("may be any that has no client, at a primary, in its own cluster and in a member", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault({ sessionTtlSecs: 600 })
+      const member = yield* certificateOf(memberOf(world, "a"))
+      const cases = [
+        { cluster: world.primary, wanted: request(certificate, { query: "connect=true" }) },
+        { cluster: world.primary, wanted: request(certificate, { query: "multi_cluster=false" }) },
+        { cluster: memberOf(world, "a"), wanted: request(member, { query: "multi_cluster=false" }) }
+      ]
+      for (const { cluster, wanted } of cases) {
+        const { operator } = cluster
+        if (operator === undefined) throw new Error("no operator")
+        const [used, left] = [
+          { ...wanted, sessionId: "1" },
+          { ...wanted, sessionId: "2" }
+        ]
+        const client = yield* session(cluster, used)
+        opened(client.result)
+        const gone = yield* session(cluster, left)
+        opened(gone.result)
+        yield* gone.leave
+        yield* pass("5 seconds")
+        // Its client may just be coming back.
+        assert.strictEqual(yield* operator.deleteSessions("Inactive", caller), 0)
+        for (let i = 0; i < 8; i++) yield* pass("5 seconds")
+        assert.strictEqual(yield* operator.deleteSessions("Inactive", caller), 1)
+        for (let i = 0; i < 8; i++) yield* pass("1 second")
+        assert.strictEqual(refusedWith(yield* connectTo(cluster, left)).code, 410)
+        opened(yield* connectTo(cluster, used))
+        assert.lengthOf(yield* operator.listSessions(undefined), 1)
+        assert.strictEqual(yield* operator.deleteSessions("All", caller), 1)
+        yield* client.leave
+        for (let i = 0; i < 8; i++) yield* pass("1 second")
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is not stopped if that cannot be remembered", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      opened(yield* connectTo(world.primary, request(certificate)))
+      const { api, operator } = world.primary
+      if (operator === undefined) throw new Error("no operator")
+      api.setReachable(false)
+      const refused = refusedWith(yield* Effect.result(operator.deleteSession("255", caller)))
+      assert.strictEqual(refused.code, 500)
+      assert.match(refused.message, /^Nothing was stopped/)
+      api.setReachable(true)
+      assert.strictEqual(objectsOf(world.primary), 1)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("the sessions in the operator's status and in lists", () => {
+  const status = (cluster: MemoryCluster) =>
+    Effect.map(cluster.operator?.describe ?? Effect.die("no operator"), (object) => {
+      const { status: found } = object as {
+        readonly status: {
+          readonly sessions: ReadonlyArray<SessionInfo>
+          readonly statistics: object
+          readonly multi_cluster_sessions?: ReadonlyArray<{ readonly id: string }>
+        }
+      }
+      return found
+    })
+  const listed = (cluster: MemoryCluster) =>
+    Effect.map(cluster.operator?.listSessions(undefined) ?? Effect.die("no operator"), (objects) =>
+      objects.map((object) => (object as { readonly metadata: { readonly name: string } }).metadata.name)
+    )
+
+  it.live("are those of the fleet and those of the cluster alone, each once and never as a child", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault()
+      const { primary } = world
+      opened(yield* connectTo(primary, request(certificate)))
+      opened(yield* connectTo(primary, request(certificate, { sessionId: "10", query: "multi_cluster=false" })))
+      yield* pass("5 seconds")
+      // The fleet's session has a child here.
+      assert.lengthOf(primary.api.peekAll(mirrordClusterSessions), 2)
+      const { multi_cluster_sessions: parents, sessions, statistics } = yield* status(primary)
+      assert.deepStrictEqual(sessions.map(({ id }) => id).toSorted(), ["A", "FF"])
+      assert.deepInclude(
+        sessions.find(({ id }) => id === "FF"),
+        {
+          user: "Ann/ann@laptop",
+          target: "deployment/myapp",
+          namespace: "default",
+          key: "abc12"
+        }
+      )
+      assert.deepStrictEqual(
+        parents?.map(({ id }) => id),
+        ["mc-00000000000000ff"]
+      )
+      assert.deepStrictEqual(statistics, { dau: 1, mau: 1 })
+      assert.deepStrictEqual((yield* listed(primary)).toSorted(), ["a", "ff"])
+      // A member does not list its part of another cluster's session.
+      assert.deepStrictEqual((yield* status(memberOf(world, "a"))).sessions, [])
+      assert.deepStrictEqual(yield* listed(memberOf(world, "a")), [])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("have the ports that clients steal, with their filters, in the fleet and in the cluster alone", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault()
+      const { primary } = world
+      for (const wanted of [{}, { sessionId: "10", query: "multi_cluster=false" }]) {
+        const client = opened(yield* connectTo(primary, request(certificate, wanted)))
+        client.open({ message: () => {}, ended: () => {}, drained: () => {}, ignored: () => {} })
+        for (const message of [stealHeader(8080, `x-user: ${wanted.sessionId ?? "ff"}`), stealHeader(81, "\u202e")])
+          client.send(clientMessage.encode(message))
+      }
+      yield* pass("1 second")
+      const { sessions } = yield* status(primary)
+      const ports = (id: string) => sessions.find((session) => session.id === id)?.locked_ports
+      const cleaned = { port: 81, kind: "steal", filter: "header=\ufffd" }
+      assert.deepStrictEqual(ports("FF"), [cleaned, { port: 8080, kind: "steal", filter: "header=x-user: ff" }])
+      assert.deepStrictEqual(ports("A"), [cleaned, { port: 8080, kind: "steal", filter: "header=x-user: 10" }])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("have users who count once, also after their sessions", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 0 })
+      const other = yield* certificateOf(world.primary)
+      for (const [sessionId, own] of [
+        ["1", certificate],
+        ["2", certificate],
+        ["3", other]
+      ] as const) {
+        const { leave, result } = yield* session(world.primary, request(own, { sessionId }))
+        opened(result)
+        yield* leave
+      }
+      for (let i = 0; i < 30; i++) yield* pass("10 seconds")
+      assert.strictEqual(objectsOf(world.primary), 0)
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 2, mau: 2 })
+      yield* pass("1 day")
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 2 })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})

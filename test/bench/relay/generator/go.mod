@@ -1,0 +1,3 @@
+module braid.test/relaygen
+
+go 1.22

@@ -1,0 +1,17 @@
+import { Result } from "effect"
+import { agentJob } from "../../src/adapters/pod/agent-job.ts"
+import { placement } from "../adapters/pod/agent-examples.ts"
+import type { Rendered } from "./chart.ts"
+import { at } from "./json.ts"
+import { settingsFrom } from "./operator-settings.ts"
+
+/** The Job of an agent that the operator of an install makes. */
+export const agentOf = async (rendered: Rendered): Promise<object> => {
+  // The kubelet writes the pod's namespace into this variable.
+  const namespace = at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace")
+  const env = { ...rendered.env, MIRRORD_OPERATOR_NAMESPACE: namespace }
+  const { agents } = Result.getOrThrow(await settingsFrom(env, (name) => rendered.file(name)))
+  const owner = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: "s", uid: "1" }
+  const port = agents.port ?? 4_000
+  return agentJob(agents, { name: "mirrord-agent-x", port, group: 3_001, target: placement, owner })
+}

@@ -1,0 +1,13 @@
+import { describe } from "vitest"
+import { ownCertificateSuite } from "../app/operator/own-certificate-suite.ts"
+import { startControlPlane } from "./control-plane.ts"
+import { describeKubernetes } from "./describe-kubernetes.ts"
+
+describeKubernetes("the operator's own certificate, behind kube-apiserver", (assets) => {
+  describe("which checks it", { timeout: 600_000 }, () => {
+    ownCertificateSuite(async () => {
+      const plane = await startControlPlane({ name: "own-certificate", assets })
+      return { cluster: plane, close: plane.close }
+    })
+  })
+})
