@@ -18,6 +18,7 @@ import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
+import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { auditedParent } from "../../kernel/audit.ts"
@@ -173,7 +174,7 @@ const admit =
       : Effect.void
   }
 
-const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.Scope> =>
+const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets, stopped } = primary
     const { api: ownApi, ends, notifier } = ground
@@ -190,7 +191,8 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
       locks,
       notifier,
       ends,
-      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
+      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
+      limits
     })
     return {
       features: ["MultiClusterPrimary"],
@@ -218,7 +220,11 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
     }
   })
 
+/** `earlier`: the capabilities that may limit sessions. */
 export const makePrimaryCapability = (
-  ground: PrimaryGround
+  ground: PrimaryGround,
+  earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, ClusterConnector | Scope.Scope> =>
-  ground.fleet === undefined ? Effect.succeed({}) : Effect.flatMap(makePrimary(ground.fleet, ground), capabilityOf)
+  ground.fleet === undefined
+    ? Effect.succeed({})
+    : Effect.flatMap(makePrimary(ground.fleet, ground), (primary) => capabilityOf(primary, askLimits(earlier)))

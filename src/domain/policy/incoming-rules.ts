@@ -1,0 +1,106 @@
+/**
+ * What policies say about subscriptions to a port, and about the profile of a session.
+ *
+ * Not here: the answer that a client gets (policing.ts).
+ */
+
+import { quoted } from "../clean-text.ts"
+import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
+import type { PolicyRules } from "./policy-rules.ts"
+import type { Regex } from "./regex.ts"
+
+/** Something that a policy forbids. The reason is a part of a sentence for the user. */
+export interface Forbidden {
+  readonly policy: string
+  readonly reason: string
+}
+
+/** The longest header filter that is looked at. */
+const longestFilter = 10_000
+/** How deep filters may stand in one another. */
+const deepestFilter = 50
+
+const filterOf = (steal: StealType): HttpFilter | undefined => {
+  switch (steal._tag) {
+    case "All":
+      return undefined
+    case "FilteredHttp":
+      return { _tag: "Header", value: steal.filter }
+    case "FilteredHttpEx":
+      return steal.filter
+  }
+}
+
+/** Whether there is anything in a filter by which it could leave a request out. */
+const filters = (filter: HttpFilter, depth = 0): boolean =>
+  filter._tag === "Composite"
+    ? depth < deepestFilter && filter.filters.some((inner) => filters(inner, depth + 1))
+    : true
+
+/** How a filter stands to the pattern that header filters must match; `NoHeader`: it has no header filter. */
+type Standing = "Matches" | "Departs" | "NoHeader"
+
+/**
+ * Of filters that must all hold, one header filter that matches is enough; of those of which any is enough, every
+ * header filter must match.
+ */
+const standing = (filter: HttpFilter, pattern: Regex, depth = 0): Standing => {
+  if (filter._tag === "Header")
+    return filter.value.length <= longestFilter && pattern.matches(filter.value) ? "Matches" : "Departs"
+  if (filter._tag !== "Composite") return "NoHeader"
+  if (depth >= deepestFilter) return "Departs"
+  const found = new Set(filter.filters.map((inner) => standing(inner, pattern, depth + 1)))
+  if (filter.all ? found.has("Matches") : found.has("Matches") && !found.has("Departs")) return "Matches"
+  return found.has("Departs") || found.has("Matches") ? "Departs" : "NoHeader"
+}
+
+const stealReason = (
+  { blocks, headerFilter }: PolicyRules,
+  filter: HttpFilter | undefined
+): string | undefined => {
+  if (blocks.has("steal")) return "it blocks stealing"
+  const isFiltered = filter !== undefined && filters(filter)
+  if (headerFilter !== undefined && (filter === undefined || standing(filter, headerFilter) !== "Matches"))
+    return `stealing needs an HTTP header filter that matches ${quoted(headerFilter.pattern)}`
+  return blocks.has("steal-without-filter") && !isFiltered ? "stealing needs an HTTP filter" : undefined
+}
+
+const first = (
+  policies: ReadonlyArray<PolicyRules>,
+  reasonOf: (policy: PolicyRules) => string | undefined
+): Forbidden | undefined => {
+  for (const policy of policies) {
+    const reason = reasonOf(policy)
+    if (reason !== undefined) return { policy: policy.name, reason }
+  }
+  return undefined
+}
+
+export const forbiddenSteal = (policies: ReadonlyArray<PolicyRules>, steal: StealType): Forbidden | undefined => {
+  const filter = filterOf(steal)
+  return first(policies, (policy) => stealReason(policy, filter))
+}
+
+export const forbiddenMirror = (policies: ReadonlyArray<PolicyRules>): Forbidden | undefined =>
+  first(policies, ({ blocks }) => (blocks.has("mirror") ? "it blocks mirroring" : undefined))
+
+const listOf = (profiles: ReadonlySet<string>): string =>
+  profiles.size === 0 ? "none is allowed" : `allowed: ${[...profiles].slice(0, 20).map(quoted).join(", ")}`
+
+/** Why a session may not use its profile, or go without one; the sentence is for its user. */
+export const profileProblem = (
+  policies: ReadonlyArray<PolicyRules>,
+  profile: string | undefined
+): string | undefined => {
+  for (const { name, profiles, requiresProfile } of policies) {
+    const hint = profiles === undefined ? "" : ` (${listOf(profiles)})`
+    if (profile === undefined && requiresProfile)
+      return (
+        `The mirrord policy ${quoted(name)} wants every session with this target to use a profile; set profile in ` +
+        `your mirrord configuration${hint}.`
+      )
+    if (profile !== undefined && profiles?.has(profile) === false)
+      return `The mirrord policy ${quoted(name)} does not allow profile ${quoted(profile)} for this target${hint}.`
+  }
+  return undefined
+}
