@@ -6,7 +6,11 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { type PolicyRules, readPolicy } from "../../domain/policy/policy-rules.ts"
-import { mirrordClusterPolicies, mirrordPolicies, type Policy } from "../../domain/resources/policies/mirrord-policies.ts"
+import {
+  mirrordClusterPolicies,
+  mirrordPolicies,
+  type Policy
+} from "../../domain/resources/policies/mirrord-policies.ts"
 import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { logError } from "../kernel/log.ts"
@@ -40,7 +44,7 @@ const compile = (resource: ResourceDescriptor<Policy>, object: KubeObject): Comp
 /** Reasons for which a list that was read before does not count any more: nobody tells of changes. */
 const isRefused = ({ problem }: Reflector): boolean => {
   const reason = problem()?.reason
-  return reason === "Forbidden" || reason === "Unauthorized" || reason === "NotFound"
+  return reason === "Forbidden" || reason === "NotFound"
 }
 
 const problemOf = (resource: ResourceDescriptor<Policy>, reflector: Reflector): ReadonlyArray<string> => {

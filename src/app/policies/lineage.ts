@@ -4,11 +4,14 @@
  */
 
 import { Effect, Result } from "effect"
-import type { Resource } from "../../domain/policy/target-pattern.ts"
-import { targetResource } from "../../domain/policy/target-pattern.ts"
+import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
-import { readResource, type ResourceDescriptor, type UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
+import {
+  readResource,
+  type ResourceDescriptor,
+  type UnreadableResource
+} from "../../domain/resources/resource-descriptor.ts"
 import { labelSelectorText, type PodLabels } from "../../domain/target/pod-selector.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"

@@ -40,7 +40,9 @@ const lineageOf = (asked: Asked): Effect.Effect<ReadonlyArray<Resource>, ApiErro
     Effect.tap((read) => Effect.sync(() => (asked.lineage = read))),
     Effect.mapError((error) => {
       const why = error._tag === "KubeError" ? error.detail : error.message
-      return internalError(`It cannot be told which mirrord policies hold for this target: ${why}. Try again in a moment.`)
+      return internalError(
+        `It cannot be told which mirrord policies hold for this target: ${why}. Try again in a moment.`
+      )
     })
   )
 }

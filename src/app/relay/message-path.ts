@@ -45,7 +45,7 @@ export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
 
 // From the client to its members
 
-/** Handles a frame of the client. A frame that policies or the session's port locks answer does not reach the router. */
+/** Handles a frame of the client. One that policies or the session's port locks answer does not reach the router. */
 const heardFromClient = (connection: ClientConnection, received: Uint8Array): void => {
   const { clock, options, self } = connection
   const { locks } = options

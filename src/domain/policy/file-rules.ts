@@ -1,6 +1,6 @@
 /**
- * What policies say about files: which requests name a path, what they do with it, and what is answered where they may
- * not.
+ * The rules of policies about files: which requests name a path, what they do with it, and what is answered where they
+ * may not.
  *
  * Not here: the order of answers (answer-order.ts).
  */
@@ -13,7 +13,7 @@ import type { Regex } from "./regex.ts"
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 const longestPath = 4_096
 
-/** What a request does with a file. */
+/** The use that a request makes of a file. */
 type FileUse = "Open" | "OpenToWrite" | "Look" | "Change"
 
 /** A path in a request: below the directory of an open file, if it names one. `undefined`: the file itself. */
@@ -29,28 +29,24 @@ const opened = (fd: bigint): ReadonlyArray<NamedFile> => [{ below: fd, path: und
 /** Bit of `access` that asks for the right to write. */
 const mayWrite = 2
 
-/** The files that a request names, and what it does with them; none for what is done with files that were opened. */
-export const namedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
+/** The file that is opened. */
+const openedFile = (
+  request: Extract<FileRequest, { readonly _tag: "Open" | "OpenRelative" }>
+): ReadonlyArray<NamedFile> => {
+  const { append, create, createNew, truncate, write } = request.value.openOptions
+  const use = write || append || truncate || create || createNew ? "OpenToWrite" : "Open"
+  return named(request.value.path, use, request._tag === "Open" ? undefined : request.value.relativeFd)
+}
+
+/** Files that are changed, by path or by descriptor. */
+const changedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
   switch (request._tag) {
-    case "Open":
-    case "OpenRelative": {
-      const { append, create, createNew, truncate, write } = request.value.openOptions
-      const use = write || append || truncate || create || createNew ? "OpenToWrite" : "Open"
-      return named(request.value.path, use, request._tag === "Open" ? undefined : request.value.relativeFd)
-    }
-    case "Access":
-      return named(request.value.pathname, (request.value.mode & mayWrite) === 0 ? "Look" : "Change")
-    case "Xstat":
-      return request.value.path === null ? [] : named(request.value.path, "Look", request.value.fd ?? undefined)
-    case "ReadLink":
-    case "StatFs":
-    case "StatFsV2":
-      return named(request.value.path, "Look")
     case "MakeDir":
     case "RemoveDir":
     case "Unlink":
       return named(request.value.pathname, "Change")
     case "MakeDirAt":
+      return named(request.value.pathname, "Change", request.value.dirfd)
     case "UnlinkAt":
       return named(request.value.pathname, "Change", request.value.dirfd ?? undefined)
     case "Rename":
@@ -62,6 +58,25 @@ export const namedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
       return opened(request.value.fd)
     default:
       return []
+  }
+}
+
+/** The files that a request names, and the use of them; none for what is done with files that were opened. */
+export const namedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
+  switch (request._tag) {
+    case "Open":
+    case "OpenRelative":
+      return openedFile(request)
+    case "Access":
+      return named(request.value.pathname, (request.value.mode & mayWrite) === 0 ? "Look" : "Change")
+    case "Xstat":
+      return request.value.path === null ? [] : named(request.value.path, "Look", request.value.fd ?? undefined)
+    case "ReadLink":
+    case "StatFs":
+    case "StatFsV2":
+      return named(request.value.path, "Look")
+    default:
+      return changedFiles(request)
   }
 }
 

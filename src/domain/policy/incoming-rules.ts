@@ -1,5 +1,5 @@
 /**
- * What policies say about subscriptions to a port, and about the profile of a session.
+ * The rules of policies about subscriptions to a port, and about the profile of a session.
  *
  * Not here: the answer that a client gets (policing.ts).
  */
@@ -33,20 +33,25 @@ const filterOf = (steal: StealType): HttpFilter | undefined => {
 
 /** Whether there is anything in a filter by which it could leave a request out. */
 const filters = (filter: HttpFilter, depth = 0): boolean =>
-  filter._tag === "Composite"
-    ? depth < deepestFilter && filter.filters.some((inner) => filters(inner, depth + 1))
-    : true
+  filter._tag !== "Composite" || (depth < deepestFilter && filter.filters.some((inner) => filters(inner, depth + 1)))
 
 /** How a filter stands to the pattern that header filters must match; `NoHeader`: it has no header filter. */
 type Standing = "Matches" | "Departs" | "NoHeader"
+
+/**
+ * Whether a header filter, itself a regular expression, matches a policy's pattern. Its own anchor does not count: the
+ * published example wants `^baggage: .+` and takes the filter `^baggage: .*mirrord-session=alice.*`.
+ */
+const isWanted = (filter: string, pattern: Regex): boolean =>
+  filter.length <= longestFilter &&
+  (pattern.matches(filter) || (filter.startsWith("^") && pattern.matches(filter.slice(1))))
 
 /**
  * Of filters that must all hold, one header filter that matches is enough; of those of which any is enough, every
  * header filter must match.
  */
 const standing = (filter: HttpFilter, pattern: Regex, depth = 0): Standing => {
-  if (filter._tag === "Header")
-    return filter.value.length <= longestFilter && pattern.matches(filter.value) ? "Matches" : "Departs"
+  if (filter._tag === "Header") return isWanted(filter.value, pattern) ? "Matches" : "Departs"
   if (filter._tag !== "Composite") return "NoHeader"
   if (depth >= deepestFilter) return "Departs"
   const found = new Set(filter.filters.map((inner) => standing(inner, pattern, depth + 1)))
@@ -54,10 +59,7 @@ const standing = (filter: HttpFilter, pattern: Regex, depth = 0): Standing => {
   return found.has("Departs") || found.has("Matches") ? "Departs" : "NoHeader"
 }
 
-const stealReason = (
-  { blocks, headerFilter }: PolicyRules,
-  filter: HttpFilter | undefined
-): string | undefined => {
+const stealReason = ({ blocks, headerFilter }: PolicyRules, filter: HttpFilter | undefined): string | undefined => {
   if (blocks.has("steal")) return "it blocks stealing"
   const isFiltered = filter !== undefined && filters(filter)
   if (headerFilter !== undefined && (filter === undefined || standing(filter, headerFilter) !== "Matches"))

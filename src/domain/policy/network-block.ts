@@ -13,10 +13,12 @@ export interface NetworkBlock {
   readonly bits: number
 }
 
+/** The beginning of an IPv6 address that holds an IPv4 one. */
+const mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+
 /** Octets of an address; those of an IPv4 address inside of an IPv6 one, which reaches the same machine. */
 const plain = (octets: Uint8Array): Uint8Array => {
-  const isMapped =
-    octets.length === 16 && octets.subarray(0, 10).every((octet) => octet === 0) && octets[10] === 255 && octets[11] === 255
+  const isMapped = octets.length === 16 && mapped.every((octet, i) => octet === octets[i])
   return isMapped ? octets.subarray(12) : octets
 }
 
@@ -32,10 +34,9 @@ export const parseNetworkBlock = (text: string): NetworkBlock | undefined => {
 
 /** Whether an address is in the network. Addresses of the two families are never in each other's. */
 export const isInBlock = ({ bits, octets }: NetworkBlock, address: Uint8Array): boolean => {
-  const wanted = octets
-  const found = wanted.length === 4 ? plain(address) : address
-  if (wanted.length !== found.length) return false
-  return wanted.every((octet, i) => {
+  const found = octets.length === 4 ? plain(address) : address
+  if (octets.length !== found.length) return false
+  return octets.every((octet, i) => {
     const rest = Math.max(0, Math.min(8, bits - i * 8))
     const mask = (0xff << (8 - rest)) & 0xff
     return (octet & mask) === ((found[i] ?? 0) & mask)

@@ -1,10 +1,10 @@
 /**
- * What policies say about outgoing connections, by the address and by the names under which it was looked up.
+ * The rules of policies about outgoing connections, by the address and by the names under which it was looked up.
  *
  * Not here: the answer that a client gets (policing.ts).
  */
 
-import { formatIp } from "../protocol/ip-address.ts"
+import { parseIp } from "../protocol/ip-address.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
 import type { Forbidden } from "./incoming-rules.ts"
 import { isInBlock } from "./network-block.ts"
@@ -37,8 +37,7 @@ export class SeenNames {
     return this.#isFull
   }
 
-  saw(name: string, octets: Uint8Array): void {
-    const address = formatIp(octets)
+  saw(name: string, address: string): void {
     const names = this.#names.get(address) ?? new Set()
     const known = nameForm(name)
     if (names.has(known)) return
@@ -50,8 +49,8 @@ export class SeenNames {
     this.#names.set(address, names.add(known))
   }
 
-  of(octets: Uint8Array): ReadonlySet<string> {
-    return this.#names.get(formatIp(octets)) ?? nobody
+  of(address: string): ReadonlySet<string> {
+    return this.#names.get(address) ?? nobody
   }
 }
 
@@ -73,9 +72,9 @@ const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, oth
 
 const isInNetwork = ({ network }: OutgoingRule, { address }: Connection): boolean => {
   if (network === undefined) return true
-  if (address._tag !== "Ip") return false
-  const { ip } = address.value
-  return isInBlock(network.block, ip) && !network.except.some((block) => isInBlock(block, ip))
+  const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined
+  if (octets === undefined) return false
+  return isInBlock(network.block, octets) && !network.except.some((block) => isInBlock(block, octets))
 }
 
 const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): boolean =>
@@ -85,7 +84,7 @@ const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): b
 const matches = (rule: OutgoingRule, connection: Connection, otherwise: boolean): boolean =>
   isAtPort(rule, connection) && isInNetwork(rule, connection) && isNamed(rule, connection, otherwise)
 
-/** Each policy by itself must permit a connection: by one of its `allow` rules, if it has any, and by none of `block`. */
+/** Each policy must permit a connection: by one of its `allow` rules, if it has any, and by no `block` rule. */
 export const forbiddenConnection = (
   policies: ReadonlyArray<PolicyRules>,
   connection: Connection

@@ -41,11 +41,8 @@ export type ErrorForm = (error: ResponseError) => ResponseError
 
 const encoded = (message: DaemonMessage): Uint8Array => daemonMessage.encode(message)
 
-const forbidden = (
-  blockedAction: BlockedAction,
-  { policy, reason }: Forbidden,
-  form: ErrorForm
-): ResponseError => form({ _tag: "ForbiddenWithReason", blockedAction, policyName: policy, reason })
+const forbidden = (blockedAction: BlockedAction, { policy, reason }: Forbidden, form: ErrorForm): ResponseError =>
+  form({ _tag: "ForbiddenWithReason", blockedAction, policyName: policy, reason })
 
 const answered = (answers: ReadonlyArray<Uint8Array>, warning?: string): Policed => ({
   _tag: "Answered",
@@ -182,10 +179,8 @@ export class Policing {
   }
 
   #tooNew(path: string): Policed {
-    return answered(
-      [],
-      this.#once(path, `a message of the client is too new to be judged by the session's policies and is dropped: ${path}`)
-    )
+    const sentence = "a message of the client is too new to be judged by the session's policies and is dropped"
+    return answered([], this.#once(path, `${sentence}: ${path}`))
   }
 
   /** The sentence, the first time that there is one of its sort. */
@@ -228,12 +223,7 @@ export class Policing {
   }
 
   /** The connects of old clients have no id: their answers are told apart by their order. */
-  #connect(
-    tag: Outgoing["_tag"],
-    address: SocketAddress,
-    found: Forbidden | undefined,
-    form: ErrorForm
-  ): Policed {
+  #connect(tag: Outgoing["_tag"], address: SocketAddress, found: Forbidden | undefined, form: ErrorForm): Policed {
     if (tag === "SeqpacketOutgoing") return pass
     const order = this.#connects[tag]
     if (order.isFull) return tooMuch

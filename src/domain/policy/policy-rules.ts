@@ -61,7 +61,9 @@ const regex = (path: string, pattern: string, ignoreCase: boolean): Regex => {
 }
 
 const bounded = <A>(path: string, entries: ReadonlyArray<A>): ReadonlyArray<A> =>
-  entries.length <= mostEntries ? entries : refuse(path, `it has ${entries.length} entries, at most ${mostEntries} count`)
+  entries.length <= mostEntries
+    ? entries
+    : refuse(path, `it has ${entries.length} entries, and at most ${mostEntries} are taken`)
 
 const short = (path: string, text: string): string =>
   text.length <= longestText ? text : refuse(path, `it has more than ${longestText} characters`)
@@ -132,36 +134,46 @@ const checkFields = (path: string, value: unknown): void => {
   }
 }
 
-const compile = ({ metadata, spec }: Policy): PolicyRules => {
-  const { block, env, fs, network, profileAllowlist, requireProfile, selector, targetPath } = spec
-  const headerFilter = network?.incoming?.httpFilter?.headerFilter ?? undefined
+type Spec = Policy["spec"]
+
+const headerFilterOf = ({ network }: Spec): Regex | undefined => {
+  const pattern = network?.incoming?.httpFilter?.headerFilter ?? undefined
+  return pattern === undefined ? undefined : regex("spec.network.incoming.httpFilter.headerFilter", pattern, false)
+}
+
+const filesOf = ({ fs }: Spec): PolicyRules["files"] => ({
+  local: paths("spec.fs.local", fs?.local),
+  notFound: paths("spec.fs.notFound", fs?.notFound),
+  readOnly: paths("spec.fs.readOnly", fs?.readOnly)
+})
+
+const outgoingOf = ({ network }: Spec): PolicyRules["outgoing"] => ({
+  allow: outgoingRules("spec.network.outgoing.allow", network?.outgoing?.allow),
+  block: outgoingRules("spec.network.outgoing.block", network?.outgoing?.block)
+})
+
+const targetOf = ({ metadata, spec: { selector, targetPath } }: Policy): TargetPattern => ({
+  namespace: metadata.namespace,
+  paths: typeof targetPath === "string" ? readPathPattern(short("spec.targetPath", targetPath)) : undefined,
+  selector: selector ?? undefined
+})
+
+const compile = (policy: Policy): PolicyRules => {
+  const { metadata, spec } = policy
+  const { block, env, profileAllowlist, requireProfile } = spec
   return {
     name: metadata.name,
-    target: {
-      namespace: metadata.namespace,
-      paths: typeof targetPath === "string" ? readPathPattern(short("spec.targetPath", targetPath)) : undefined,
-      selector: selector ?? undefined
-    },
+    target: targetOf(policy),
     blocks: new Set(block),
-    headerFilter:
-      headerFilter === undefined
-        ? undefined
-        : regex("spec.network.incoming.httpFilter.headerFilter", headerFilter, false),
+    headerFilter: headerFilterOf(spec),
     requiresProfile: requireProfile === true,
     profiles: profileAllowlist === undefined || profileAllowlist === null ? undefined : new Set(profileAllowlist),
     hiddenVariables: bounded("spec.env.exclude", env?.exclude ?? []).map((name, i) =>
       short(`spec.env.exclude[${i}]`, name)
     ),
-    files: {
-      local: paths("spec.fs.local", fs?.local),
-      notFound: paths("spec.fs.notFound", fs?.notFound),
-      readOnly: paths("spec.fs.readOnly", fs?.readOnly)
-    },
-    outgoing: {
-      allow: outgoingRules("spec.network.outgoing.allow", network?.outgoing?.allow),
-      block: outgoingRules("spec.network.outgoing.block", network?.outgoing?.block)
-    },
-    text: JSON.stringify([metadata.namespace, metadata.name, spec])
+    files: filesOf(spec),
+    outgoing: outgoingOf(spec),
+    text: JSON.stringify([metadata.namespace ?? null, metadata.name, spec])
   }
 }
 
@@ -169,7 +181,10 @@ const compile = ({ metadata, spec }: Policy): PolicyRules => {
  * Compiles a policy. `raw`: the object as the API server has it, with the fields that our view does not show. The
  * failure names the field, what was found and what would be right.
  */
-export const readPolicy = (policy: Policy, raw: { readonly [field: string]: unknown }): Result.Result<PolicyRules, string> => {
+export const readPolicy = (
+  policy: Policy,
+  raw: { readonly [field: string]: unknown }
+): Result.Result<PolicyRules, string> => {
   try {
     checkFields("spec", raw["spec"])
     return Result.succeed(compile(policy))

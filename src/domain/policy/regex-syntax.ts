@@ -49,7 +49,7 @@ const one = (expression: RegExp): CharacterTest => {
 
 const digit = one(/^\p{Nd}$/u)
 const blank = one(/^\p{White_Space}$/u)
-/** What `\w` means in Rust. */
+/** The characters of `\w` in Rust. */
 export const isWord = one(/^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u)
 const not =
   (test: CharacterTest): CharacterTest =>
@@ -125,6 +125,9 @@ const takeHexadecimal = (source: Source, digits: number): number => {
   return hexadecimal(Array.from({ length: digits }, () => take(source)).join(""))
 }
 
+/** Without `<` and `>`, which stand for boundaries when they are escaped. */
+const signsToEscape = "\\.+*?()|[]{}^$#&-~/!\"'%,:;=@_` "
+
 const hexadecimalDigits: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
 
 /** A character behind a backslash that stands for a single character. */
@@ -135,7 +138,7 @@ const takeEscaped = (source: Source): number => {
   const control = controls[character]
   if (control !== undefined) return control
   // Rust takes an escape of any other ASCII sign for the sign itself, and refuses escaped letters and digits.
-  if (/^[!-/:-@[-`{-~]$/u.test(character) && character !== "<" && character !== ">") return codePointOf(character)
+  if (signsToEscape.includes(character)) return codePointOf(character)
   return fail(`\\${character} is not known`)
 }
 
@@ -279,7 +282,7 @@ const signs: Readonly<Record<string, { readonly least: number; readonly most: nu
   "?": { least: 0, most: 1 }
 }
 
-/** The repetitions behind an atom. A question mark behind one says which match is preferred, and that is all the same. */
+/** The repetitions behind an atom. A question mark behind one prefers a match, which makes no difference here. */
 const takeRepeats = (source: Source, atom: RegexNode): RegexNode => {
   let node = atom
   let repeats = 0

@@ -98,8 +98,10 @@ const limitsOf = (
     const target = yield* Effect.fromResult(
       Result.mapError(parseTargetName(named, values.label_target), ({ message }) => badRequest(message))
     )
-    const container = target._tag === "Targetless" ? [] : target.container === undefined ? undefined : [target.container]
-    return yield* limits({ namespace, target, containers: container, profile: values.profile })
+    const container = target._tag === "Targetless" ? undefined : target.container
+    const isAny = target._tag !== "Targetless" && container === undefined
+    const containers = isAny ? undefined : container === undefined ? [] : [container]
+    return yield* limits({ namespace, target, containers, profile: values.profile })
   })
 
 /** Waits for the session to become usable, and links its members. */
