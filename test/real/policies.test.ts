@@ -55,7 +55,7 @@ describeReal(
         real.cluster(cluster).cluster.store.delete(policies, "default", name)
     })
 
-    it.each(["cluster-a", "cluster-b"])("a steal that %s forbids is refused with the policy's name", async (cluster) => {
+    it.each(["cluster-a", "cluster-b"])("a steal that %s forbids is refused with the policy", async (cluster) => {
       apply(cluster, "calm", { block: ["steal"], targetPath: "deploy/*" })
       const subscribed = await untilIt("a steal that is refused", async () => {
         const app = run(["exec", ...target, "--", layerApp, "--steal", "80"])
@@ -102,7 +102,7 @@ describeReal(
       expect(String(connected["error"])).toContain('policy "inside"')
     })
 
-    it("a session without the profile that the default cluster wants is refused before the program starts", async () => {
+    it("a session without the profile that the default cluster wants is refused before its program", async () => {
       apply("cluster-a", "tidy", { requireProfile: true })
       const text = await untilIt("a refusal", async () => {
         const env = run(["exec", ...target, "--", "env"])

@@ -38,7 +38,7 @@ export interface MemberNews {
 }
 
 /** The limits that a connection is held to. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly policies: SessionPolicies
   /** Completes when other limits hold. The client's socket is closed then, and it connects anew. */
   readonly outdated: Effect.Effect<{ readonly reason: string }>

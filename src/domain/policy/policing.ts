@@ -37,7 +37,7 @@ export type Policed =
 const pass: Policed = { _tag: "Pass" }
 
 /** Adapts an error to a client's version, as `readableError` of the router does. */
-export type ErrorForm = (error: ResponseError) => ResponseError
+type ErrorForm = (error: ResponseError) => ResponseError
 
 const encoded = (message: DaemonMessage): Uint8Array => daemonMessage.encode(message)
 

@@ -68,7 +68,7 @@ const pathsOf = ({ kind, name }: Resource): ReadonlyArray<string> => {
 }
 
 /** The rules of mirrord's own selectors, which are those of Kubernetes. Unknown labels count as matching ones. */
-export const selects = (selector: LabelSelector, labels: Resource["labels"]): boolean => {
+const selects = (selector: LabelSelector, labels: Resource["labels"]): boolean => {
   if (labels === undefined) return true
   const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined)
   return (

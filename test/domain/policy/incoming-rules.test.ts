@@ -45,7 +45,7 @@ describe("stealing", () => {
     [filtered(any(path)), false],
     [filtered(any(mine, all(other, mine))), true],
     [filtered(header(`x-user: ${"a".repeat(10_000)}`)), false]
-  ] as ReadonlyArray<readonly [StealType, boolean]>)("with a wanted header filter: %j is allowed: %s", (steal, allowed) => {
+  ] as ReadonlyArray<readonly [StealType, boolean]>)("with a wanted filter: %j is allowed: %s", (steal, allowed) => {
     const wanted = policy({ network: { incoming: { httpFilter: { headerFilter: "^x-user: " } } } })
     expect(forbiddenSteal([wanted], steal) === undefined).toBe(allowed)
   })
@@ -53,7 +53,8 @@ describe("stealing", () => {
   it("says nothing about mirroring, and `mirror` nothing about stealing", () => {
     expect(forbiddenMirror([policy({ block: ["steal", "steal-without-filter"] })])).toBeUndefined()
     expect(forbiddenSteal([policy({ block: ["mirror"] })], whole)).toBeUndefined()
-    expect(forbiddenMirror([policy({ block: ["mirror"] }, "m")])).toEqual({ policy: "m", reason: "it blocks mirroring" })
+    const found = forbiddenMirror([policy({ block: ["mirror"] }, "m")])
+    expect(found).toEqual({ policy: "m", reason: "it blocks mirroring" })
   })
 })
 

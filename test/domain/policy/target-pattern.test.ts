@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest"
-import { appliesTo, type PolicySubject, type Resource, targetResource } from "../../../src/domain/policy/target-pattern.ts"
+import {
+  appliesTo,
+  type PolicySubject,
+  type Resource,
+  targetResource
+} from "../../../src/domain/policy/target-pattern.ts"
 import { policy } from "./policies.ts"
 
 const subject = (...lineage: ReadonlyArray<Resource>): PolicySubject => ({
