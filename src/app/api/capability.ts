@@ -5,13 +5,13 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { SessionInfo } from "../../domain/resources/session.ts"
-import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { ConnectParams } from "../../domain/session/connect-request.ts"
 import type { ConnectRoute } from "../../domain/session/connect-route.ts"
 import type { Requirement } from "../../domain/session/requirement.ts"

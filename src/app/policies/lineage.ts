@@ -3,7 +3,7 @@
  * apply is decided in `domain/policy/target-pattern.ts`. Reads only.
  */
 
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
@@ -83,15 +83,17 @@ const addNamed = (lookUp: LookUp, kind: string, name: string, depth = 0): Readin
 
 /** Adds pods, and what owns them. */
 const addPods = (lookUp: LookUp, labels: PodLabels): Reading<void> =>
-  lookUp.api.list(kinds.pods, { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) }).pipe(
-    Effect.flatMap(({ items }) =>
-      Effect.forEach(
-        items,
-        (item) => Effect.flatMap(read(kinds.pods, item), ({ metadata }) => addObject(lookUp, "pod", metadata)),
-        { discard: true }
+  lookUp.api
+    .list(kinds.pods, { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) })
+    .pipe(
+      Effect.flatMap(({ items }) =>
+        Effect.forEach(
+          items,
+          (item) => Effect.flatMap(read(kinds.pods, item), ({ metadata }) => addObject(lookUp, "pod", metadata)),
+          { discard: true }
+        )
       )
     )
-  )
 
 /** A service owns nothing: its pods are looked at, or a policy for their deployment could be got round by it. */
 const addServicePods = (lookUp: LookUp, name: string): Reading<void> =>

@@ -4,10 +4,10 @@
  */
 
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
-import type { MemberName } from "../../domain/routing/member.ts"
-import { Passages } from "../../domain/routing/passages.ts"
 import { Policing } from "../../domain/policy/policing.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
+import type { MemberName } from "../../domain/routing/member.ts"
+import { Passages } from "../../domain/routing/passages.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/routing/port-locks.ts"
 import { makeRouter, type RouterInput, type RouterOptions, type RouterState } from "../../domain/routing/router.ts"
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client-pulse.ts"

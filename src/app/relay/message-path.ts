@@ -5,9 +5,9 @@
  */
 
 import { Effect, Metric, Schedule } from "effect"
+import { clientVersion } from "../../domain/routing/handshake.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
-import { clientVersion } from "../../domain/routing/handshake.ts"
 import { type RouterInput, type RouterOutput, step } from "../../domain/routing/router.ts"
 import { readableError } from "../../domain/routing/versions.ts"
 import { excuse, heard, heardNoPing } from "../../domain/session/client-pulse.ts"

@@ -5,8 +5,8 @@
 
 import { Deferred, Effect, type Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { policyNotes } from "../../domain/policy/session-policies.ts"
+import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import {
@@ -35,7 +35,11 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     const { limits, warnings = [] } = options
     const notes = limits === undefined ? [] : policyNotes(limits.policies)
     for (const message of [...warnings, ...notes]) feed(connection, { _tag: "WarnUser", message })
-    if (limits !== undefined) connection.run("limits", Effect.map(limits.outdated, (end) => dropAt(connection, end)))
+    if (limits !== undefined)
+      connection.run(
+        "limits",
+        Effect.map(limits.outdated, (end) => dropAt(connection, end))
+      )
     connection.run(
       "terminated",
       Effect.map(options.terminated, ({ reason }) => terminate(connection, reason))

@@ -32,20 +32,20 @@ export class AnswerOrder<N> {
     return []
   }
 
-  /** The oldest request that was passed on is answered. `then`: what may be sent behind its answer. */
-  answered(): { readonly note: N | undefined; readonly then: ReadonlyArray<Uint8Array> } {
+  /** The oldest request that was passed on is answered. `due`: what may be sent behind its answer. */
+  answered(): { readonly note: N | undefined; readonly due: ReadonlyArray<Uint8Array> } {
     const oldest = this.#waiting[this.#first]
-    if (oldest?._tag !== "Asked") return { note: undefined, then: [] }
+    if (oldest?._tag !== "Asked") return { note: undefined, due: [] }
     this.#first++
-    const then: Array<Uint8Array> = []
+    const due: Array<Uint8Array> = []
     for (let next = this.#waiting[this.#first]; next?._tag === "Held"; next = this.#waiting[this.#first]) {
-      then.push(next.answer)
+      due.push(next.answer)
       this.#first++
     }
     if (this.#first * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#first)
       this.#first = 0
     }
-    return { note: oldest.note, then }
+    return { note: oldest.note, due }
   }
 }

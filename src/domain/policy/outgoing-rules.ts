@@ -24,8 +24,8 @@ const nameForm = (name: string): string => {
 }
 
 /**
- * The names under which a session has looked addresses up. A connection says its address alone, so a rule with a
- * host name holds for the addresses that this session was given for that name.
+ * The names under which a session has looked addresses up. A connection says its address alone, so a rule with a host
+ * name holds for the addresses that this session was given for that name.
  */
 export class SeenNames {
   readonly #names = new Map<string, Set<string>>()

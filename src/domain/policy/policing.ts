@@ -27,8 +27,9 @@ export type Policed =
   /** These bytes go on in its place. */
   | { readonly _tag: "PassChanged"; readonly bytes: Uint8Array }
   /**
-   * It goes no further. `answers` are for the client, now; an answer that must wait for others comes from {@link
-   * Policing.answered}. `warning`: a sentence for the user, once for each sort of refusal that the program cannot show.
+   * It goes no further. `answers` are for the client, now; an answer that must wait for others comes from
+   * {@link Policing.answered}. `warning`: a sentence for the user, once for each sort of refusal that the program cannot
+   * show.
    */
   | { readonly _tag: "Answered"; readonly answers: ReadonlyArray<Uint8Array>; readonly warning: string | undefined }
   /** The client asks without end and reads nothing: the connection is to be ended. */
@@ -117,8 +118,8 @@ export class Policing {
   }
 
   /**
-   * Whether a message of the client must be given to {@link asked}; `head` is its beginning. A message of a kind that
-   * is not known here is one of those.
+   * Whether a message of the client must be given to {@link asked}; `head` is its beginning. A message of a kind that is
+   * not known here is one of those.
    */
   concerns(head: Uint8Array): boolean {
     const key = peekClient(head)
@@ -168,9 +169,9 @@ export class Policing {
     if (key.startsWith("File.")) return this.#fileAnswered(key === "File.Open" ? bytes : undefined)
     switch (key) {
       case "TcpOutgoing.Connect":
-        return this.#connects.TcpOutgoing.answered().then
+        return this.#connects.TcpOutgoing.answered().due
       case "UdpOutgoing.Connect":
-        return this.#connects.UdpOutgoing.answered().then
+        return this.#connects.UdpOutgoing.answered().due
       case "GetAddrInfoResponse":
         return this.#lookedUp(bytes)
       default:
@@ -271,22 +272,22 @@ export class Policing {
 
   /** `opened`: the answer, if it is one to the opening of a file. */
   #fileAnswered(opened: Uint8Array | undefined): ReadonlyArray<Uint8Array> {
-    const { note, then } = this.#files.answered()
-    if (note === undefined || opened === undefined) return then
+    const { note, due } = this.#files.answered()
+    if (note === undefined || opened === undefined) return due
     const decoded = daemonMessage.decode(opened)
-    if (decoded._tag !== "Decoded" || decoded.value._tag !== "File" || decoded.value.value._tag !== "Open") return then
+    if (decoded._tag !== "Decoded" || decoded.value._tag !== "File" || decoded.value.value._tag !== "Open") return due
     const { value: result } = decoded.value.value
     if (result._tag === "Ok" && this.#openFiles.size < mostOpenFiles) this.#openFiles.set(result.value.fd, note)
-    return then
+    return due
   }
 
   #lookedUp(bytes: Uint8Array): ReadonlyArray<Uint8Array> {
-    const { note, then } = this.#lookups.answered()
+    const { note, due } = this.#lookups.answered()
     const decoded = daemonMessage.decode(bytes)
-    if (note === undefined || decoded._tag !== "Decoded" || decoded.value._tag !== "GetAddrInfoResponse") return then
+    if (note === undefined || decoded._tag !== "Decoded" || decoded.value._tag !== "GetAddrInfoResponse") return due
     const { value: result } = decoded.value
     if (result._tag === "Ok") for (const { ip } of result.value) this.#names.saw(note, ip)
-    return then
+    return due
   }
 }
 

@@ -226,10 +226,7 @@ describe("outgoing connections", () => {
 })
 
 describe("files", () => {
-  const limited = policy(
-    { fs: { local: ["^/home/"], notFound: ["^/secret"], readOnly: ["^/etc/"] } },
-    "files"
-  )
+  const limited = policy({ fs: { local: ["^/home/"], notFound: ["^/secret"], readOnly: ["^/etc/"] } }, "files")
 
   it("are opened locally, not found, or not opened for writing; the user is told once of each", () => {
     const made = policing(limited)

@@ -10,7 +10,7 @@ const problem = (spec: object): string => {
 describe("a policy that cannot be enforced", () => {
   it.each([
     [{ block: ["steal", "everything"] }, "spec.block[1]"],
-    [{ fs: { notFound: ["ok", "("] } }, "spec.fs.notFound[1]: \"(\" is no regular expression that can be used"],
+    [{ fs: { notFound: ["ok", "("] } }, 'spec.fs.notFound[1]: "(" is no regular expression that can be used'],
     [{ fs: { readOnly: ["(?=a)"] } }, "spec.fs.readOnly[0]"],
     [{ network: { incoming: { httpFilter: { headerFilter: "[" } } } }, "spec.network.incoming.httpFilter.headerFilter"],
     [{ network: { outgoing: { allow: [{ hostname: "*" }] } } }, "spec.network.outgoing.allow[0].hostname"],

@@ -145,10 +145,10 @@ export const linkOthers = (
         refusals: []
       })),
       Effect.catch((failure) =>
-        Effect.as(
-          logWarning("member not linked", { session: connection.name, cluster, problem: failure.message }),
-          { links: [], refusals: refusalOf(cluster, failure) }
-        )
+        Effect.as(logWarning("member not linked", { session: connection.name, cluster, problem: failure.message }), {
+          links: [],
+          refusals: refusalOf(cluster, failure)
+        })
       )
     )
   return Effect.map(Effect.forEach(others, linkOne, { concurrency: "unbounded" }), (linked) => ({
