@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
-import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import type { ObjectMeta, OwnerReference } from "../../domain/resources/object-meta.ts"
 import {
   readResource,
   type ResourceDescriptor,
@@ -52,9 +52,15 @@ const read = <T>(descriptor: ResourceDescriptor<T>, object: unknown): Reading<T>
 const addObject = (lookUp: LookUp, kind: string, metadata: ObjectMeta, depth = 0): Reading<void> => {
   const { labels, name, ownerReferences = [] } = metadata
   if (!add(lookUp, { kind, name, labels: labels ?? {} }) || depth >= mostOwners) return Effect.void
-  return Effect.forEach(ownerReferences, (owner) => addNamed(lookUp, owner.kind.toLowerCase(), owner.name, depth + 1), {
-    discard: true
-  })
+  return Effect.forEach(ownerReferences, (owner) => addOwner(lookUp, owner, depth + 1), { discard: true })
+}
+
+/** Adds an owner, unless it is of a kind that only has the name of one that is known here. */
+const addOwner = (lookUp: LookUp, { apiVersion, kind, name }: OwnerReference, depth: number): Reading<void> => {
+  const known = kind.toLowerCase()
+  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : ""
+  const descriptor = readable[known]
+  return descriptor !== undefined && descriptor.group !== group ? Effect.void : addNamed(lookUp, known, name, depth)
 }
 
 /** A job that a cron job made is called like it, with the time behind. The operator has no right to read either. */

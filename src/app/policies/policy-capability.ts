@@ -61,16 +61,23 @@ const policiesNow = (asked: Asked): Effect.Effect<SessionPolicies, ApiError> =>
     return problem === undefined ? found : yield* forbidden(problem)
   })
 
+/** Pause before it is looked again which policies hold for a running session, after that could not be told. */
+const lookAgainAfter = "15 seconds"
+
 /**
  * Completes when other policies hold. While that cannot be told, a session keeps the policies that it has: the next
- * connect will be refused with the reason.
+ * connect will be refused with the reason. What an API server did not say is asked again; a policy that cannot be used
+ * is waited for.
  */
 const outdated = (asked: Asked, before: SessionPolicies, seen: number): Effect.Effect<{ readonly reason: string }> =>
   Effect.gen(function* () {
     let last = seen
+    let isUnknown = false
     for (;;) {
-      last = yield* asked.known.changedAfter(last)
+      const changed = asked.known.changedAfter(last)
+      last = yield* isUnknown ? Effect.raceFirst(changed, Effect.as(Effect.sleep(lookAgainAfter), last)) : changed
       const now = yield* Effect.result(policiesNow(asked))
+      isUnknown = Result.isFailure(now) && now.failure.code !== 403
       const isOther = Result.isSuccess(now) ? now.success.text !== before.text : isProfileRefused(asked, now.failure)
       if (isOther) return { reason: "The mirrord policies of the session's target have changed." }
     }

@@ -11,7 +11,7 @@ import type { PolicyRules } from "./policy-rules.ts"
 import type { Regex } from "./regex.ts"
 
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
-const longestPath = 4_096
+export const longestPath = 4_096
 
 /** The use that a request makes of a file. */
 type FileUse = "Open" | "OpenToWrite" | "Look" | "Change"

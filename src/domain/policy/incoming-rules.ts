@@ -35,9 +35,6 @@ const filterOf = (steal: StealType): HttpFilter | undefined => {
 const filters = (filter: HttpFilter, depth = 0): boolean =>
   filter._tag !== "Composite" || (depth < deepestFilter && filter.filters.some((inner) => filters(inner, depth + 1)))
 
-/** How a filter stands to the pattern that header filters must match; `NoHeader`: it has no header filter. */
-type Standing = "Matches" | "Departs" | "NoHeader"
-
 /**
  * Whether a header filter, itself a regular expression, matches a policy's pattern. Its own anchor does not count: the
  * published example wants `^baggage: .+` and takes the filter `^baggage: .*mirrord-session=alice.*`.
@@ -47,22 +44,19 @@ const isWanted = (filter: string, pattern: Regex): boolean =>
   (pattern.matches(filter) || (filter.startsWith("^") && pattern.matches(filter.slice(1))))
 
 /**
- * Of filters that must all hold, one header filter that matches is enough; of those of which any is enough, every
- * header filter must match.
+ * Whether at least one header filter matches the pattern. That is the published rule, for filters that must all hold
+ * and for those of which any is enough.
  */
-const standing = (filter: HttpFilter, pattern: Regex, depth = 0): Standing => {
-  if (filter._tag === "Header") return isWanted(filter.value, pattern) ? "Matches" : "Departs"
-  if (filter._tag !== "Composite") return "NoHeader"
-  if (depth >= deepestFilter) return "Departs"
-  const found = new Set(filter.filters.map((inner) => standing(inner, pattern, depth + 1)))
-  if (filter.all ? found.has("Matches") : found.has("Matches") && !found.has("Departs")) return "Matches"
-  return found.has("Departs") || found.has("Matches") ? "Departs" : "NoHeader"
+const hasWanted = (filter: HttpFilter, pattern: Regex, depth = 0): boolean => {
+  if (filter._tag === "Header") return isWanted(filter.value, pattern)
+  if (filter._tag !== "Composite" || depth >= deepestFilter) return false
+  return filter.filters.some((inner) => hasWanted(inner, pattern, depth + 1))
 }
 
 const stealReason = ({ blocks, headerFilter }: PolicyRules, filter: HttpFilter | undefined): string | undefined => {
   if (blocks.has("steal")) return "it blocks stealing"
   const isFiltered = filter !== undefined && filters(filter)
-  if (headerFilter !== undefined && (filter === undefined || standing(filter, headerFilter) !== "Matches"))
+  if (headerFilter !== undefined && (filter === undefined || !hasWanted(filter, headerFilter)))
     return `stealing needs an HTTP header filter that matches ${quoted(headerFilter.pattern)}`
   return blocks.has("steal-without-filter") && !isFiltered ? "stealing needs an HTTP filter" : undefined
 }

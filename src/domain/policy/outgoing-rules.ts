@@ -15,7 +15,7 @@ export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
 /** The most pairs of name and address that are remembered of a connection's look-ups. */
 const mostPairs = 20_000
 /** A host name has at most 253 characters. */
-const longestName = 253
+export const longestName = 253
 
 /** The form in which names are compared: `Example.com.` is `example.com`. */
 const nameForm = (name: string): string => {

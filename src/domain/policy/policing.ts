@@ -15,9 +15,9 @@ import type { SocketAddress } from "../protocol/network-messages.ts"
 import { type ClientRowKey, clientRowKeys, peekClient, peekDaemon } from "../protocol/peek.ts"
 import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
 import { AnswerOrder } from "./answer-order.ts"
-import { isAnswered, type KeptFile, keptFile, type NamedFile, namedFiles, refusal } from "./file-rules.ts"
+import { isAnswered, type KeptFile, keptFile, longestPath, type NamedFile, namedFiles, refusal } from "./file-rules.ts"
 import { type Forbidden, forbiddenMirror, forbiddenSteal } from "./incoming-rules.ts"
-import { forbiddenConnection, type OutgoingProtocol, SeenNames } from "./outgoing-rules.ts"
+import { forbiddenConnection, longestName, type OutgoingProtocol, SeenNames } from "./outgoing-rules.ts"
 import type { PolicyRules } from "./policy-rules.ts"
 
 /** The decision about a message of the client. */
@@ -27,9 +27,8 @@ export type Policed =
   /** These bytes go on in its place. */
   | { readonly _tag: "PassChanged"; readonly bytes: Uint8Array }
   /**
-   * It goes no further. `answers` are for the client, now; an answer that must wait for others comes from
-   * {@link Policing.answered}. `warning`: a sentence for the user, once for each sort of refusal that the program cannot
-   * show.
+   * It goes no further. `answers` are for the client, now; an answer that must wait comes from `Policing.answered`.
+   * `warning`: a sentence for the user about a refusal that the program cannot show, once for each sort.
    */
   | { readonly _tag: "Answered"; readonly answers: ReadonlyArray<Uint8Array>; readonly warning: string | undefined }
   /** The client asks without end and reads nothing: the connection is to be ended. */
@@ -51,8 +50,12 @@ const answered = (answers: ReadonlyArray<Uint8Array>, warning?: string): Policed
   warning
 })
 
-/** The most files whose paths are remembered while they are open, and the most warnings of one connection. */
+/**
+ * The most files whose paths are remembered while they are open, the most characters of all these paths, and the most
+ * warnings of one connection.
+ */
 const mostOpenFiles = 20_000
+const mostOpenCharacters = 4 * 1024 * 1024
 const mostTold = 100
 
 type Subscribe = Extract<ClientMessage, { readonly _tag: "Tcp" | "TcpSteal" }>
@@ -102,6 +105,7 @@ export class Policing {
   /** The notes are names that are being looked up. */
   readonly #lookups = new AnswerOrder<string>()
   readonly #openFiles = new Map<bigint, string>()
+  #openCharacters = 0
   readonly #names = new SeenNames()
   readonly #told = new Set<string>()
 
@@ -118,8 +122,8 @@ export class Policing {
   }
 
   /**
-   * Whether a message of the client must be given to {@link asked}; `head` is its beginning. A message of a kind that is
-   * not known here is one of those.
+   * Whether a message of the client must be given to {@link asked}; `head` is its beginning. So must a message of an
+   * unknown kind.
    */
   concerns(head: Uint8Array): boolean {
     const key = peekClient(head)
@@ -152,9 +156,7 @@ export class Policing {
         return this.#outgoing(message, form)
       case "GetAddrInfoRequest":
       case "GetAddrInfoRequestV2":
-        if (this.#lookups.isFull) return tooMuch
-        this.#lookups.asked(message.value.node)
-        return pass
+        return this.#lookUp(message.value.node)
       case "FileRequest":
         return this.#file(message.value, form)
       default:
@@ -210,6 +212,14 @@ export class Policing {
     return answered([encoded({ _tag: "Tcp", value: { _tag: "SubscribeResult", value: { _tag: "Err", error } } })])
   }
 
+  #lookUp(node: string): Policed {
+    if (this.#lookups.isFull) return tooMuch
+    // Of a text that is too long for a name, so much is kept that it stays too long.
+    const name = node.slice(0, longestName + 1)
+    this.#lookups.asked(name, name.length)
+    return pass
+  }
+
   #outgoing(message: Outgoing, form: ErrorForm): Policed {
     const { value } = message
     if (value._tag !== "Connect" && value._tag !== "ConnectV2") return pass
@@ -220,7 +230,7 @@ export class Policing {
     if (found === undefined) return pass
     const connect = { _tag: "Err", error: forbidden(actionOf(message._tag, address), found, form) } as const
     const answer = { _tag: "ConnectV2", value: { uid: value.value.uid, connect } } as const
-    return answered([encoded({ _tag: message._tag, value: answer })])
+    return answered([encoded({ _tag: message._tag, value: answer })], this.#connectWarning(address, found))
   }
 
   /** The connects of old clients have no id: their answers are told apart by their order. */
@@ -233,12 +243,22 @@ export class Policing {
       return pass
     }
     const error = forbidden(actionOf(tag, address), found, form)
-    return answered(order.refused(encoded({ _tag: tag, value: { _tag: "Connect", value: { _tag: "Err", error } } })))
+    const answer = encoded({ _tag: tag, value: { _tag: "Connect", value: { _tag: "Err", error } } })
+    return answered(order.refused(answer), this.#connectWarning(address, found))
+  }
+
+  /** The program sees no more than a connection that was reset. */
+  #connectWarning(address: SocketAddress, { policy, reason }: Forbidden): string | undefined {
+    const place = address._tag === "Ip" ? `${address.value.ip} port ${address.value.port}` : "a Unix socket"
+    return this.#once(
+      `${place} ${policy}`,
+      `the mirrord policy "${policy}" forbids a connection to ${place}: ${reason}`
+    )
   }
 
   #file(request: FileRequest, form: ErrorForm): Policed {
     if (!isAnswered(request)) {
-      if (request._tag === "Close") this.#openFiles.delete(request.value.fd)
+      if (request._tag === "Close") this.#closed(request.value.fd)
       return pass
     }
     if (this.#files.isFull) return tooMuch
@@ -250,8 +270,22 @@ export class Policing {
       return answered(this.#files.refused(encoded({ _tag: "File", value })), this.#warning(kept, path))
     }
     const isOpening = request._tag === "Open" || request._tag === "OpenRelative"
-    this.#files.asked(isOpening ? files[0]?.path : undefined)
+    const path = isOpening ? files[0]?.path : undefined
+    const isLong = path !== undefined && path.length > longestPath
+    this.#files.asked(isLong ? undefined : path, isLong ? 0 : (path?.length ?? 0))
     return pass
+  }
+
+  #opened(fd: bigint, path: string): void {
+    this.#closed(fd)
+    if (this.#openFiles.size >= mostOpenFiles || this.#openCharacters >= mostOpenCharacters) return
+    this.#openFiles.set(fd, path)
+    this.#openCharacters += path.length
+  }
+
+  #closed(fd: bigint): void {
+    this.#openCharacters -= this.#openFiles.get(fd)?.length ?? 0
+    this.#openFiles.delete(fd)
   }
 
   /** The path of a file in a request, as far as it is known. */
@@ -277,7 +311,7 @@ export class Policing {
     const decoded = daemonMessage.decode(opened)
     if (decoded._tag !== "Decoded" || decoded.value._tag !== "File" || decoded.value.value._tag !== "Open") return due
     const { value: result } = decoded.value.value
-    if (result._tag === "Ok" && this.#openFiles.size < mostOpenFiles) this.#openFiles.set(result.value.fd, note)
+    if (result._tag === "Ok") this.#opened(result.value.fd, note)
     return due
   }
 

@@ -217,6 +217,7 @@ const takeGroup = (source: Source, flags: Flags): RegexNode | Flags => {
     if (peek(source) === "P" || peek(source) === "<") {
       takeIf(source, "P")
       take(source, "<")
+      if (peek(source) === "=" || peek(source) === "!") return fail("looking around is not known")
       const name = takeUntil(source, ">")
       if (!/^[A-Za-z_][A-Za-z0-9_.[\]]*$/u.test(name)) return fail(`${quoted(`(?<${name}`)} is not known`)
     } else {

@@ -91,65 +91,113 @@ const writeRepeat = (
   for (const split of splits) split.other = steps.length
 }
 
-/** A place in a text, between two characters. */
-interface Place {
-  readonly before: number | undefined
-  readonly after: number | undefined
+/** A neighbour of a place between two characters, as far as assertions look at it; `Edge`: the text ends there. */
+type Neighbour = "Edge" | "LineFeed" | "Word" | "Other"
+
+const neighbour = (codePoint: number | undefined): Neighbour => {
+  if (codePoint === undefined) return "Edge"
+  return codePoint === 10 ? "LineFeed" : isWord(codePoint) ? "Word" : "Other"
 }
 
-const isWordAt = (codePoint: number | undefined): boolean => codePoint !== undefined && isWord(codePoint)
+const isLineEdge = (beside: Neighbour): boolean => beside === "Edge" || beside === "LineFeed"
 
-const holds = (assertion: Assertion, { after, before }: Place): boolean => {
+const holds = (assertion: Assertion, before: Neighbour, after: Neighbour): boolean => {
   switch (assertion) {
     case "TextStart":
-      return before === undefined
+      return before === "Edge"
     case "TextEnd":
-      return after === undefined
+      return after === "Edge"
     case "LineStart":
-      return before === undefined || before === 10
+      return isLineEdge(before)
     case "LineEnd":
-      return after === undefined || after === 10
+      return isLineEdge(after)
     case "WordBoundary":
-      return isWordAt(before) !== isWordAt(after)
+      return (before === "Word") !== (after === "Word")
     case "NoWordBoundary":
-      return isWordAt(before) === isWordAt(after)
+      return (before === "Word") === (after === "Word")
   }
 }
 
-/**
- * Adds a thread at a step, and those that follow without a character, to `threads`. Each step is there once. `true`: a
- * thread has come to the end.
- */
-const addThread = (steps: ReadonlyArray<Step>, threads: Set<number>, from: number, place: Place): boolean => {
-  const waiting = [from]
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    if (threads.has(at)) continue
-    threads.add(at)
-    const step = steps[at]
-    if (step?._tag === "Match") return true
-    if (step?._tag === "Split") waiting.push(step.next, step.other)
-    if (step?._tag === "Assert" && holds(step.assertion, place)) waiting.push(step.next)
-  }
-  return false
+/** The threads of a search between two characters. The same threads behind the same neighbour go on in the same way. */
+interface SearchState {
+  readonly threads: ReadonlyArray<number>
+  readonly before: Neighbour
+  /** The states behind the characters that came here before, by code point. */
+  readonly next: Map<number, SearchState | "Found">
 }
 
-const search = (steps: ReadonlyArray<Step>, text: string): boolean => {
-  const codePoints = Array.from(text, (character) => character.codePointAt(0) ?? 0)
-  let threads = new Set<number>()
-  for (let at = 0; at <= codePoints.length; at++) {
-    const after = codePoints[at]
-    const place: Place = { before: codePoints[at - 1], after }
-    if (addThread(steps, threads, 0, place)) return true
-    if (after === undefined) return false
-    const next = new Set<number>()
-    const then: Place = { before: after, after: codePoints[at + 1] }
-    for (const thread of threads) {
-      const step = steps[thread]
-      if (step?._tag === "Character" && step.test(after) && addThread(steps, next, step.next, then)) return true
+/** How many states of a pattern are remembered, and characters behind each: a user must not fill the memory. */
+const mostStates = 32
+const mostCharacters = 128
+
+/** Searches texts for a pattern. What it finds out about a pair of a state and a character, it remembers. */
+class Searcher {
+  readonly #steps: ReadonlyArray<Step>
+  readonly #states = new Map<string, SearchState>()
+
+  constructor(steps: ReadonlyArray<Step>) {
+    this.#steps = steps
+  }
+
+  search(text: string): boolean {
+    let state = this.#state([], "Edge")
+    for (let at = 0; at < text.length;) {
+      const codePoint = text.codePointAt(at) ?? 0
+      const next = state.next.get(codePoint) ?? this.#step(state, codePoint)
+      if (next === "Found") return true
+      state = next
+      at += codePoint > 0xffff ? 2 : 1
     }
-    threads = next
+    return this.#reached(state, undefined) === "Found"
   }
-  return false
+
+  #state(threads: ReadonlyArray<number>, before: Neighbour): SearchState {
+    const key = `${before} ${threads.join(" ")}`
+    const known = this.#states.get(key)
+    if (known !== undefined) return known
+    if (this.#states.size >= mostStates) {
+      for (const { next } of this.#states.values()) next.clear()
+      this.#states.clear()
+    }
+    const state = { threads, before, next: new Map() }
+    this.#states.set(key, state)
+    return state
+  }
+
+  #step(state: SearchState, codePoint: number): SearchState | "Found" {
+    const reached = this.#reached(state, codePoint)
+    const next = reached === "Found" ? reached : this.#behind(reached, codePoint)
+    if (state.next.size < mostCharacters) state.next.set(codePoint, next)
+    return next
+  }
+
+  #behind(reached: ReadonlySet<number>, codePoint: number): SearchState {
+    const threads = new Set<number>()
+    for (const thread of reached) {
+      const step = this.#steps[thread]
+      if (step?._tag === "Character" && step.test(codePoint)) threads.add(step.next)
+    }
+    return this.#state(
+      [...threads].toSorted((a, b) => a - b),
+      neighbour(codePoint)
+    )
+  }
+
+  /** The steps that are reached without a further character: by the threads, and by a match that begins here. */
+  #reached({ before, threads }: SearchState, codePoint: number | undefined): ReadonlySet<number> | "Found" {
+    const after = neighbour(codePoint)
+    const reached = new Set<number>()
+    const waiting = [0, ...threads]
+    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+      if (reached.has(at)) continue
+      reached.add(at)
+      const step = this.#steps[at]
+      if (step?._tag === "Match") return "Found"
+      if (step?._tag === "Split") waiting.push(step.next, step.other)
+      if (step?._tag === "Assert" && holds(step.assertion, before, after)) waiting.push(step.next)
+    }
+    return reached
+  }
 }
 
 /** Compiles a pattern; the failure is a sentence that names it and says what is wrong. */
@@ -165,7 +213,8 @@ export const compileRegex = (
     write(steps, parseRegex(pattern, ignoreCase))
     if (steps.length > mostSteps) return refuse("it is too large")
     steps.push({ _tag: "Match" })
-    return Result.succeed({ pattern, matches: (text) => search(steps, text) })
+    const searcher = new Searcher(steps)
+    return Result.succeed({ pattern, matches: (text) => searcher.search(text) })
   } catch (error) {
     if (error instanceof RegexProblem) return refuse(error.message)
     throw error

@@ -204,6 +204,33 @@ describe("outgoing connections", () => {
     })
   })
 
+  it("are refused with a warning for each address, as the program sees no more than a reset", () => {
+    const made = policing(policy({ network: { outgoing: { block: [{}] } } }, "inside"))
+    const warningOf = (policed: Policed) => (policed._tag === "Answered" ? policed.warning : policed._tag)
+    const to = (port: number): ClientMessage => ({
+      _tag: "TcpOutgoing",
+      value: { _tag: "ConnectV2", value: { uid: 7n, remoteAddress: { _tag: "Ip", value: { ip: "10.0.0.7", port } } } }
+    })
+    expect(warningOf(ask(made, to(80)))).toBe(
+      'the mirrord policy "inside" forbids a connection to 10.0.0.7 port 80: one of its network.outgoing.block rules ' +
+        "forbids this address"
+    )
+    expect([warningOf(ask(made, to(80))), warningOf(ask(made, to(81)))]).toEqual([
+      undefined,
+      expect.stringContaining("port 81")
+    ])
+    for (let port = 1_000; port < 2_000; port++) ask(made, to(port))
+    expect(warningOf(ask(made, to(2_000)))).toBeUndefined()
+  })
+
+  it("take long names for names that nobody has, and no memory", () => {
+    const made = policing(blocking)
+    const longest: ClientMessage = { _tag: "GetAddrInfoRequest", value: { node: "a".repeat(100_000) } }
+    for (let i = 0; i < 3; i++) expect(ask(made, longest)).toEqual({ _tag: "Pass" })
+    made.answered(daemonMessage.encode(found))
+    expect(ask(made, connect)._tag, "any name may have been the forbidden one").toBe("Answered")
+  })
+
   it("of old clients are answered in the order of their requests", () => {
     const made = policing(policy({ network: { outgoing: { block: [{ ports: [{ port: 5432, protocol: "TCP" }] }] } } }))
     const other = { _tag: "Ip", value: { ip: "10.0.0.7", port: 80 } } as const
@@ -299,6 +326,23 @@ describe("files", () => {
       }),
       { numRuns: 1_000 }
     )
+  })
+
+  it("below a directory with an endless path are not there, and the path is not remembered", () => {
+    const below = (fd: bigint, path: string): ClientMessage =>
+      file({ _tag: "OpenRelative", value: { relativeFd: fd, path, openOptions: options } })
+    const made = policing(limited)
+    ask(made, open(`/${"app/".repeat(900)}`))
+    made.answered(daemonMessage.encode(openedAs(1n)))
+    expect(ask(made, below(1n, "app"))).toEqual({ _tag: "Pass" })
+    expect(answerOf(ask(policing(limited), below(1n, "a".repeat(5_000))))).toEqual(refusedOpen(notThere))
+    // Opening for reading is never refused by a list of files that are read-only.
+    const readOnly = policing(policy({ fs: { readOnly: ["^/etc/"] } }))
+    expect(ask(readOnly, open(`/${"a".repeat(5_000)}`))).toEqual({ _tag: "Pass" })
+    readOnly.answered(daemonMessage.encode(openedAs(2n)))
+    expect(answerOf(ask(readOnly, file({ _tag: "Ftruncate", value: { fd: 2n, length: 0n } })))).toMatchObject({
+      value: { value: { error: notThere } }
+    })
   })
 
   it("are asked for without end by no client that reads none of the answers", () => {
