@@ -32,7 +32,13 @@ export interface UnexpectedCallsOptions {
   readonly until?: ReadonlyMap<string, number>
   /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
   readonly runsDoctor?: boolean
+  /** Whether operators refuse sessions to primaries, as policies tell them. Such a refusal is no lack of a right. */
+  readonly refusesSessions?: boolean
 }
+
+/** A primary's connect to a session of a member. */
+const isConnect = (path: string): boolean =>
+  /^\/apis\/operator\.metalbear\.co\/v1\/proxy\/.*[?&]connect=true/.test(path)
 
 /**
  * Calls that operators were refused, and calls that are in no table of `calls/`, so that nobody knows whether the chart
@@ -40,7 +46,7 @@ export interface UnexpectedCallsOptions {
  */
 export const unexpectedCalls = (
   playground: AnyPlayground,
-  { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}
+  { refusesSessions = false, runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}
 ): ReadonlyArray<string> =>
   playground.clusters.flatMap((running) => {
     const { cluster, description } = running
@@ -51,7 +57,9 @@ export const unexpectedCalls = (
       const own = calls.filter((call) => call.user === user)
       return [
         ...(user === operator && own.length === 0 ? ["has called nothing"] : []),
-        ...own.filter(({ status }) => status === 403).map(({ method, path }) => `was refused ${method} ${path}`),
+        ...own
+          .filter(({ path, status }) => status === 403 && !(refusesSessions && isConnect(path)))
+          .map(({ method, path }) => `was refused ${method} ${path}`),
         ...outsideOf(tables, resourceCalls(own)).map((row) => `is in no table: ${row}`)
       ].map((text) => `${description.name}: ${user} ${text}`)
     })

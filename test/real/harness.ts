@@ -93,6 +93,8 @@ export interface RealPlaygroundOptions {
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
+  /** Whether members refuse sessions, as policies tell them. */
+  readonly refusesSessions?: boolean
 }
 
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
@@ -132,7 +134,7 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { runsDoctor = false }: RealPlaygroundOptions,
+  { refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -161,7 +163,8 @@ const useStarted = <Cluster extends LocalCluster>(
   const rightsEnded = new Map<string, number>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
-    const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
+    const unexpected =
+      started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor, refusesSessions })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls

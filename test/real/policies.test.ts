@@ -3,11 +3,13 @@
  * goes away forbids nothing any more.
  */
 
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { subnetOf } from "../address-plan.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, runClient, type RunningCommand, usePlayground } from "./harness.ts"
-import { refusalText, statusCode } from "./refusal.ts"
+import { refusalText } from "./refusal.ts"
 import { nothingLeft } from "./sessions.ts"
 
 const target = ["--target", "deployment/myapp"] as const
@@ -17,7 +19,11 @@ describeReal(
   "the real client, policies",
   ["mirrord", "layerApp"],
   ({ layerApp, mirrord }) => {
-    const real = usePlayground({ topology: "management", subnet: subnetOf("real client, policies") })
+    const real = usePlayground({
+      topology: "management",
+      subnet: subnetOf("real client, policies"),
+      refusesSessions: true
+    })
     const commands: Array<RunningCommand> = []
     const run = (args: ReadonlyArray<string>, home = real.home("policies")): RunningCommand => {
       const command = runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig() })
@@ -94,12 +100,23 @@ describeReal(
       apply("cluster-a", "inside", {
         network: { outgoing: { block: [{ ports: [{ port: 7000, protocol: "TCP" }] }] } }
       })
-      const connected = await untilIt("a connection that is refused", async () => {
-        const app = run(["exec", ...target, "--", layerApp, "--connect", "myapp:7000"])
-        const event = await app.waitForEvent("connect")
-        return event["error"] === undefined ? undefined : event
+      const home = real.home("connects")
+      const log = join(home, "internal-proxy.log")
+      const config = join(home, "mirrord.json")
+      const internalProxy = { log_level: "mirrord_intproxy=debug", log_destination: log }
+      writeFileSync(config, JSON.stringify({ internal_proxy: internalProxy }))
+      const event = await untilIt("a connection that is refused", async () => {
+        const app = run(["exec", ...target, "-f", config, "--", layerApp, "--connect", "myapp:7000"], home)
+        const connected = await app.waitForEvent("connect")
+        return connected["error"] === undefined ? undefined : connected
       })
-      expect(String(connected["error"])).toContain('policy "inside"')
+      // The program is told that it is connected before the answer comes, so it sees a reset alone.
+      expect(String(event["error"])).toContain("Connection reset by peer")
+      await eventually("the warning in the internal proxy's log", async () =>
+        expect(readFileSync(log, "utf8")).toMatch(
+          /the mirrord policy .{0,2}"inside.{0,2}" forbids a connection to [0-9.]+ port 7000/
+        )
+      )
     })
 
     it("a session without the profile that the default cluster wants is refused before its program", async () => {
@@ -109,7 +126,7 @@ describeReal(
         return (await env.ended(30_000)) === 0 ? undefined : refusalText(env)
       })
       expect(text).toContain("wants every session with this target to use a profile")
-      expect(statusCode(text)).toBe(403)
+      expect(text).toContain("mirrord operator rejected creating a websocket connection")
     })
 
     it("an unfiltered steal is refused where a filter is wanted, and a filtered one is not", async () => {
