@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
@@ -172,6 +172,24 @@ describe("a policy of a single cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("of which an API server does not say whether it applies holds as soon as that is known", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const { ended } = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      const gone = new KubeError({ cluster: "a", operation: "get", reason: "Unreachable", detail: "gone" })
+      cluster.api.before = ({ plural, verb }) =>
+        plural === deployments.plural && verb === "get" ? Effect.fail(gone) : Effect.void
+      allow(cluster, "calm", { block: ["steal"], targetPath: "deploy/my*" })
+      yield* pass("60 seconds")
+      assert.isUndefined(ended())
+      cluster.api.before = () => Effect.void
+      yield* pass("30 seconds")
+      assert.isDefined(ended())
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("is not known while the operator may not list: nobody is served, and the sentence says why", () =>
     Effect.gen(function* () {
       const { world } = yield* startWorld()
@@ -246,6 +264,7 @@ describe("a policy in a fleet", () => {
       const refused = refusedWith(result)
       assert.strictEqual(refused.code, 403)
       assert.include(refused.message, 'policy "tidy"')
+      opened(yield* connectTo(world.primary, request(certificate, { query: "connect=true&profile=team" })))
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })
