@@ -66,8 +66,8 @@ const lookAgainAfter = "15 seconds"
 
 /**
  * Completes when other policies hold. While that cannot be told, a session keeps the policies that it has: the next
- * connect will be refused with the reason. What an API server did not say is asked again; a policy that cannot be used
- * is waited for.
+ * connect will be refused with the reason. An API server that did not answer is asked again. A policy that cannot be
+ * used is waited for until it changes.
  */
 const outdated = (asked: Asked, before: SessionPolicies, seen: number): Effect.Effect<{ readonly reason: string }> =>
   Effect.gen(function* () {

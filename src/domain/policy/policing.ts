@@ -270,9 +270,10 @@ export class Policing {
       return answered(this.#files.refused(encoded({ _tag: "File", value })), this.#warning(kept, path))
     }
     const isOpening = request._tag === "Open" || request._tag === "OpenRelative"
-    const path = isOpening ? files[0]?.path : undefined
-    const isLong = path !== undefined && path.length > longestPath
-    this.#files.asked(isLong ? undefined : path, isLong ? 0 : (path?.length ?? 0))
+    const path = isOpening ? (files[0]?.path ?? "") : ""
+    // A path that is too long is not worth its memory: no system opens it.
+    if (path === "" || path.length > longestPath) this.#files.asked(undefined)
+    else this.#files.asked(path, path.length)
     return pass
   }
 

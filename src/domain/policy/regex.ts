@@ -130,7 +130,7 @@ interface SearchState {
 const mostStates = 32
 const mostCharacters = 128
 
-/** Searches texts for a pattern. What it finds out about a pair of a state and a character, it remembers. */
+/** Searches texts for a pattern, and remembers which state follows on a state and a character. */
 class Searcher {
   readonly #steps: ReadonlyArray<Step>
   readonly #states = new Map<string, SearchState>()

@@ -129,9 +129,9 @@ describe("wire.md §8.4: subscription results", () => {
     const s = readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000)
     s.take()
     const blockedAction = { _tag: "Steal", value: { _tag: "All", value: 80 } } as const
-    s.member(b, refusal({ _tag: "ForbiddenWithReason", blockedAction, policyName: "calm", reason: "it blocks it." }))
+    s.member(b, refusal({ _tag: "ForbiddenWithReason", blockedAction, policyName: "calm", reason: "no steal." }))
     expect(logs(s.toClient())).toEqual([
-      'cluster cluster-b takes no part in the subscription of port 80: its mirrord policy "calm" forbids it: it blocks it'
+      'cluster cluster-b takes no part in the subscription of port 80: its mirrord policy "calm" forbids it: no steal'
     ])
     expect(s.has("WakeAt")).toEqual([])
     expect(s.later(limits.askAgainAfter).toMember(b)).toEqual([])
