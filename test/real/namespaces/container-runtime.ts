@@ -7,14 +7,14 @@
 import * as http from "node:http"
 import { networkOf } from "./machine-network.ts"
 
-export interface RunningProcess {
+export interface ContainerProcess {
   readonly pid: number
   readonly env: ReadonlyMap<string, string>
 }
 
 export class ContainerRuntime {
   readonly socket: string
-  readonly #containers = new Map<string, RunningProcess>()
+  readonly #containers = new Map<string, ContainerProcess>()
   readonly #server = http.createServer((request, response) => this.#answer(request, response))
 
   /** @param socket the path of the unix socket */
@@ -34,7 +34,7 @@ export class ContainerRuntime {
   }
 
   /** @param id without `docker://` */
-  add(id: string, process: RunningProcess): void {
+  add(id: string, process: ContainerProcess): void {
     this.#containers.set(id, process)
   }
 
