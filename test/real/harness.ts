@@ -269,12 +269,18 @@ const killProcessesOf = (home: string): void => {
   }
 }
 
-/** Body of the answer to a request on a connection of its own. */
-export const request = (url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
+/** Body of the answer to a request on a connection of its own. The caller may give up earlier, with a signal. */
+export const request = (
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string> =>
   new Promise((resolve, reject) => {
+    const given = signal === undefined ? {} : { signal }
     const outgoing = http.get(
       new URL(path, url),
-      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience },
+      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience, ...given },
       (answer) => {
         let body = ""
         answer.setEncoding("utf8").on("data", (text: string) => {

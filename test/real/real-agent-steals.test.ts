@@ -23,8 +23,21 @@ import { nothingLeft, parentNames, readySession } from "./sessions.ts"
 const run = promisify(execFile)
 const target = ["--target", "deployment/web"] as const
 
-const visit = (pod: WebPod, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
-  request(`http://${pod.ip}`, path, headers)
+const visit = (
+  pod: WebPod,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
+
+/**
+ * Tries until the pod answers so. When a subscription begins the agent forgets open connections, also a new one that
+ * its rules have already redirected: that one hangs for ever. So each attempt ends, and another begins.
+ */
+const answers = (pod: WebPod, wanted: string, attempt: (signal: AbortSignal) => Promise<string>): Promise<void> =>
+  eventually(`${pod.name} answers ${wanted}`, async () => {
+    expect(await attempt(AbortSignal.timeout(5_000))).toBe(wanted)
+  })
 
 const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
 
@@ -84,10 +97,9 @@ describePodNetworks(
       const forward = await session(["port-forward", "-R", `80:${server.port}`], { mode: "steal" })
       expect(pods().map(({ cluster }) => cluster)).toEqual(["cluster-a", "cluster-a", "cluster-b"])
       for (const pod of pods()) {
-        await eventually(`a request to ${pod.name} is answered locally`, async () => {
-          expect(await visit(pod, `/to-${pod.name}`)).toBe(`local /to-${pod.name} `)
-        })
-        expect(server.received).toContain(`GET /to-${pod.name}`)
+        const path = `/to-${pod.name}`
+        await answers(pod, `local ${path} `, (signal) => visit(pod, path, {}, signal))
+        expect(server.received).toContain(`GET ${path}`)
         expect(await agentRules(pod.pid)).not.toEqual([])
       }
       forward.stop()
@@ -122,7 +134,7 @@ describePodNetworks(
       for (const pod of pods()) {
         const path = `/mirrored-${pod.name}`
         await eventually(`the dump of a request to ${pod.name}`, async () => {
-          expect(await visit(pod, path)).toBe(answerOf(pod, path))
+          expect(await visit(pod, path, {}, AbortSignal.timeout(5_000))).toBe(answerOf(pod, path))
           expect(dump.stdout()).toContain(path)
         })
         await app.waitForEvent("request", (event) => event["path"] === path)
@@ -185,9 +197,7 @@ describePodNetworks(
       const forward = await session(["port-forward", "-R", `80:${server.port}`], incoming)
       for (const pod of pods()) {
         for (const [path, headers] of stolen) {
-          await eventually(`${path} is stolen from ${pod.name}`, async () => {
-            expect(await visit(pod, path, headers)).toBe(`local ${path} `)
-          })
+          await answers(pod, `local ${path} `, (signal) => visit(pod, path, headers, signal))
         }
         for (const [path, headers] of left) expect(await visit(pod, path, headers)).toBe(answerOf(pod, path))
       }
@@ -216,9 +226,7 @@ describePodNetworks(
       const port = await listenLocally(server)
       const forward = await session(["port-forward", "-R", `443:${port}`], { mode: "steal" })
       for (const pod of pods()) {
-        await eventually(`a connection to ${pod.name} is answered locally`, async () => {
-          expect(await overTls(pod, tls.cert)).toBe("local, over TLS")
-        })
+        await answers(pod, "local, over TLS", (signal) => overTls(pod, tls.cert, signal))
       }
       forward.stop()
       await givenBack()
@@ -246,11 +254,11 @@ const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.Outgoing
   })
 
 /** The body of the answer to `GET /`, if the other side has the certificate `ca`. */
-const overTls = (pod: WebPod, ca: string): Promise<string> =>
+const overTls = (pod: WebPod, ca: string, signal: AbortSignal): Promise<string> =>
   new Promise((resolve, reject) => {
     // The certificate names no address.
     const checkServerIdentity = (): undefined => undefined
-    const options = { host: pod.ip, port: 443, agent: false, ca, servername: "probe", checkServerIdentity }
+    const options = { host: pod.ip, port: 443, agent: false, ca, servername: "probe", checkServerIdentity, signal }
     const outgoing = https.get(options, (response) => {
       let body = ""
       response.setEncoding("utf8").on("data", (text: string) => {

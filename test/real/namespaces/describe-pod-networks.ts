@@ -43,7 +43,7 @@ export const describePodNetworks = <const Needed extends Binary>(
   needed: ReadonlyArray<Needed>,
   body: (binaries: Binaries<Needed>) => void
 ): void => {
-  if (problem === undefined) return describeReal(name, needed, body, { timeout: 900_000 })
+  if (problem === undefined) return describeReal(name, needed, body)
   if (isCi) {
     it(`${name}: it can be run here`, () => {
       throw new Error(problem)
