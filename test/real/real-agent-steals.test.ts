@@ -31,8 +31,9 @@ const visit = (
 ): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
 
 /**
- * Tries until the pod answers so. When a subscription begins the agent forgets open connections, also a new one that
- * its rules have already redirected: that one hangs for ever. So each attempt ends, and another begins.
+ * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
+ * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs for
+ * ever. So each attempt ends, and another begins.
  */
 const answers = (pod: WebPod, wanted: string, attempt: (signal: AbortSignal) => Promise<string>): Promise<void> =>
   eventually(`${pod.name} answers ${wanted}`, async () => {
