@@ -64,12 +64,7 @@ const operatorProgram = processProgram({ command: () => [process.execPath, ...sm
 
 const registry = (options: PlaygroundOptions): ImageRegistry => {
   const { agent = agentProgram, operator = operatorProgram, images: more = [] } = options
-  return new Map([
-    ...more,
-    [images.operator, operator],
-    [images.agent, agent],
-    [images.demo, demoApp]
-  ])
+  return new Map([...more, [images.operator, operator], [images.agent, agent], [images.demo, demoApp]])
 }
 
 const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster) =>

@@ -3,16 +3,10 @@
  * agent passes. A test that only the reference agent passes has its reason here.
  */
 
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, beforeAll } from "vitest"
 import { type Differences, incomingSuite } from "../lab/agent/incoming/incoming-suite.ts"
 import { startTarget } from "./namespaces/agent-target.ts"
-import { ContainerRuntime } from "./namespaces/container-runtime.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
-import { PodNetworks } from "./namespaces/pod-networks.ts"
-import type { PodNode } from "./namespaces/pod-programs.ts"
+import { usePodNode } from "./namespaces/pod-node.ts"
 
 const noBody = "a request with a body never reaches a client below 1.7.0, and its peer waits for ever"
 
@@ -24,19 +18,6 @@ const differences: Differences = {
 }
 
 describePodNetworks("incoming traffic of the real agent", ["agent"], ({ agent }) => {
-  let directory = ""
-  let node: PodNode
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
-    const runtime = new ContainerRuntime(join(directory, "docker.sock"))
-    await runtime.start()
-    node = { runtime, networks: await PodNetworks.start(directory) }
-  })
-  afterAll(async () => {
-    node.runtime.stop()
-    await node.networks.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
-
-  incomingSuite(() => startTarget(node, agent), differences)
+  const node = usePodNode()
+  incomingSuite(() => startTarget(node(), agent), differences)
 })

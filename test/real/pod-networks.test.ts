@@ -6,18 +6,17 @@ import * as http from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, beforeEach, expect, it } from "vitest"
+import { expect, it, onTestFinished } from "vitest"
 import { until } from "../support/until.ts"
-import { ContainerRuntime } from "./namespaces/container-runtime.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { machineNetwork, networkOf } from "./namespaces/machine-network.ts"
-import { PodNetworks } from "./namespaces/pod-networks.ts"
+import { usePodNode } from "./namespaces/pod-node.ts"
 import { startProcess } from "./namespaces/running-process.ts"
 import { tools } from "./namespaces/tools.ts"
 
 const file = (name: string): string => fileURLToPath(new URL(`namespaces/${name}`, import.meta.url))
 
-/** What the runtime answers to an agent that asks for a container. */
+/** The answer of the runtime to an agent that asks for a container. */
 const inspect = (socketPath: string, id: string): Promise<{ readonly status: number; readonly body: unknown }> =>
   new Promise((resolve, reject) => {
     const asked = http.get({ socketPath, path: `/containers/${id}/json?size=false`, agent: false }, (response) => {
@@ -31,36 +30,22 @@ const inspect = (socketPath: string, id: string): Promise<{ readonly status: num
   })
 
 describePodNetworks("network namespaces of pods", ["agent"], ({ agent }) => {
-  let directory = ""
-  let runtime: ContainerRuntime
-  beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
-    runtime = new ContainerRuntime(join(directory, "docker.sock"))
-    await runtime.start()
-  })
-  afterEach(() => {
-    runtime.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const before = machineNetwork()
+  const node = usePodNode()
 
   it("tells no agent of a process in the machine's own network: the agent ends before it makes rules", async () => {
-    const before = machineNetwork()
+    const { networks, runtime } = node()
     runtime.add("own", { pid: process.pid, env: new Map() })
     expect(await inspect(runtime.socket, "own")).toMatchObject({
       status: 404,
       body: { message: expect.stringContaining("machine's own network namespace") }
     })
-    const networks = await PodNetworks.start(directory)
-    try {
-      const args = [tools.sh, file("agent-root.sh"), runtime.socket, agent, "-l", "40000", "-t", "30", "targeted"]
-      const options = ["--container-id", "own", "--container-runtime", "docker"]
-      const command = networks.enter("127.77.0.1", [...args, ...options], { mounts: true })
-      const ended = startProcess(command, { RUST_LOG: "error", NO_COLOR: "1" })
-      expect(await ended.ended).toBe(1)
-      expect(ended.lines.join("\n")).toContain("machine's own network namespace")
-    } finally {
-      await networks.stop()
-    }
+    const args = [tools.sh, file("agent-root.sh"), runtime.socket, agent, "-l", "40000", "-t", "30", "targeted"]
+    const options = ["--container-id", "own", "--container-runtime", "docker"]
+    const command = networks.enter("127.77.0.1", [...args, ...options], { mounts: true })
+    const ended = startProcess(command, { RUST_LOG: "error", NO_COLOR: "1" })
+    expect(await ended.ended).toBe(1)
+    expect(ended.lines.join("\n")).toContain("machine's own network namespace")
     expect(machineNetwork()).toEqual(before)
   })
 
@@ -77,7 +62,8 @@ describePodNetworks("network namespaces of pods", ["agent"], ({ agent }) => {
   })
 
   it("leaves no process and no interface behind when its test is killed", async () => {
-    const before = machineNetwork()
+    const directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
     const test = spawn(process.execPath, [file("pods-until-killed.ts"), directory], {
       stdio: ["ignore", "pipe", "inherit"]
     })

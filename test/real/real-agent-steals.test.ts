@@ -32,8 +32,8 @@ const visit = (
 
 /**
  * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
- * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs for
- * ever. So each attempt ends, and another begins.
+ * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs
+ * for ever. So each attempt ends, and another begins.
  */
 const answers = (pod: WebPod, wanted: string, attempt: (signal: AbortSignal) => Promise<string>): Promise<void> =>
   eventually(`${pod.name} answers ${wanted}`, async () => {

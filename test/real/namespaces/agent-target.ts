@@ -2,13 +2,14 @@
 
 import * as net from "node:net"
 import { fileURLToPath } from "node:url"
-import { listenLocally } from "../../support/listen-locally.ts"
+import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
 import type { RunningAgent } from "../../lab/agent/agent-harness.ts"
 import type { IncomingWorld } from "../../lab/agent/incoming/incoming-suite.ts"
 import { targetPort } from "../../lab/agent/loopback-target.ts"
-import { join } from "./join.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
 import { addressInNetwork, nodeAddress } from "./pod-networks.ts"
-import { agentCommand, type PodNode } from "./pod-programs.ts"
+import type { PodNode } from "./pod-node.ts"
+import { agentCommand } from "./pod-programs.ts"
 import { agentRules } from "./pod-rules.ts"
 import { startProcess } from "./running-process.ts"
 
@@ -24,7 +25,7 @@ const agentPort = 40_000
 let pods = 0
 const newPodIp = (): string => `127.77.${Math.floor(++pods / 250)}.${1 + (pods % 250)}`
 
-/** What braid's operator sends to every agent, beside the settings of a test. */
+/** The variables that braid's operator gives to every agent, beside the settings of a test. */
 const usualEnvironment = {
   RUST_LOG: "info",
   NO_COLOR: "1",

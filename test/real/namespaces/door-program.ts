@@ -4,7 +4,7 @@
  */
 
 import * as net from "node:net"
-import { join } from "./join.ts"
+import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
 
 const [path = ""] = process.argv.slice(2)
 const newline = 10

@@ -5,6 +5,7 @@
 
 import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
+import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
 import {
   type ContainerContext,
   type ContainerProgram,
@@ -13,16 +14,9 @@ import {
 } from "../../../lab/cluster/node/container-program.ts"
 import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import { asNumber, asObjects, asStrings, at } from "../../../src/domain/json.ts"
-import type { ContainerRuntime } from "./container-runtime.ts"
-import { join } from "./join.ts"
-import { addressInNetwork, type PodNetworks } from "./pod-networks.ts"
+import { addressInNetwork } from "./pod-networks.ts"
+import type { PodNode } from "./pod-node.ts"
 import { containerPath, tools } from "./tools.ts"
-
-/** The node of the pods: their networks and their container runtime. */
-export interface PodNode {
-  readonly networks: PodNetworks
-  readonly runtime: ContainerRuntime
-}
 
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -43,11 +37,13 @@ const orLogged = (
   container: ContainerContext,
   program: Effect.Effect<number, ListenError, Scope.Scope>
 ): Effect.Effect<number, never, Scope.Scope> =>
-  Effect.catch(program, (error) =>
-    Effect.sync(() => {
-      container.log(error.message)
-      return 1
-    })
+  program.pipe(
+    Effect.catch((error) =>
+      Effect.sync(() => {
+        container.log(error.message)
+        return 1
+      })
+    )
   )
 
 const ownId = (container: ContainerContext): string => {
@@ -82,7 +78,7 @@ export const podApp = (node: () => PodNode): ContainerProgram =>
     )
   })
 
-/** What containerd and docker give to every container; the Job asks for more. */
+/** The capabilities that containerd and docker give to every container; the Job asks for more. */
 const usualCapabilities = [
   "chown",
   "dac_override",
@@ -100,7 +96,7 @@ const usualCapabilities = [
   "audit_write"
 ]
 
-/** What the security context of an agent's container grants. */
+/** The rights that the security context of an agent's container grants. */
 export interface AgentSecurity {
   readonly group: number
   /** As Kubernetes names them, such as `SYS_ADMIN`. */
@@ -140,9 +136,7 @@ export const realAgent = (node: () => PodNode, binary: string): ContainerProgram
         return {
           PATH: containerPath,
           NO_COLOR: "1",
-          ...(podIps === undefined
-            ? {}
-            : { MIRRORD_AGENT_POD_IPS: podIps.split(",").map(addressInNetwork).join(",") })
+          ...(podIps === undefined ? {} : { MIRRORD_AGENT_POD_IPS: podIps.split(",").map(addressInNetwork).join(",") })
         }
       },
       readyWhen: (line) => line.startsWith("agent ready")

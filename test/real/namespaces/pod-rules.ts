@@ -10,8 +10,6 @@ const run = promisify(execFile)
  */
 export const agentRules = async (pid: number): Promise<ReadonlyArray<string>> => {
   const saves = [tools.nftSave, tools.nftSave6, tools.legacySave, tools.legacySave6]
-  const outputs = await Promise.all(
-    saves.map((save) => run(tools.nsenter, ["--target", String(pid), "--net", save]))
-  )
+  const outputs = await Promise.all(saves.map((save) => run(tools.nsenter, ["--target", String(pid), "--net", save])))
   return outputs.flatMap(({ stdout }) => stdout.split("\n").filter((line) => /MRD|REDIRECT/.test(line)))
 }

@@ -3,20 +3,16 @@
  * two in cluster-a, one in cluster-b.
  */
 
-import { mkdtempSync, rmSync } from "node:fs"
 import * as http from "node:http"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, beforeAll } from "vitest"
+import { beforeAll } from "vitest"
 import { stringify } from "yaml"
 import { subnetOf } from "../../address-plan.ts"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { fleetIs } from "../fleet-health.ts"
 import { type RealPlayground, until, usePlayground } from "../harness.ts"
-import { ContainerRuntime } from "./container-runtime.ts"
-import { PodNetworks } from "./pod-networks.ts"
-import { podApp, type PodNode, realAgent } from "./pod-programs.ts"
+import { usePodNode } from "./pod-node.ts"
+import { podApp, realAgent } from "./pod-programs.ts"
 
 const image = "pod-app"
 const replicas: Readonly<Record<string, number>> = { "cluster-a": 2, "cluster-b": 1 }
@@ -63,33 +59,16 @@ export interface WebPod {
 
 export interface PodWorld {
   readonly real: RealPlayground
-  readonly node: () => PodNode
   /** All pods of the workload: those of cluster-a first. */
   readonly pods: () => ReadonlyArray<WebPod>
-  /** What the workload in a pod has served so far: `METHOD PATH` each. */
+  /** The requests that the workload in a pod has served so far: `METHOD PATH` each. */
   readonly served: (pod: WebPod) => Promise<ReadonlyArray<string>>
 }
 
 /** Starts it before the tests of the calling `describe`, and removes everything after them. */
 export const usePodWorld = (agent: string): PodWorld => {
-  let directory = ""
-  let started: PodNode | undefined
-  const node = (): PodNode => {
-    if (started === undefined) throw new Error("the node of the pods has not been started")
-    return started
-  }
   // Before the playground's own hooks: its end comes first.
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
-    const runtime = new ContainerRuntime(join(directory, "docker.sock"))
-    await runtime.start()
-    started = { runtime, networks: await PodNetworks.start(directory) }
-  })
-  afterAll(async () => {
-    started?.runtime.stop()
-    await started?.networks.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const node = usePodNode()
   const real = usePlayground({
     topology: "management",
     subnet: subnetOf("real client, real agent in the target's network"),
@@ -128,7 +107,7 @@ export const usePodWorld = (agent: string): PodWorld => {
     for await (const line of answer.lines) lines.push(line)
     return lines.filter((line) => /^[A-Z]+ \//.test(line))
   }
-  return { real, node, pods, served }
+  return { real, pods, served }
 }
 
 /** An HTTP server of this machine, as a developer runs it. */

@@ -5,11 +5,11 @@
 
 import * as http from "node:http"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { at } from "../../../../src/domain/json.ts"
 import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
 import type { BodyFrame, ChunkedResponse } from "../../../../src/domain/protocol/http-messages.ts"
 import type { LayerTcpSteal } from "../../../../src/domain/protocol/incoming-messages.ts"
-import { at } from "../../../../src/domain/json.ts"
 import { until } from "../../../support/until.ts"
 import { AgentClient } from "../agent-client.ts"
 import type { RunningAgent } from "../agent-harness.ts"
@@ -83,10 +83,6 @@ const chunkedBody = (connectionId: bigint, frames: ReadonlyArray<BodyFrame>, isL
 const start = (connectionId: bigint, more: object = {}) => ({
   _tag: "TcpSteal",
   value: { _tag: "HttpRequestChunked", value: { _tag: "StartV2", value: { connectionId, requestId: 0, ...more } } }
-})
-const body = (connectionId: bigint, isLast: boolean, _tag = "TcpSteal") => ({
-  _tag,
-  value: { _tag: "HttpRequestChunked", value: { _tag: "Body", value: { isLast, connectionId, requestId: 0 } } }
 })
 const over = (connectionId: bigint, _tag = "TcpSteal") => ({ _tag, value: { _tag: "Close", value: { connectionId } } })
 const received = (connectionId: bigint, bytes: string, _tag = "TcpSteal") => ({
