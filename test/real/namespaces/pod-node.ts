@@ -14,20 +14,23 @@ export interface PodNode {
 
 /** Starts a node before the tests of the calling `describe`; ends it after them, and after later hooks of this kind. */
 export const usePodNode = (): (() => PodNode) => {
-  const directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
-  const runtime = new ContainerRuntime(join(directory, "docker.sock"))
-  let networks: PodNetworks | undefined
+  let directory = ""
+  let started: Partial<PodNode> = {}
   beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), "braid-pods-"))
+    const runtime = new ContainerRuntime(join(directory, "docker.sock"))
     await runtime.start()
-    networks = await PodNetworks.start(directory)
+    started = { runtime }
+    started = { runtime, networks: await PodNetworks.start(directory) }
   })
   afterAll(async () => {
-    runtime.stop()
-    await networks?.stop()
+    started.runtime?.stop()
+    await started.networks?.stop()
     rmSync(directory, { recursive: true, force: true })
   })
   return () => {
-    if (networks === undefined) throw new Error("the node of the pods has not been started")
+    const { networks, runtime } = started
+    if (networks === undefined || runtime === undefined) throw new Error("the node of the pods has not been started")
     return { networks, runtime }
   }
 }
