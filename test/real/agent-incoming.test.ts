@@ -8,7 +8,7 @@ import { startTarget } from "./namespaces/agent-target.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { usePodNode } from "./namespaces/pod-node.ts"
 
-const noBody = "a request with a body never reaches a client below 1.7.0, and its peer waits for ever"
+const noBody = "a request with a chunked body does not reach a client below 1.7.0, and its peer waits"
 
 const differences: Differences = {
   "tells the client when the peer is gone": "the agent drops the request with a word in its log, and tells nobody",
