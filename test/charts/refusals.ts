@@ -481,8 +481,8 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "a longest time of sessions that is none",
     values: { operator: { maxSessionTimeSeconds: "8h", extraEnv: { OPERATOR_MAX_SESSION_TIME_SECONDS: "0" } } },
     sentences: [
-      `operator.extraEnv.OPERATOR_MAX_SESSION_TIME_SECONDS: ${noSessionTime} (found "0"); ${sessionTimeCure}`,
-      `operator.maxSessionTimeSeconds: ${noSessionTime} (found "8h"); ${sessionTimeCure}`
+      `operator.maxSessionTimeSeconds: ${noSessionTime} (found "8h"); ${sessionTimeCure}`,
+      `operator.extraEnv.OPERATOR_MAX_SESSION_TIME_SECONDS: ${noSessionTime} (found "0"); ${sessionTimeCure}`
     ]
   },
   {
