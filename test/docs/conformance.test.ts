@@ -23,9 +23,11 @@ interface Row {
   readonly state: string
   readonly proof: string
   readonly missing: string
+  /** Cells behind the last column: there are none in a row that is well written. */
+  readonly more: ReadonlyArray<string>
 }
 
-/** Cells of a row. `|` stands in no cell, not even in a name: there it would end the cell. */
+/** Cells of a row. `|` stands in no cell, not even in a name: it would end the cell. */
 const cellsOf = (line: string): ReadonlyArray<string> =>
   line
     .split("|")
@@ -35,9 +37,7 @@ const cellsOf = (line: string): ReadonlyArray<string> =>
 const lines = page.split("\n")
 const rows: ReadonlyArray<Row> = lines.flatMap((line) => {
   const [id = "", rule = "", state = "", proof = "", missing = "", ...more] = cellsOf(line)
-  if (!/^[A-Z]\d+$/u.test(id)) return []
-  expect(more, line).toEqual([])
-  return [{ id, rule, state, proof, missing }]
+  return /^[A-Z]\d+$/u.test(id) ? [{ id, rule, state, proof, missing, more }] : []
 })
 
 /** A link of the column of proofs, with the names of the cases behind it. */
@@ -60,14 +60,15 @@ const proofs: ReadonlyArray<Proof> = rows.flatMap((row) =>
       }))
 )
 
-/** Stories that are cases by themselves: a test plays each file of these folders. */
-const isStory = (file: string): boolean => /^(?:lab\/simulation\/scenarios|test\/museum)\/[\w-]+\.txt$/u.test(file)
+/** Files that are cases by themselves: a test plays each story of these folders, and looks at each sample's render. */
+const isCase = (file: string): boolean =>
+  /^(?:lab\/simulation\/scenarios\/[\w-]+\.txt|test\/charts\/values\/\w+\.yaml)$/u.test(file)
 
 /** Whether the row says what its state asks for. */
-const isWhole = ({ missing, proof, rule, state }: Row): boolean => {
+const isWhole = ({ missing, more, proof, rule, state }: Row): boolean => {
   const isProved = proof !== nothing
   const isExplained = missing !== nothing
-  if ([rule, proof, missing].includes("")) return false
+  if ([rule, proof, missing].includes("") || more.length > 0) return false
   switch (state) {
     case "yes":
       return isProved
@@ -107,7 +108,7 @@ describe("docs/conformance.md", () => {
     }
     const lost = proofs.flatMap(({ file, id, names }) => {
       if (!existsSync(join(root, file))) return [`${id}: ${file} is not there`]
-      if (isStory(file)) return []
+      if (isCase(file)) return []
       if (!file.startsWith("test/") || names.length === 0)
         return [`${id}: ${file} is no test, or has no name behind it`]
       return names.filter((wanted) => !casesOf(file).has(wanted)).map((wanted) => `${id}: ${file} has no ${wanted}`)
@@ -136,28 +137,35 @@ const inReference = (file: string, heading: RegExp, rule: RegExp): number => {
   return text.slice(start + 1, length < 0 ? undefined : start + 1 + length).filter((line) => rule.test(line)).length
 }
 
-// The rules come from texts that are not part of the project; where they are, nothing of them may be left out.
-if (existsSync(join(root, "../shared/reference"))) {
+/**
+ * Counts of rules in the texts that they come from. These are no part of the project; where they are, nothing of them
+ * may be left out.
+ */
+const references = (): ReadonlyArray<readonly [letter: string, count: () => number]> => {
   const item = /^\d+\. /u
-  describe("the references of docs/conformance.md", () => {
-    it.each([
-      ["A", "operator-api.md", /^## 9\./u, item],
-      ["W", "wire-protocol.md", /^### 8\.3 /u, item],
-      ["T", "agent-and-targets.md", /^## 11\./u, item],
-      ["R", "session-monitor.md", /^## 6\./u, /^\| \d+ \|/u],
-      ["D", "session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u]
-    ])("have as many rules as the section %s has rows", (letter, file, heading, rule) => {
-      expect(inReference(file, heading, rule)).toBe(rules[letter])
-    })
-
-    it("have no more readers, fields and points about lists than the section U has rows", () => {
-      // Beside these, two paragraphs of three rules each and three of two.
-      const tables = inReference("session-monitor.md", /^## 2\./u, /^\| (?!Consumer|Field|---)/u)
-      const points = inReference("session-monitor.md", /^## 2\./u, /^\* /u)
-      expect(tables + points + 3 + 3 * 2).toBe(rules["U"])
-    })
-  })
+  const lists = (rule: RegExp): number => inReference("session-monitor.md", /^## 2\./u, rule)
+  return [
+    ["A", () => inReference("operator-api.md", /^## 9\./u, item)],
+    ["W", () => inReference("wire-protocol.md", /^### 8\.3 /u, item)],
+    ["T", () => inReference("agent-and-targets.md", /^## 11\./u, item)],
+    // Readers, fields and points, one paragraph of three rules, and three of two.
+    ["U", () => lists(/^\| (?!Consumer|Field|---)/u) + lists(/^\* /u) + 3 + 3 * 2],
+    ["R", () => inReference("session-monitor.md", /^## 6\./u, /^\| \d+ \|/u)],
+    ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)]
+  ]
 }
+
+describe("the rules of docs/conformance.md", () => {
+  it.each(existsSync(join(root, "../shared/reference")) ? references() : [])(
+    "are all that the reference of section %s has",
+    (letter, rulesThere) => expect(rulesThere()).toBe(rules[letter])
+  )
+
+  it("are of the sections that the first table links", () => {
+    const sections = [...page.matchAll(/^\| \[[^\]]+\]\(#[\w-]+\) \| (\w) \|/gmu)].map(([, letter]) => letter)
+    expect(sections).toEqual(Object.keys(rules))
+  })
+})
 
 describe("the names of cases", () => {
   it("are found in every form, and only there", () => {

@@ -121,7 +121,7 @@ describe("podPlacement", () => {
     expect(problem({ status: { podIPs: [] } })).toBeUndefined()
   })
 
-  it("gives the first address of each family alone, since more of one break an agent's redirect; garbage is none", () => {
+  it("gives the first address of each family alone, since two of one break an agent's redirect", () => {
     const addresses = (...ips: ReadonlyArray<string>) => {
       const placed = podPlacement(pod({ status: { podIPs: ips.map((ip) => ({ ip })) } }), undefined)
       return Result.getOrThrow(placed).podIps
