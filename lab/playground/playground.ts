@@ -49,6 +49,8 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS, as with the chart; they do unless given. */
+  readonly agentTls?: boolean
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
   /** Called for each step. */
@@ -181,7 +183,8 @@ export const startPlayground = (
           kubeconfig,
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
-          clustersFile: description.isPrimary ? clustersFile : undefined
+          clustersFile: description.isPrimary ? clustersFile : undefined,
+          agentTls: options.agentTls ?? true
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

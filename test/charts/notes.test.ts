@@ -117,6 +117,16 @@ describeHelm("NOTES", (helm) => {
     ).toContain("is the published operator")
   })
 
+  it("warn of agents that speak clear text, where there are agents", async () => {
+    const clear = { agent: { tls: false } }
+    expect(await chart.notes({ values: clear })).toContain("Agents speak clear text: who reaches the port of one has")
+    expect(await chart.notes({ values: { ...clear, networkPolicy: { agents: false } } })).toContain(
+      ", and no NetworkPolicy keeps others away. Leave agent.tls out"
+    )
+    for (const values of [{}, { ...clear, operator: { multiCluster: { enabled: true } } }])
+      expect(await chart.notes({ values })).not.toContain("clear text")
+  })
+
   it("name settings of agents that there are not, once each", async () => {
     const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, ephemeral: true }
     const notes = await chart.notes({ values: { agent: { extraConfig } } })

@@ -8,6 +8,7 @@ import { operatorNamespace } from "../../lab/simulation/world/operator-replica.t
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
+import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
   operatorApiService,
@@ -160,6 +161,13 @@ const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
   )
 }
 
+/** The key towards agents is made and read. In the machine's time, which making keys takes. */
+const ofAgentKey = (): Promise<ReadonlyArray<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const recorded = recordingKubeApi(new MemoryKubeApi("recorded"), calls)
+  return Effect.runPromise(Effect.as(ensureAgentIdentity(recorded, operatorNamespace), calls))
+}
+
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
  * program, in that part alone.
@@ -209,6 +217,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
   const certificate = await ofCertificate()
+  const agentKey = await ofAgentKey()
   // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
@@ -225,7 +234,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
     found[user].push(...starting, ...authority, ...certificate, ...review)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
-    found[user].push(...(await ofTargets).flat())
+    found[user].push(...agentKey, ...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))
   found.hooks.push(...(await ofCleanup()))
   return found

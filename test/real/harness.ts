@@ -86,6 +86,8 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS, as with the chart; they do unless given. Embedded clusters only. */
+  readonly agentTls?: boolean
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
@@ -101,6 +103,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.agentTls === undefined ? {} : { agentTls: options.agentTls }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })

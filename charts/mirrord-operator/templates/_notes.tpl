@@ -64,6 +64,10 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 
 The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
 {{- end }}
+{{- if and (include "braid.hasAgents" .) (not (include "braid.on" .Values.agent.tls)) }}
+
+Agents speak clear text: who reaches the port of one has the environment, the files and the network of its target{{ if not (include "braid.on" .Values.networkPolicy.agents) }}, and no NetworkPolicy keeps others away{{ end }}. Leave agent.tls out, unless the image of agents is older than mirrord 3.97.0.
+{{- end }}
 {{- $unused := list }}
 {{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
 {{- $value := (include "braid.at" (list $ .path) | fromJson).value }}

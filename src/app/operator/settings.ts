@@ -43,6 +43,8 @@ export interface Settings {
   /** Without files: keep a certificate in a Secret and its authority in the APIService, instead of one per start. */
   readonly ownCertificate: boolean
   readonly agents: AgentSettings
+  /** Whether connections to agents are encrypted. */
+  readonly agentTls: boolean
   readonly fleet: FleetConfiguration | undefined
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
@@ -171,6 +173,7 @@ const environment = Config.all({
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
+  agentTls: Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false)),
   agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
   agentImage: text("MIRRORD_AGENT_IMAGE"),
   agentPullPolicy: text("MIRRORD_AGENT_IMAGE_PULL_POLICY"),
@@ -227,6 +230,16 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
     `fit together: ${problem}; leave them out for 15, 10 and 2.`
 })
 
+const certificateMistake: ConfigurationMistake = {
+  file: "environment",
+  field: "OPERATOR_AGENT_EXTRA_ENV",
+  value: "AGENT_OPERATOR_CERT_ENV",
+  cure: "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS",
+  message:
+    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; leave it " +
+    "out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
+}
+
 /** The mistake of a pair of variables of which only one is set. `neither`: what an operator without both does. */
 const halfPair = (
   pair: Readonly<Record<string, Option.Option<string>>>,
@@ -270,6 +283,8 @@ export const readSettings = (
     const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
     if (Result.isFailure(file)) return yield* new RefusedConfiguration({ mistakes: file.failure })
     const agents = agentSettings(env, file.success)
+    if (agents.extraEnv["AGENT_OPERATOR_CERT_ENV"] !== undefined)
+      return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
     return {
       ...splitAddress(env.address),
       fallback: Option.getOrUndefined(Option.map(env.fallback, splitAddress)),
@@ -279,6 +294,7 @@ export const readSettings = (
       ownCertificate: env.ownCertificate,
       certificate: Option.getOrUndefined(certificate),
       agents,
+      agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
       requestBounds: env.requestBounds,
       bounds: env.bounds,

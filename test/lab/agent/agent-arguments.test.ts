@@ -15,6 +15,7 @@ describe("parseAgentArguments", () => {
         port: 40_000,
         communicationTimeoutSecs: 30,
         mode: { _tag: "Targeted", containerId: "abc" },
+        operatorCertificate: undefined,
         unsupported: []
       }
     )
@@ -27,10 +28,10 @@ describe("parseAgentArguments", () => {
       port: 5,
       mode: { _tag: "Ephemeral" }
     })
-    expect(parsed("--operator-tls-cert-pem x --test-error targetless").unsupported).toEqual([
-      "--operator-tls-cert-pem",
-      "--test-error"
-    ])
+    expect(parsed("--operator-tls-cert-pem x --test-error targetless")).toMatchObject({
+      operatorCertificate: "x",
+      unsupported: ["--test-error"]
+    })
   })
 
   it.each([

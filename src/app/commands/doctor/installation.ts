@@ -10,6 +10,7 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
+import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
@@ -29,7 +30,7 @@ export interface Installation {
   readonly own: KubeApi
   readonly namespace: string
   readonly agentNamespace: string
-  readonly ownCertificate: boolean
+  readonly kept: KeptSecrets
   readonly fleet: FleetConfiguration | undefined
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
@@ -87,7 +88,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     own: yield* makeKubeApi(config, "own"),
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
-    ownCertificate: settings.ownCertificate,
+    kept: { ownCertificate: settings.ownCertificate, agentTls: settings.agentTls },
     fleet: settings.fleet,
     account: undefined,
     findings: []
@@ -173,7 +174,7 @@ export const installationByKubeConfig = (
       return {
         ...known,
         agentNamespace: namespace,
-        ownCertificate: false,
+        kept: { ownCertificate: false, agentTls: false },
         fleet: undefined,
         account: account(operatorName),
         findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
@@ -183,7 +184,10 @@ export const installationByKubeConfig = (
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      ownCertificate: env.get("OPERATOR_OWN_CERTIFICATE") === "true",
+      kept: {
+        ownCertificate: env.get("OPERATOR_OWN_CERTIFICATE") === "true",
+        agentTls: env.get("OPERATOR_AGENT_CONNECTION_TLS") === "true"
+      },
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )

@@ -131,7 +131,7 @@ export const observeCluster = (examined: ExaminedCluster, timeoutSecs: number): 
       account,
       config: _config,
       agentNamespace: _agentNamespace,
-      ownCertificate: _ownCertificate,
+      kept: _kept,
       ...known
     } = examined
     const unasked = {
