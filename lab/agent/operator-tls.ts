@@ -33,7 +33,7 @@ export const readTrustedOperator = (text: string): Result.Result<TrustedOperator
 }
 
 /** How the handshake with an operator ended. */
-export interface OperatorHandshake {
+interface OperatorHandshake {
   readonly secured: (socket: TLSSocket) => void
   /** `reason`: a clause. The connection is cut already. */
   readonly failed: (reason: string) => void

@@ -143,7 +143,7 @@ lists it. Outputs nothing.
 {{- range $name, $value := .Values.agent.extraEnv -}}
   {{- if or (include "braid.isStructure" $value) (not (regexMatch "^[ -<>-~]+$" $name)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "a variable must have a name and be text" $value "write the text in quotes")) -}}
-  {{- else if eq $name "AGENT_OPERATOR_CERT_ENV" -}}
+  {{- else if and (eq $name "AGENT_OPERATOR_CERT_ENV") (not (kindIs "invalid" $value)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "the operator makes this certificate itself" $value "leave it out, and set agent.tls")) -}}
   {{- end -}}
 {{- end -}}
@@ -208,7 +208,7 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_AGENT_EXTRA_ENV" -}}
     {{- if include "braid.extraEnvironmentProblem" $text -}}
       {{- $problem = list "it must be variables as a JSON object" "write for example {\"NAME\":\"value\"}" -}}
-    {{- else if hasKey (fromJson $text) "AGENT_OPERATOR_CERT_ENV" -}}
+    {{- else if not (kindIs "invalid" (index (fromJson $text) "AGENT_OPERATOR_CERT_ENV")) -}}
       {{- $problem = list "the operator makes AGENT_OPERATOR_CERT_ENV itself" "leave it out, and set agent.tls" -}}
     {{- end -}}
   {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}

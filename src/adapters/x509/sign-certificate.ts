@@ -13,7 +13,7 @@ import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"
 export const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
 
 /** A certificate to be signed. Names are distinguished names as text, `CN=operator`. */
-export interface Signing {
+interface Signing {
   readonly subject: string
   readonly issuer: string
   readonly life: ServingLife
