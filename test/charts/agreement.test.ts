@@ -212,7 +212,18 @@ const variables = {
   ),
   OPERATOR_AGENT_EXTRA_ENV: mostly(
     fc.constantFrom("{}", '{"A":"b"}', ' {"A":1,"B":true,"C":null}', '{"Error":"x"}'),
-    fc.constantFrom("[]", "A=b", '{"A":{}}', '{"A":["b"]}', '{"A=b":"c"}', '{"":"c"}', "{", "null", 5, '{"AGENT_OPERATOR_CERT_ENV":"x"}')
+    fc.constantFrom(
+      "[]",
+      "A=b",
+      '{"A":{}}',
+      '{"A":["b"]}',
+      '{"A=b":"c"}',
+      '{"":"c"}',
+      "{",
+      "null",
+      5,
+      '{"AGENT_OPERATOR_CERT_ENV":"x"}'
+    )
   ),
   OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),

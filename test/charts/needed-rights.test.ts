@@ -67,7 +67,9 @@ describeHelm("what braid doctor asks for", (helm) => {
     ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
     ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }]
   ])("is what the chart grants to %s", async (_, role, operator) => {
-    expect(needed(ownRights(role, { ownCertificate: true, agentTls: true }))).toEqual(granted(await render(operator), "mirrord-operator"))
+    expect(needed(ownRights(role, { ownCertificate: true, agentTls: true }))).toEqual(
+      granted(await render(operator), "mirrord-operator")
+    )
   })
 
   it("is what the chart of a member grants to a primary, but for renewing its token", async () => {

@@ -6,14 +6,7 @@
  * handshake (adapters/pod/secure-agent.ts).
  */
 
-import {
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  webcrypto,
-  X509Certificate
-} from "node:crypto"
+import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto"
 import { Redacted } from "effect"
 import type { AgentCertificate } from "../../domain/agent/agent-transport.ts"
 import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"

@@ -28,10 +28,7 @@ export const makeServingCertificate = async (
   names: ReadonlyArray<string>,
   life: ServingLife
 ): Promise<SignedServingCertificate> => {
-  const [authority, keys] = await Promise.all([
-    makeKeys(false),
-    makeKeys(true)
-  ])
+  const [authority, keys] = await Promise.all([makeKeys(false), makeKeys(true)])
   const issuer = `CN=braid serving authority ${randomBytes(4).toString("hex")}`
   const authorityPem = await signCertificate({
     subject: issuer,

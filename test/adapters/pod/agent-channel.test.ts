@@ -109,7 +109,11 @@ describe.each([
 
   it.each([
     ["closes", ({ agent }: AgentsEnd) => agent.end(), /closed the connection/],
-    ["closes inside a message", ({ agent }: AgentsEnd) => agent.end(close.subarray(0, 10)), /broke off inside a message/],
+    [
+      "closes inside a message",
+      ({ agent }: AgentsEnd) => agent.end(close.subarray(0, 10)),
+      /broke off inside a message/
+    ],
     ["resets", ({ raw }: AgentsEnd) => raw.resetAndDestroy(), /ECONNRESET|is gone/]
   ])("ends once when the agent %s", async (_what, leave, reason) => {
     const { agent, channel, raw } = await dialled()

@@ -418,7 +418,12 @@ describe("agents as pods", () => {
     it.effect("are not started without the operator's key, which is asked for again", () =>
       Effect.gen(function* () {
         const api = new MemoryKubeApi("c")
-        const error = new KubeError({ cluster: "c", operation: "get", reason: "Forbidden", detail: "no Secret for you" })
+        const error = new KubeError({
+          cluster: "c",
+          operation: "get",
+          reason: "Forbidden",
+          detail: "no Secret for you"
+        })
         let asked = 0
         const identity = Effect.suspend(() => (++asked === 1 ? Effect.fail(error) : ours))
         const agents = podAgents(api, settings, dialAgent, identity)

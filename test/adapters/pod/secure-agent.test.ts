@@ -35,11 +35,13 @@ const refused = async (port: number, timeout = 100_000): Promise<string> => {
 }
 
 /** The TLS of an agent that trusts this certificate and asks for this name. */
-const agentWith = (ca: string, servername: string | undefined, rejectUnauthorized = true) => (socket: Socket) =>
-  connectTls({ socket, ca, rejectUnauthorized, ...(servername === undefined ? {} : { servername }) }).on(
-    "error",
-    () => undefined
-  )
+const agentWith =
+  (ca: string, servername: string | undefined, rejectUnauthorized = true) =>
+  (socket: Socket) =>
+    connectTls({ socket, ca, rejectUnauthorized, ...(servername === undefined ? {} : { servername }) }).on(
+      "error",
+      () => undefined
+    )
 
 describe("an agent that is to speak TLS", () => {
   it.each([
@@ -58,7 +60,11 @@ describe("an agent that is to speak TLS", () => {
       agentWith(another.certificatePem, another.serverName, false),
       /asks for "mirrord-agent-x-[0-9a-f]{16}" instead of the operator's/
     ],
-    ["speaks first, in clear text", (socket: Socket) => void socket.write("\u0000\u0001\u0002 no TLS"), /handshake failed/],
+    [
+      "speaks first, in clear text",
+      (socket: Socket) => void socket.write("\u0000\u0001\u0002 no TLS"),
+      /handshake failed/
+    ],
     ["hangs up", (socket: Socket) => void socket.end(), /handshake failed/],
     ["is reset", (socket: Socket) => void socket.resetAndDestroy(), /ECONNRESET|handshake failed/]
   ])("fails when it %s", async (_what, accept, reason) => {

@@ -61,8 +61,14 @@ describe("the operator's key towards agents", () => {
 
   it.each([
     ["no key", "x"],
-    ["an RSA key", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" })],
-    ["a key on another curve", generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "pkcs8", format: "pem" })]
+    [
+      "an RSA key",
+      generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" })
+    ],
+    [
+      "a key on another curve",
+      generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "pkcs8", format: "pem" })
+    ]
   ])("is not %s", (_what, text) => {
     expect(readAgentKey(Redacted.make(String(text)))).toBeUndefined()
   })

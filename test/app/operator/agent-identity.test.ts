@@ -23,10 +23,9 @@ describe("the operator as agents know it", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       api.before = ({ verb }) => (verb === "create" ? Effect.sleep(20) : Effect.void)
-      const [one, two] = yield* Effect.all(
-        [ensureAgentIdentity(api, "mirrord"), ensureAgentIdentity(api, "mirrord")],
-        { concurrency: 2 }
-      )
+      const [one, two] = yield* Effect.all([ensureAgentIdentity(api, "mirrord"), ensureAgentIdentity(api, "mirrord")], {
+        concurrency: 2
+      })
       expect(Redacted.value(one.keyPem)).toBe(Redacted.value(two.keyPem))
       expect(api.peekAll(secrets)).toHaveLength(1)
     })
