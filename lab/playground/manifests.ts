@@ -88,6 +88,7 @@ export interface OperatorEnvironment {
   readonly clustersFile: string | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
+  /** Whether agents speak TLS with the operator. */
   readonly agentTls: boolean
 }
 

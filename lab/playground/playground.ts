@@ -49,7 +49,7 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
-  /** Whether agents speak TLS, as with the chart; they do unless given. */
+  /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
   readonly agentTls?: boolean
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
@@ -184,7 +184,7 @@ export const startPlayground = (
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
           clustersFile: description.isPrimary ? clustersFile : undefined,
-          agentTls: options.agentTls ?? true
+          agentTls: options.agentTls ?? false
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

@@ -355,7 +355,6 @@ const publishedEnvironment = ({
     OPERATOR_JSON_LOG: truth(jsonLog),
     OPERATOR_AGENT_CONFIG: "/mirrord-config/agent-config.yaml",
     OPERATOR_OWN_CERTIFICATE: "true",
-    OPERATOR_AGENT_CONNECTION_TLS: "true",
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
     ...(isSet(sessionsPerUser) ? { OPERATOR_SESSIONS_PER_USER: String(sessionsPerUser) } : {}),

@@ -117,14 +117,17 @@ describeHelm("NOTES", (helm) => {
     ).toContain("is the published operator")
   })
 
-  it("warn of agents that speak clear text, where there are agents", async () => {
-    const clear = { agent: { tls: false } }
-    expect(await chart.notes({ values: clear })).toContain("Agents speak clear text: who reaches the port of one has")
-    expect(await chart.notes({ values: { ...clear, networkPolicy: { agents: false } } })).toContain(
-      ", and no NetworkPolicy keeps others away. Leave agent.tls out"
-    )
-    for (const values of [{}, { ...clear, operator: { multiCluster: { enabled: true } } }])
-      expect(await chart.notes({ values })).not.toContain("clear text")
+  it("warn of agents that neither TLS nor a NetworkPolicy protects, where there are agents", async () => {
+    const open = { networkPolicy: { agents: false } }
+    const warning = "Agents serve everybody who can reach them"
+    expect(await chart.notes({ values: open })).toContain(warning)
+    for (const values of [
+      {},
+      { ...open, agent: { tls: true } },
+      { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
+      { ...open, operator: { multiCluster: { enabled: true } } }
+    ])
+      expect(await chart.notes({ values })).not.toContain(warning)
   })
 
   it("name settings of agents that there are not, once each", async () => {

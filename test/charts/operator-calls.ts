@@ -35,14 +35,15 @@ import type { ApiCall } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; the
- * hooks of the chart.
+ * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; an
+ * operator whose agents speak TLS, as far as that is more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
   "primary-with-workloads",
   "primary-management-only",
   "primary-at-a-member",
+  "operator-with-agent-tls",
   "hooks"
 ] as const
 export type ApiUser = (typeof callers)[number]
@@ -162,7 +163,7 @@ const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
 }
 
 /** The key towards agents is made and read. In the machine's time, which making keys takes. */
-const ofAgentKey = (): Promise<ReadonlyArray<ApiCall>> => {
+const ofAgentKey = (): Promise<Array<ApiCall>> => {
   const calls: Array<ApiCall> = []
   const recorded = recordingKubeApi(new MemoryKubeApi("recorded"), calls)
   return Effect.runPromise(Effect.as(ensureAgentIdentity(recorded, operatorNamespace), calls))
@@ -178,6 +179,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-workloads": [],
     "primary-management-only": [],
     "primary-at-a-member": [],
+    "operator-with-agent-tls": await ofAgentKey(),
     hooks: []
   }
   const record = (name: string, faults?: FaultPlan): void => {
@@ -217,7 +219,6 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
   const certificate = await ofCertificate()
-  const agentKey = await ofAgentKey()
   // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
@@ -234,7 +235,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
     found[user].push(...starting, ...authority, ...certificate, ...review)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
-    found[user].push(...agentKey, ...(await ofTargets).flat())
+    found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))
   found.hooks.push(...(await ofCleanup()))
   return found

@@ -86,7 +86,7 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
-  /** Whether agents speak TLS, as with the chart; they do unless given. Embedded clusters only. */
+  /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
   readonly agentTls?: boolean
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
@@ -164,7 +164,9 @@ const useStarted = <Cluster extends LocalCluster>(
   const rightsEnded = new Map<string, number>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
-    const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
+    const hasAgentTls = options.agentTls === true
+    const unexpected =
+      started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls

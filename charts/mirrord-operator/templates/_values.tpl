@@ -26,7 +26,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
 {{- /* Text that is empty is as dangerous as null here. */}}
 {{- if eq (toString $operator.requireFrontProxyClientCert) "" -}}{{- $_ := set $operator "requireFrontProxyClientCert" nil -}}{{- end -}}
-{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.tls" "agent.injectHeaders" "agent.priorityClass.create" -}}
+{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
   {{- $parent := $.Values -}}
   {{- range $key := splitList "." $path | initial -}}{{- $parent = index $parent $key -}}{{- end -}}
   {{- $key := splitList "." $path | last -}}

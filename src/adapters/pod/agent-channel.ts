@@ -178,7 +178,7 @@ const handshake = (socket: net.Socket, tls: AgentTls, timeout: number, { failed,
     timeout
   )
   socket.once("close", () => clearTimeout(timer))
-  // What goes wrong below TLS is told by the socket above it.
+  // TLS tells of the errors below it.
   socket.on("error", () => undefined)
   secureAgent(socket, tls, {
     secured: (secure) => {

@@ -175,21 +175,27 @@ const markGivenUp = (
     givenUp.set(name, { uid, at })
   })
 
+/** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
+const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean, KubeError> =>
+  Effect.gen(function* () {
+    const { name, uid } = job.metadata
+    if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
+    const reason = yield* unfit(starter, job)
+    if (reason === undefined) return false
+    yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
+    yield* markGivenUp(starter, { name, uid: uid ?? "" })
+    return true
+  })
+
 /** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
 const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
   Effect.gen(function* () {
-    const { api, givenUp, settings } = starter
+    const { api, settings } = starter
     const existing = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
     if (existing === undefined) return yield* createJob(starter, request)
-    if (isFinished(existing) || givenUp.get(request.name)?.uid === existing.metadata.uid) {
+    if (yield* hasToEnd(starter, existing)) {
       yield* deleteJob(starter, existing)
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
-    }
-    const reason = yield* unfit(starter, existing)
-    if (reason !== undefined) {
-      yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: request.name, reason })
-      yield* markGivenUp(starter, { name: request.name, uid: existing.metadata.uid ?? "" })
-      return yield* ensureJob(starter, request)
     }
     const isOwned = existing.metadata.ownerReferences?.some(({ uid }) => uid === request.owner.uid) ?? false
     return isOwned ? existing : yield* addOwner(starter, existing, request.owner)

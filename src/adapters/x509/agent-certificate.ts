@@ -58,7 +58,7 @@ export const makeAgentCertificate = async (key: AgentKey, agent: string, life: S
   })
 }
 
-/** What a certificate in an agent's Job is to the holder of this key. */
+/** Judges the certificate of an agent's Job for the holder of this key. */
 export const readAgentCertificate = (certificatePem: string | undefined, { key }: AgentKey): AgentCertificate => {
   if (certificatePem === undefined) return { _tag: "None" }
   try {

@@ -50,7 +50,7 @@ export const signCertificate = async (signing: Signing): Promise<string> => {
   return `${certificate.toString("pem")}\n`
 }
 
-/** What the certificate of a server says beside its subject: that it is a server's, of these DNS names, and signs none. */
+/** The extensions that make a certificate that of a server with these DNS names, which signs no other. */
 export const serverExtensions = (names: ReadonlyArray<string>): ReadonlyArray<x509.Extension> => [
   new x509.BasicConstraintsExtension(false, undefined, true),
   new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

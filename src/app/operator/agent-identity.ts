@@ -35,7 +35,9 @@ const readKey = (secret: KubeObject, cluster: string): Effect.Effect<AgentKey, K
           cluster,
           operation: `read Secret ${agentKeySecret}`,
           reason: "Invalid",
-          detail: `its entry ${keyEntry} is no private key on the curve P-256; delete it, and the operator makes another`
+          detail:
+            `its entry ${keyEntry} is no private key on the curve P-256; delete the Secret, and the operator makes ` +
+            "another"
         })
       )
     : Effect.succeed(key)

@@ -236,8 +236,8 @@ const certificateMistake: ConfigurationMistake = {
   value: "AGENT_OPERATOR_CERT_ENV",
   cure: "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS",
   message:
-    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; leave it " +
-    "out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
+    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; " +
+    "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
 }
 
 /** The mistake of a pair of variables of which only one is set. `neither`: what an operator without both does. */

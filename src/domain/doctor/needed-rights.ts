@@ -24,7 +24,7 @@ export interface NeededRight {
   readonly without: string
 }
 
-/** What the operator keeps in Secrets beside users' authority, as it is installed. */
+/** Secrets that the operator keeps beside users' authority, as it is installed. */
 export interface KeptSecrets {
   /** Its own serving certificate. */
   readonly ownCertificate: boolean

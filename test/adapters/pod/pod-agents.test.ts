@@ -57,7 +57,7 @@ const ensured = (
   with_ = settings
 ) =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dialAgent).ensure(target, by)))
+    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dial).ensure(target, by)))
     yield* TestClock.adjust(1)
     pod(api, onlyJob(api), status)
     yield* TestClock.adjust(400)
@@ -99,7 +99,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       for (const uid of ["1", "2"]) {
-        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dialAgent).ensure(undefined, owner(uid))))
+        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(undefined, owner(uid))))
         yield* TestClock.adjust(1)
       }
       expect(api.peekAll(jobs)).toHaveLength(2)
@@ -110,7 +110,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       api.before = () => Effect.sleep(10)
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) =>
         Effect.forkChild(agents.ensure(placement, owner(uid)))
       )
@@ -133,7 +133,7 @@ describe("agents as pods", () => {
       const old = onlyJob(api)
       api.write(jobs, old.name, { metadata: { finalizers: ["foreground"] }, status: { failed: 1 } }, "mirrord")
       pod(api, old, { phase: "Failed" }, "a-pod-that-lingers")
-      const fiber = yield* Effect.forkChild(podAgents(api, settings, dialAgent).ensure(placement, owner("2")))
+      const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("2")))
       yield* TestClock.adjust(500)
       expect(onlyJob(api).metadata.deletionTimestamp).toBeDefined()
       api.write(jobs, old.name, { metadata: { finalizers: [] } }, "mirrord")
@@ -172,9 +172,7 @@ describe("agents as pods", () => {
   it.effect("that never run fail after their time", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(
-        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
-      )
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
       yield* TestClock.adjust("31 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({
         _tag: "Failure",
@@ -186,9 +184,7 @@ describe("agents as pods", () => {
   it.effect("that no node takes fail after their time and say what the scheduler said", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(
-        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
-      )
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
       yield* TestClock.adjust(1)
       const conditions = [{ type: "PodScheduled", status: "False", message: "0/1 nodes are available: Too many pods" }]
       pod(api, onlyJob(api), { phase: "Pending", conditions })
@@ -203,7 +199,7 @@ describe("agents as pods", () => {
   it.effect("that are given up are replaced when their pod has ended, and the next cleans up after them", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       const start = (uid: string) => Effect.forkChild(Effect.result(agents.ensure(placement, owner(uid))))
       const first = yield* start("1")
       yield* TestClock.adjust(1)
@@ -234,7 +230,7 @@ describe("agents as pods", () => {
   it.effect("that are given up do not wait for a lost node for ever, and leave its redirects alone", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       yield* ensured(api, running)
       const { name, uid } = onlyJob(api)
       api.write(pods, `${name}-x`, { metadata: { ownerReferences: [] } }, "mirrord")
@@ -249,7 +245,7 @@ describe("agents as pods", () => {
   it.effect("that are given up while the API server fails are not taken for the next", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       yield* ensured(api, running)
       const { name, uid } = onlyJob(api)
       const failed = new KubeError({ cluster: "c", operation: "delete", reason: "Unreachable", detail: "no" })
@@ -278,7 +274,7 @@ describe("agents as pods", () => {
               })
             )
           : Effect.void
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+      expect(yield* Effect.flip(podAgents(api, settings, dial).ensure(placement, owner("1")))).toMatchObject({
         detail: expect.stringContaining("jobs is forbidden")
       })
       api.before = () => Effect.void
@@ -286,7 +282,7 @@ describe("agents as pods", () => {
       const { name } = onlyJob(api)
       api.erase(jobs, name, "mirrord")
       api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+      expect(yield* Effect.flip(podAgents(api, settings, dial).ensure(placement, owner("1")))).toMatchObject({
         detail: expect.stringContaining("argument -l")
       })
     })
@@ -409,7 +405,7 @@ describe("agents as pods", () => {
         api.erase(jobs, name, "mirrord")
         api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
         const { uid } = onlyJob(api)
-        const error = yield* Effect.flip(podAgents(api, settings, dialAgent, ours).ensure(placement, owner("1")))
+        const error = yield* Effect.flip(podAgents(api, settings, dial, ours).ensure(placement, owner("1")))
         expect(error.detail).toContain("argument -l")
         expect(onlyJob(api).uid).toBe(uid)
       })
@@ -426,7 +422,7 @@ describe("agents as pods", () => {
         })
         let asked = 0
         const identity = Effect.suspend(() => (++asked === 1 ? Effect.fail(error) : ours))
-        const agents = podAgents(api, settings, dialAgent, identity)
+        const agents = podAgents(api, settings, dial, identity)
         const failure = yield* Effect.flip(agents.ensure(placement, owner("1")))
         expect(failure.message).toContain("cannot be started: ")
         expect(failure.message).toContain("no Secret for you")

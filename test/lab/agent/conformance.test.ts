@@ -169,7 +169,7 @@ const tls = await makeAgentTls()
 const stranger = await makeAgentTls()
 const { certificatePem, serverName } = tls
 
-/** What an agent does with clients that are not its operator. */
+/** An agent that speaks TLS serves its operator and nobody else. */
 const tlsSuite = (name: string, start: () => Promise<RunningAgent>): void => {
   describe(name, () => {
     it.each([

@@ -19,7 +19,7 @@ export interface ExaminedCluster {
   readonly namespace: string
   /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
-  /** What the operator keeps. Asked for only in the operator's own cluster. */
+  /** The Secrets that the operator keeps. Asked for only in the operator's own cluster. */
   readonly kept: KeptSecrets
   /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>
