@@ -45,12 +45,11 @@ export const secureOperator = (
   { certificatePem, name }: TrustedOperator,
   { failed, secured }: OperatorHandshake
 ): void => {
-  const cut = (reason: string): void => {
-    socket.destroy()
-    failed(reason)
-  }
   // OpenSSL takes the certificate of an authority for a server's, the real agent does not.
-  if (new X509Certificate(certificatePem).ca) return cut("the operator's certificate is that of an authority")
+  if (new X509Certificate(certificatePem).ca) {
+    socket.destroy()
+    return failed("the operator's certificate is that of an authority")
+  }
   const secure = connect({
     socket,
     ca: certificatePem,
@@ -58,13 +57,18 @@ export const secureOperator = (
     host: name,
     ...(isIP(name) === 0 ? { servername: name } : {})
   })
-  const onError = (error: Error): void => cut(error.message)
-  const onClose = (): void => cut("the operator ended the TLS handshake")
-  secure.once("error", onError)
-  secure.once("close", onClose)
+  let isOver = false
+  const cut = (reason: string): void => {
+    if (isOver) return
+    isOver = true
+    socket.destroy()
+    failed(reason)
+  }
+  // After the handshake the client connection is told of errors and of the end by handlers of its own.
+  secure.on("error", (error) => cut(error.message))
+  secure.once("close", () => cut("the operator ended the TLS handshake"))
   secure.once("secureConnect", () => {
-    secure.off("error", onError)
-    secure.off("close", onClose)
+    isOver = true
     secured(secure)
   })
 }

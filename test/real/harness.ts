@@ -135,7 +135,7 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { runsDoctor = false }: RealPlaygroundOptions,
+  { agentTls: hasAgentTls = false, runsDoctor = false }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -164,7 +164,6 @@ const useStarted = <Cluster extends LocalCluster>(
   const rightsEnded = new Map<string, number>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
-    const hasAgentTls = options.agentTls === true
     const unexpected =
       started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls })
     await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -26,7 +26,7 @@ interface AgentsEnd {
 const inClearText = (raw: Socket): Promise<AgentsEnd> => Promise.resolve({ raw, agent: raw })
 const overTls = async (raw: Socket): Promise<AgentsEnd> => {
   const { certificatePem, serverName } = operator
-  const agent = connect({ socket: raw, ca: certificatePem, servername: serverName, allowHalfOpen: true })
+  const agent = connect({ socket: raw, ca: certificatePem, servername: serverName })
   await once(agent, "secureConnect")
   return { raw, agent }
 }
@@ -114,7 +114,8 @@ describe.each([
       ({ agent }: AgentsEnd) => agent.end(close.subarray(0, 10)),
       /broke off inside a message/
     ],
-    ["resets", ({ raw }: AgentsEnd) => raw.resetAndDestroy(), /ECONNRESET|is gone/]
+    // A write of TLS may meet the reset first; the read then finds an end.
+    ["resets", ({ raw }: AgentsEnd) => raw.resetAndDestroy(), /ECONNRESET|is gone|closed the connection/]
   ])("ends once when the agent %s", async (_what, leave, reason) => {
     const { agent, channel, raw } = await dialled()
     const { ends, until } = listen(channel)

@@ -14,6 +14,8 @@ import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { placement, settings } from "./agent-examples.ts"
 
+const dial: DialAgent = (host, port, tls) => dialAgent(host, port, { tls })
+
 const owner = (uid: string): OwnerReference => ({
   apiVersion: "mirrord.metalbear.co/v1alpha",
   kind: "MirrordClusterSession",

@@ -47,7 +47,7 @@ describe("the operator as agents know it", () => {
       api.write(secrets, agentKeySecret, { data: { "tls.key": text } }, "mirrord")
       const error = yield* Effect.flip(ensureAgentIdentity(api, "mirrord"))
       expect(error.message).toContain(`read Secret ${agentKeySecret}`)
-      expect(error.message).toContain("delete it, and the operator makes another")
+      expect(error.message).toContain("delete the Secret, and the operator makes another")
     })
   )
 

@@ -39,10 +39,13 @@ export class AgentClient {
       }
     })
     this.socket.on("error", () => undefined)
-    this.socket.on("close", () => {
-      this.#closed = true
-      for (const waiting of this.#waiting.splice(0)) waiting(undefined)
-    })
+    // A handshake that fails ends the stream, and a write that waits for it then keeps the socket from closing.
+    for (const event of ["end", "close"]) {
+      this.socket.on(event, () => {
+        this.#closed = true
+        for (const waiting of this.#waiting.splice(0)) waiting(undefined)
+      })
+    }
   }
 
   send(...messages: ReadonlyArray<ClientMessage>): void {
