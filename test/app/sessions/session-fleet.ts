@@ -40,6 +40,8 @@ const pong = daemonMessage.encode({ _tag: "Pong" })
 
 /** Agents that are plain values and answer each message with a Pong; every one that is held can be made to end. */
 export class FakeAgents {
+  /** The answer to a ping. */
+  readonly pong = pong
   readonly ensured: Array<{ readonly pod: string | undefined; readonly owner: OwnerReference }> = []
   /** Which agent each held connection belongs to. */
   readonly held = new Map<FrameHandlers | undefined, string>()
