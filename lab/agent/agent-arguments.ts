@@ -91,9 +91,10 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
     const after = mode === undefined ? "" : ` after ${mode}`
     if (option === undefined) return Result.fail(`unexpected option ${name}${after}`)
     const value = !option.value ? "true" : equals < 0 ? words.shift() : word.slice(equals + 1)
-    // As the real agent: a value that begins with a hyphen, such as a certificate, must follow a "=".
-    if (value === undefined || (equals < 0 && value.startsWith("-"))) {
-      return Result.fail(`option ${name} needs a value; one that begins with a hyphen must follow "="`)
+    if (value === undefined) return Result.fail(`option ${name} needs a value`)
+    // As in the real agent; a certificate is such a value.
+    if (equals < 0 && value.startsWith("-")) {
+      return Result.fail(`option ${name} needs a value, and one that begins with a hyphen must follow "="`)
     }
     values.set(option.name, value)
     if (!option.supported) unsupported.push(name)

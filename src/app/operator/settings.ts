@@ -137,6 +137,9 @@ const objectName = (name: string) =>
 /** Whether the operator keeps its own serving certificate; `braid doctor` asks for the rights that this needs. */
 export const ownCertificate = Config.Boolean("OPERATOR_OWN_CERTIFICATE").pipe(Config.withDefault(false))
 
+/** Whether agents speak TLS; `braid doctor` asks for the right that this needs. */
+export const agentTls = Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false))
+
 /** Names of namespaces, separated by commas. */
 const Namespaces = Schema.String.check(
   Schema.makeFilter((names) =>
@@ -173,7 +176,7 @@ const environment = Config.all({
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
-  agentTls: Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false)),
+  agentTls,
   agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
   agentImage: text("MIRRORD_AGENT_IMAGE"),
   agentPullPolicy: text("MIRRORD_AGENT_IMAGE_PULL_POLICY"),

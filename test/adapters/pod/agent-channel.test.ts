@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import { daemonBulk } from "../../../src/domain/protocol/bulk.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { makeAgentTls } from "../../support/agent-tls.ts"
@@ -175,6 +176,44 @@ describe.each([
     expect(agent.writableLength).toBeGreaterThan(0)
     channel.resume()
     await until(() => messages.length === 200_000)
+  })
+
+  it("passes bulk messages on where they lie, and delivers none of them", async () => {
+    const [from, to] = await Promise.all([dialled(), dialled()])
+    const [passed, delivered]: [number[], Array<Uint8Array>] = [[], []]
+    from.channel.open({
+      judge: (head, length) => {
+        if (daemonBulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
+        passed.push(length)
+        return { to: to.channel, idAt: daemonBulk.idAt, idLength: daemonBulk.idLength, id: undefined }
+      },
+      message: (bytes) => delivered.push(bytes),
+      ended: () => undefined,
+      drained: () => undefined,
+      ignored: () => undefined
+    })
+    const sizes = Array.from({ length: 300 }, (_, index) => [1, 700, 9_000, 70_000][index % 4] ?? 0)
+    const data = sizes.map((size, index) =>
+      Buffer.from(
+        daemonMessage.encode({
+          _tag: "TcpSteal",
+          value: { _tag: "Data", value: { connectionId: 7n, bytes: Buffer.alloc(size, index) } }
+        })
+      )
+    )
+    const all = Buffer.concat(data)
+    const [chunks, complete] = [new Array<Buffer>(), Promise.withResolvers<void>()]
+    let arrived = 0
+    to.agent.on("data", (chunk) => {
+      chunks.push(chunk)
+      arrived += chunk.length
+      if (arrived >= all.length) complete.resolve()
+    })
+    from.agent.write(all)
+    await complete.promise
+    expect(Buffer.compare(Buffer.concat(chunks), all)).toBe(0)
+    expect(passed).toEqual(data.map(({ length }) => length))
+    expect(delivered).toEqual([])
   })
 
   it("is asked by the system now and then whether the agent is still there", async () => {

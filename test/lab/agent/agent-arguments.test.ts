@@ -37,7 +37,8 @@ describe("parseAgentArguments", () => {
   it.each([
     ["", "a mode is missing: one of targetless, targeted, ephemeral"],
     ["-l 70000 targetless", '--communicate-port must be a whole number from 0 to 65535, not "70000"'],
-    ["-t -1 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "-1"'],
+    ["-t 1.5 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "1.5"'],
+    ["-t -1 targetless", 'option -t needs a value, and one that begins with a hyphen must follow "="'],
     ["targeted", "targeted needs --container-id"],
     ["targetless -l 5", "unexpected option -l after targetless"],
     ["--nope targetless", "unexpected option --nope"],

@@ -133,7 +133,7 @@ describe("as a container's program", () => {
     ["no certificate", ["-l", "1", "targetless"], { AGENT_OPERATOR_CERT_ENV: "pem" }, 2, "is no PEM certificate"],
     [
       "a certificate that cannot be read",
-      ["--operator-tls-cert-pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "targetless"],
+      ["--operator-tls-cert-pem=-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "targetless"],
       {},
       2,
       "(AGENT_OPERATOR_CERT_ENV) cannot be read"
@@ -148,7 +148,7 @@ describe("as a container's program", () => {
 
   it.each([
     ["its environment", (pem: string) => container(["targetless"], { AGENT_OPERATOR_CERT_ENV: pem })],
-    ["its command line", (pem: string) => container(["--operator-tls-cert-pem", pem, "targetless"])]
+    ["its command line", (pem: string) => container([`--operator-tls-cert-pem=${pem}`, "targetless"])]
   ])("serves the operator whose certificate is in %s", async (_where, containerOf) => {
     const tls = await makeAgentTls()
     const { context, isReady } = containerOf(tls.certificatePem)

@@ -7,7 +7,7 @@
 
 import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
-import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
+import { Config, ConfigProvider, Effect, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
 import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
@@ -18,7 +18,7 @@ import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { documentOf, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
+import { agentTls, documentOf, ownCertificate, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -181,13 +181,18 @@ export const installationByKubeConfig = (
       }
     }
     const env = environment(deployment.success)
+    // A variable without text counts as left out, as in the operator.
+    const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
+    const { kept, managementOnly } = yield* Config.all({
+      kept: Config.all({ ownCertificate, agentTls }),
+      managementOnly: primaryManagementOnly
+    })
+      .parse(given)
+      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      kept: {
-        ownCertificate: env.get("OPERATOR_OWN_CERTIFICATE") === "true",
-        agentTls: env.get("OPERATOR_AGENT_CONNECTION_TLS") === "true"
-      },
+      kept,
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )
@@ -200,9 +205,6 @@ export const installationByKubeConfig = (
         fleet: undefined,
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
-    const managementOnly = yield* primaryManagementOnly
-      .parse(ConfigProvider.fromEnv({ env: Object.fromEntries(env) }))
-      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const fleet = configurationOf(configMap.success, env, managementOnly)
     return Result.isSuccess(fleet)
       ? { ...installed, fleet: fleet.success, findings: [] }
