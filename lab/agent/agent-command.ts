@@ -48,8 +48,8 @@ const setUp = (
   const certificate = parsed.success.operatorCertificate ?? env.get("AGENT_OPERATOR_CERT_ENV")
   const operator = certificate === undefined ? undefined : readTrustedOperator(certificate)
   if (operator !== undefined && Result.isFailure(operator)) {
-    log(`error: ${operator.failure}`)
-    return Result.fail(2)
+    log(`error: TLS setup failed: ${operator.failure}`)
+    return Result.fail(1)
   }
   return Result.succeed({
     arguments: parsed.success,

@@ -18,7 +18,7 @@ export interface TrustedOperator {
 
 const firstPem = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/u
 
-/** Reads the certificate of the operator, the first of a PEM text. The failure is a sentence; it means exit code 2. */
+/** Reads the certificate of the operator, the first of a PEM text. The failure is a clause; it means exit code 1. */
 export const readTrustedOperator = (text: string): Result.Result<TrustedOperator, string> => {
   const [certificatePem] = firstPem.exec(text) ?? []
   const problem = (what: string) => Result.fail(`the operator's certificate (AGENT_OPERATOR_CERT_ENV) ${what}`)
