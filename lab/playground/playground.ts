@@ -50,6 +50,8 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
+  readonly agentTls?: boolean
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
   /** More images of the clusters' nodes, by name; none unless given. */
@@ -185,7 +187,8 @@ export const startPlayground = (
           kubeconfig,
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
-          clustersFile: description.isPrimary ? clustersFile : undefined
+          clustersFile: description.isPrimary ? clustersFile : undefined,
+          agentTls: options.agentTls ?? false
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

@@ -87,6 +87,8 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
+  readonly agentTls?: boolean
   /** More images, by name; not on real control planes. */
   readonly images?: ImageRegistry
   /** Default containerd; not on real control planes. */
@@ -108,6 +110,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.agentTls === undefined ? {} : { agentTls: options.agentTls }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })
@@ -144,7 +147,7 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
+  { agentTls: hasAgentTls = false, refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -174,7 +177,9 @@ const useStarted = <Cluster extends LocalCluster>(
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
     const unexpected =
-      started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor, refusesSessions })
+      started === undefined
+        ? []
+        : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls, refusesSessions })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls
