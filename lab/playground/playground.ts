@@ -51,6 +51,8 @@ export interface PlaygroundOptions {
   readonly agent?: ContainerProgram
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
+  /** Called for each cluster once its API server serves, before its operator is installed. */
+  readonly started?: (cluster: EmbeddedCluster) => void
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -68,6 +70,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
   Effect.gen(function* () {
     const { directory } = options
     const cluster = yield* startEmbeddedCluster({ name: description.name, directory })
+    options.started?.(cluster)
     const kubelet = yield* startKubelet({
       store: localNodeStore(cluster.store),
       nodeName: `${description.name}-node`,
