@@ -48,6 +48,8 @@ export interface Operator {
   /** Lines of the log that no input may cause. */
   readonly alarms: () => ReadonlyArray<string>
   readonly restarts: () => number
+  /** Of the log before the process ended last, or until now. */
+  readonly lastLines: () => ReadonlyArray<string>
 }
 
 export interface Arena {
@@ -207,12 +209,13 @@ interface Ground {
   readonly directory: string
   readonly stranger: KeyPair
   readonly alarms: ReadonlyMap<string, ReadonlyArray<string>>
+  readonly lastLines: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
 const makeOperator = (
   name: Operator["name"],
   cluster: RunningCluster<EmbeddedCluster>,
-  { alarms, directory, stranger }: Ground
+  { alarms, directory, lastLines, stranger }: Ground
 ): Effect.Effect<Operator, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const pod = () => podsOf(cluster, "mirrord-operator")[0]
@@ -231,6 +234,7 @@ const makeOperator = (
       user: yield* newUser(cluster.cluster, `fuzz-${name}`, join(directory, `fuzz-${name}.kubeconfig`)),
       vitals: () => readVitals(socketOf(directory, `${description.name}-node`)),
       alarms: () => alarms.get(`${description.name}-node`) ?? [],
+      lastLines: () => lastLines.get(`${description.name}-node`) ?? [],
       restarts: () => {
         const statuses = at(pod(), "status", "containerStatuses")
         return Array.isArray(statuses) ? Number(at(statuses[0], "restartCount")) : 0
@@ -251,6 +255,8 @@ export const startArena = (
     const stranger = yield* Effect.promise(() => authority.issue({ commonName: "front-proxy-client" }))
     const clusters = topology("primary-default", subnet)
     const alarms = new Map<string, Array<string>>()
+    const recent = new Map<string, ReadonlyArray<string>>()
+    const lastLines = new Map<string, ReadonlyArray<string>>()
     let frontProxyOfMember: (() => KeyPair) | undefined
     const operator: ContainerProgram = (container) => {
       const node = asString(at(container.pod, "spec", "nodeName")) ?? ""
@@ -260,6 +266,8 @@ export const startArena = (
         ...container,
         log: (line) => {
           if (alarm.test(line)) found.push(line)
+          if (line.includes("operator serves")) lastLines.set(node, [...(recent.get(node) ?? [])])
+          recent.set(node, [...(recent.get(node) ?? []), line].slice(-30))
           container.log(line)
         }
       }
@@ -286,7 +294,7 @@ export const startArena = (
     for (const one of playground.clusters)
       while (!podsOf(one, victim).some((pod) => at(pod, "status", "phase") === "Running"))
         yield* Effect.sleep("50 millis")
-    const ground = { directory, stranger, alarms }
+    const ground = { directory, stranger, alarms, lastLines }
     return {
       primary: yield* makeOperator("primary", playground.primary, ground),
       member: yield* makeOperator("member", member, ground),

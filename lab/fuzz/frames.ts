@@ -27,8 +27,9 @@ export const frameBytes = ({ first, isMasked, lie, payload }: HostileFrame): Uin
 export const frameOf = (message: Parameters<typeof clientMessage.encode>[0]): Uint8Array =>
   frameBytes({ first: 0x82, isMasked: true, lie: 0, payload: clientMessage.encode(message) })
 
-/** Codes with which a server may end a connection because of its client, or because the session has ended. */
-const closeCodes: ReadonlySet<number> = new Set([1000, 1001, 1002, 1003, 1007, 1008, 1009, 1013])
+/** Whether a server may close with a code: one of the standard's that does not blame the server, or the client's own. */
+const mayClose = (code: number): boolean =>
+  [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1012, 1013, 1014].includes(code) || (code >= 3000 && code < 5000)
 
 export interface ServerSaid {
   readonly messages: ReadonlyArray<DaemonMessage>
@@ -41,7 +42,7 @@ export interface ServerSaid {
 const closeProblem = (payload: Buffer): string | undefined => {
   if (payload.length === 0) return undefined
   const code = payload.length < 2 ? 0 : payload.readUInt16BE(0)
-  return closeCodes.has(code) ? undefined : `it closed with ${code} ${payload.subarray(2).toString("utf8")}`
+  return mayClose(code) ? undefined : `it closed with ${code} ${payload.subarray(2).toString("utf8")}`
 }
 
 /** Reads what a server says over a WebSocket. A frame that is not whole is left out: a connection may break off. */

@@ -66,13 +66,17 @@ const attack = async (
   tally: Tally,
   options: { readonly ms: number; readonly path?: string; readonly checked?: boolean; readonly shrinks?: boolean }
 ): Promise<fc.RunDetails<[Attack]>> => {
+  // The input that was running when time was up goes on, and is over before the arena is looked at.
+  let running: Promise<unknown> = Promise.resolve()
   const property = fc.asyncProperty(surface.attack, async (one) => {
-    const problem = await one.run(arena, tally)
+    const attacking = one.run(arena, tally)
+    running = attacking.catch(() => undefined)
+    const problem = await attacking
     if (problem !== undefined) throw new Wrong(problem)
     const problems = options.checked === true ? await problemsOf(arena, base, live) : []
     if (problems.length > 0) throw new Wrong(problems.join("\n"))
   })
-  return fc.check(property, {
+  const details = await fc.check(property, {
     seed,
     numRuns: options.path === undefined ? 1_000_000 : 1,
     interruptAfterTimeLimit: options.ms,
@@ -80,7 +84,12 @@ const attack = async (
     endOnFailure: options.shrinks !== true,
     ...(options.path === undefined ? {} : { path: options.path })
   })
+  await running
+  return details
 }
+
+/** A check that was interrupted before its first input has ended counts as failed to fast-check, but tells nothing. */
+const hasFailed = ({ counterexample }: fc.RunDetails<[Attack]>): boolean => counterexample !== null
 
 const failureOf = ({ seed, surface }: Lane, details: fc.RunDetails<[Attack]>): FuzzFailure => ({
   surface: surface.name,
@@ -100,7 +109,7 @@ const shrunk = async (
   const path = found.counterexamplePath
   if (path === null) return failureOf(lane, found)
   const smaller = await attack(place, lane, new Tally(), { ms: shrinkMs, path, checked, shrinks: true })
-  return failureOf(lane, smaller.failed ? smaller : found)
+  return failureOf(lane, hasFailed(smaller) ? smaller : found)
 }
 
 /** Looks for the input that has left the arena in another state: the attackers once more, one at a time. */
@@ -113,7 +122,7 @@ const blamed = async (
   const isWell = (await problemsOf(place.arena, place.base, place.live)).length === 0
   for (const lane of isWell ? lanes : []) {
     const found = await attack(place, lane, new Tally(), { ms: shrinkMs, checked: true })
-    if (found.failed) return shrunk(place, lane, found, true)
+    if (hasFailed(found)) return shrunk(place, lane, found, true)
   }
   return { surface: undefined, seed: 0, path: undefined, problems, input: undefined }
 }
@@ -157,7 +166,7 @@ export const fuzz = async (
       })
     )
     rounds++
-    const wrong = found.find(({ details }) => details.failed)
+    const wrong = found.find(({ details }) => hasFailed(details))
     if (wrong !== undefined) return result(await shrunk(place, wrong.lane, wrong.details, false))
     const problems = await problemsOf(arena, place.base, live)
     if (problems.length > 0) {

@@ -42,7 +42,7 @@ export const takeBase = async (arena: Arena): Promise<Base> => ({
 })
 
 const isGone = (operator: Operator): ReadonlyArray<string> => [
-  ...(operator.restarts() === 0 ? [] : [`its process has ended, ${operator.restarts()} times`]),
+  ...(operator.restarts() === 0 ? [] : [`its process has ended, ${operator.restarts()} times: ${operator.lastLines().join(" | ")}`]),
   ...operator
     .alarms()
     .slice(0, 5)
