@@ -37,7 +37,7 @@ export interface FuzzResult {
 }
 
 /** How long attackers work between two looks, in ms. */
-const roundMs = 5_000
+const roundMs = 8_000
 /** How long a failure may be made smaller, in ms. */
 const shrinkMs = 120_000
 

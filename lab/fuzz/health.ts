@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { operatorApiRoot } from "../../src/domain/resources/operator-api.ts"
 import type { Arena, Operator } from "./arena.ts"
-import { readAnswers } from "./http-answer.ts"
+import { answerProblem, readAnswers } from "./http-answer.ts"
 import type { LiveSessions } from "./live-sessions.ts"
 import { growth, leftovers, type Vitals } from "./vitals.ts"
 
@@ -20,9 +20,14 @@ const ask = async ({ address, peers }: Operator, method: "GET" | "DELETE", path:
   if (peer === undefined) throw new Error(`the operator takes no connection for ${method} ${path}`)
   const headers = "Host: operator\r\nConnection: close\r\nX-Remote-User: fuzz\r\nX-Remote-Group: system:masters\r\n"
   await peer.send(Buffer.from(`${method} ${operatorApiRoot}/${path} HTTP/1.1\r\n${headers}\r\n`))
+  // Node's server drops a request whose client has ended its side.
+  await peer.until(`the answer to ${method} ${path}`, (heard) => readAnswers(heard).answers.length > 0)
   await peer.end("half-close")
   const [answer] = readAnswers(peer.heard).answers
-  return answer === undefined ? undefined : (JSON.parse(answer.body.toString("utf8")) as unknown)
+  if (answer === undefined) throw new Error(`the operator gives no answer to ${method} ${path}`)
+  const problem = answerProblem(answer)
+  if (problem !== undefined) throw new Error(problem)
+  return JSON.parse(answer.body.toString("utf8")) as unknown
 }
 
 const strangeSessions = async (operator: Operator, live: LiveSessions): Promise<ReadonlyArray<string>> =>
