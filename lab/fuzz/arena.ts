@@ -86,6 +86,14 @@ const operatorProcess = (directory: string, behindRelay: boolean, env: Readonly<
 
 const socketOf = (directory: string, node: string): string => join(directory, `${node}.sock`)
 
+/** Writes pieces, of which `undefined` is the end. */
+const pour = (socket: Duplex, pieces: ReadonlyArray<Uint8Array | undefined>): void => {
+  for (const piece of pieces) {
+    if (piece === undefined) return void socket.destroy()
+    socket.write(piece)
+  }
+}
+
 /** Passes bytes on both ways, those of the server through `through`, once a client has said who it is. */
 const relay = (client: TLSSocket, server: TLSSocket, through: (head: string) => Tamperer | undefined): void => {
   let tamperer: Tamperer | undefined
@@ -101,7 +109,7 @@ const relay = (client: TLSSocket, server: TLSSocket, through: (head: string) => 
   server.on("data", (chunk: Buffer) => {
     // The head of the 101 passes unchanged, so that a link comes about.
     if (tamperer === undefined || !isAnswered) client.write(chunk)
-    else for (const piece of tamperer.pass(chunk)) piece === undefined ? client.destroy() : client.write(piece)
+    else pour(client, tamperer.pass(chunk))
     isAnswered = true
   })
   for (const [one, other] of [
@@ -150,13 +158,11 @@ const relayed =
         Effect.andThen(operator(container))
       )
 
-/** What an agent writes, changed on its way to the operator. */
+/** The words of an agent, changed on its way to the operator. */
 const tampered = (socket: Duplex, changes: ReadonlyArray<Tampering>): Duplex => {
   const tamperer = new Tamperer(changes)
   const out = new PassThrough()
-  out.on("data", (chunk: Buffer) => {
-    for (const piece of tamperer.pass(chunk)) piece === undefined ? socket.destroy() : socket.write(piece)
-  })
+  out.on("data", (chunk: Buffer) => pour(socket, tamperer.pass(chunk)))
   out.on("end", () => socket.end())
   const both = socket as Duplex & { write: Duplex["write"]; end: Duplex["end"] }
   return new Proxy(both, {

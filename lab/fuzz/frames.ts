@@ -27,7 +27,7 @@ export const frameBytes = ({ first, isMasked, lie, payload }: HostileFrame): Uin
 export const frameOf = (message: Parameters<typeof clientMessage.encode>[0]): Uint8Array =>
   frameBytes({ first: 0x82, isMasked: true, lie: 0, payload: clientMessage.encode(message) })
 
-/** Whether a server may close with a code: one of the standard's that does not blame the server, or the client's own. */
+/** Whether a server may close with a code: a code of the standard that blames the client, or the client's own. */
 const mayClose = (code: number): boolean =>
   [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1012, 1013, 1014].includes(code) || (code >= 3000 && code < 5000)
 

@@ -31,7 +31,7 @@ export interface FuzzFailure {
 export interface FuzzResult {
   readonly inputs: number
   readonly rounds: number
-  /** What came of the inputs, by surface. */
+  /** How often came what of the inputs, by surface. */
   readonly tallies: ReadonlyMap<string, ReadonlyMap<string, number>>
   readonly failure: FuzzFailure | undefined
 }
@@ -118,7 +118,7 @@ const blamed = async (
   lanes: ReadonlyArray<Lane>,
   problems: ReadonlyArray<string>
 ): Promise<FuzzFailure> => {
-  // What a broken arena says of the next input is worth nothing.
+  // The words of a broken arena about the next input are worth nothing.
   const isWell = (await problemsOf(place.arena, place.base, place.live)).length === 0
   for (const lane of isWell ? lanes : []) {
     const found = await attack(place, lane, new Tally(), { ms: shrinkMs, checked: true })

@@ -47,7 +47,9 @@ export const takeBase = async (arena: Arena): Promise<Base> => ({
 })
 
 const isGone = (operator: Operator): ReadonlyArray<string> => [
-  ...(operator.restarts() === 0 ? [] : [`its process has ended, ${operator.restarts()} times: ${operator.lastLines().join(" | ")}`]),
+  ...(operator.restarts() === 0
+    ? []
+    : [`its process has ended, ${operator.restarts()} times: ${operator.lastLines().join(" | ")}`]),
   ...operator
     .alarms()
     .slice(0, 5)
@@ -71,7 +73,7 @@ const backToBase = async (operator: Operator, base: Vitals, live: LiveSessions):
   }
 }
 
-/** What is wrong with the arena, each a sentence; empty if nothing. Ends what hostile input has left first. */
+/** The problems of the arena, each a sentence. Ends what hostile input has left first. */
 export const problemsOf = async (arena: Arena, base: Base, live: LiveSessions): Promise<ReadonlyArray<string>> => {
   for (const { peers } of operatorsOf(arena)) peers.cutAll()
   const found = await Promise.all(

@@ -99,9 +99,6 @@ export const readAnswers = (bytes: Buffer, isHead = false): Answers => {
 
 const right: ReadonlySet<number> = new Set([101, 200, 201, 400, 401, 403, 404, 408, 410, 413, 431])
 
-/** Answers that blame the operator but are meant: the rules are in docs/architecture.md, row 22, and in failures. */
-const meant: ReadonlyArray<RegExp> = []
-
 const parsed = (body: Buffer): unknown => {
   try {
     return JSON.parse(body.toString("utf8"))
@@ -126,18 +123,15 @@ const statusProblem = ({ body, code, headers }: HttpAnswer): string | undefined 
   return undefined
 }
 
-/** What is wrong with an answer, if anything is. `isHead`: it has no body by rights. */
+/** The flaw of an answer, if it has one. `isHead`: it has no body by rights. */
 export const answerProblem = (answer: HttpAnswer, isHead = false): string | undefined => {
   const { body, code } = answer
   const text = body.toString("utf8")
-  if (code >= 500) {
-    if (meant.some((sentence) => sentence.test(text))) return statusProblem(answer)
-    return `${code} blames the operator: ${text.slice(0, 300)}`
-  }
+  if (code >= 500) return `${code} blames the operator: ${text.slice(0, 300)}`
   if (!right.has(code)) return `${code} is no code of the operator's API: ${text.slice(0, 300)}`
   return code < 400 || isHead ? undefined : statusProblem(answer)
 }
 
-/** What is wrong with all answers of a connection, if anything is. */
+/** The first flaw of all answers of a connection, if they have one. */
 export const answersProblem = ({ answers, problem }: Answers, isHead = false): string | undefined =>
   problem ?? answers.map((answer) => answerProblem(answer, isHead)).find((one) => one !== undefined)

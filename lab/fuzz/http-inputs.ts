@@ -1,6 +1,6 @@
 /**
- * Generators of hostile HTTP: connect requests, requests of every path, and bytes that are no HTTP. What they give is
- * data with the bytes to send. Sends nothing.
+ * Generators of hostile HTTP: connect requests, requests of every path, and bytes that are no HTTP. They give data with
+ * the bytes to send. Sends nothing.
  */
 
 import * as fc from "fast-check"
@@ -301,7 +301,8 @@ const body = fc.oneof(
   ),
   fc.constantFrom(csr, JSON.stringify(csr), JSON.stringify({ spec: { csr, kind: "regular" } })),
   fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.boolean()).map(([bytes, wraps]) => {
-    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(bytes).toString("base64")}\n-----END CERTIFICATE REQUEST-----`
+    const base64 = Buffer.from(bytes).toString("base64")
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${base64}\n-----END CERTIFICATE REQUEST-----`
     return wraps ? JSON.stringify({ spec: { csr: pem } }) : pem
   }),
   fc.json({ maxDepth: 4 }),

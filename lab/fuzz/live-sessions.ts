@@ -96,7 +96,7 @@ class Live {
 export interface LiveSessions {
   /** Ids, as lists of sessions show them. */
   readonly ids: ReadonlySet<string>
-  /** What disturbed the sessions, once all that they have asked is answered. */
+  /** Everything that disturbed the sessions, once all that they have asked is answered. */
   readonly check: () => Promise<ReadonlyArray<string>>
 }
 

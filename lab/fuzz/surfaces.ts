@@ -134,7 +134,7 @@ const upgradeText = ({ user }: Operator, id: bigint, { headers, isLink, query, t
 /** A connection that speaks the protocol. */
 interface Attached {
   readonly peer: Peer
-  /** What the operator has said since its 101. */
+  /** The operator's bytes since its 101. */
   readonly said: () => Buffer
 }
 

@@ -4,7 +4,7 @@ import { connect } from "node:net"
 
 /** An operator's process at one moment. */
 export interface Vitals {
-  /** What it holds for sessions, by kind (src/app/kernel/holdings.ts). */
+  /** Things held for sessions, by kind (src/app/kernel/holdings.ts). */
   readonly holdings: Readonly<Record<string, number>>
   /** Bytes of the heap and of buffers, after a collection of garbage. */
   readonly memory: number
@@ -35,7 +35,7 @@ export const readVitals = (path: string): Promise<Vitals> =>
     })
   })
 
-/** What an operator holds beyond its base, and how many hostile connections it has kept; empty if nothing. */
+/** Things that an operator holds beyond its base, and how many hostile connections it has kept; empty if nothing. */
 export const leftovers = (base: Vitals, now: Vitals): ReadonlyArray<string> => [
   ...Object.entries(now.holdings).flatMap(([kind, count]) => {
     const before = base.holdings[kind] ?? 0
@@ -45,7 +45,7 @@ export const leftovers = (base: Vitals, now: Vitals): ReadonlyArray<string> => [
 ]
 
 const mebibyte = 1024 * 1024
-/** What a process may keep for good: caches, compiled code, sessions that are remembered as stopped. */
+/** Growth that a process may keep for good: caches, compiled code, sessions that are remembered as stopped. */
 const mayKeep = { memory: 48 * mebibyte, sockets: 48 }
 
 /** How an operator has grown since its base beyond what it may; empty if it has not. */

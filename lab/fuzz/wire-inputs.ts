@@ -69,7 +69,7 @@ const frame = (payload: fc.Arbitrary<Uint8Array>, isMasked: boolean): fc.Arbitra
     payload
   })
 
-/** What a client, or a primary in its place, says once it is connected. */
+/** The words of a client, or of a primary in its place, once it is connected. */
 export interface SpeechInput {
   readonly frames: ReadonlyArray<HostileFrame>
   readonly cuts: ReadonlyArray<number>

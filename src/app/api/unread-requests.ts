@@ -1,6 +1,7 @@
 /**
  * Answers requests that the HTTP server does not hand over, because they are no HTTP, too large, too slow, or expect
- * something. Node would answer them without a body, which the real client shows without a reason (operator-api.md §2.5).
+ * something. Node would answer them without a body, which the real client shows without a reason (operator-api.md
+ * §2.5).
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
@@ -49,9 +50,7 @@ const refuseExpectation = ({ headers }: IncomingMessage, response: ServerRespons
 export const answerUnread = (server: Server, patience: number): void => {
   const answering = new WeakMap<Duplex, ServerResponse>()
   const refused = new WeakSet<Duplex>()
-  server.on("request", (request: IncomingMessage, response: ServerResponse) =>
-    answering.set(request.socket, response)
-  )
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => answering.set(request.socket, response))
   server.on("checkExpectation", refuseExpectation)
   server.on("clientError", (error: ParserError, socket: Duplex) => {
     const isUnread = error.code?.startsWith("HPE_") === true || error.code === "ERR_HTTP_REQUEST_TIMEOUT"
