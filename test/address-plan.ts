@@ -23,6 +23,7 @@ const networks = {
   "release on kubernetes": [130, 4],
   "failover on kubernetes": [134, 6],
   "node on kubernetes": [140, 2],
+  "real client, real agent in the target's network": [154, 3],
   "limits of the chart": [144, 3],
   "memory of operators": [148, 3],
   "kubelet, pod network and probes": [200, 40]

@@ -167,6 +167,10 @@ const objectNames = mostly(
   fc.constantFrom("agent", "a.b-c", "5", "x".repeat(253)),
   fc.constantFrom("Agent", "a b", "-a", "a-", "a,b", "../a", "x".repeat(254))
 )
+const sessionTimes = mostly(
+  fc.constantFrom(1, "28800", 315_360_000),
+  fc.constantFrom(315_360_001, 0.5, -1, "8h", "08", true, "9999999999")
+)
 const namespaceNames = mostly(
   fc.constantFrom("kube-system", "a,b", "x".repeat(63)),
   fc.constantFrom("a, b", ",a", "Kube", "a.b", "-a", "x".repeat(64), 1.5)
@@ -183,6 +187,7 @@ const variables = {
   OPERATOR_JSON_LOG: truths,
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
+  OPERATOR_AGENT_CONNECTION_TLS: truths,
   OPERATOR_CONNECTIONS: bounds,
   OPERATOR_REQUESTS_PER_USER: bounds,
   OPERATOR_LEASE_DURATION_SECS: leaseTime(15, 30, "60"),
@@ -193,6 +198,7 @@ const variables = {
   OPERATOR_CONNECTIONS_PER_SESSION: bounds,
   OPERATOR_AGENTS_PER_USER: bounds,
   OPERATOR_AGENTS: bounds,
+  OPERATOR_MAX_SESSION_TIME_SECONDS: sessionTimes,
   OPERATOR_ALLOWED_TARGET_NAMESPACES: namespaceNames,
   OPERATOR_POD_NAME: words,
   OPERATOR_POD_UID: words,
@@ -211,7 +217,18 @@ const variables = {
   ),
   OPERATOR_AGENT_EXTRA_ENV: mostly(
     fc.constantFrom("{}", '{"A":"b"}', ' {"A":1,"B":true,"C":null}', '{"Error":"x"}'),
-    fc.constantFrom("[]", "A=b", '{"A":{}}', '{"A":["b"]}', '{"A=b":"c"}', '{"":"c"}', "{", "null", 5)
+    fc.constantFrom(
+      "[]",
+      "A=b",
+      '{"A":{}}',
+      '{"A":["b"]}',
+      '{"A=b":"c"}',
+      '{"":"c"}',
+      "{",
+      "null",
+      5,
+      '{"AGENT_OPERATOR_CERT_ENV":"x"}'
+    )
   ),
   OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
@@ -300,6 +317,10 @@ const installations = fc.record({
   port: mostly(fc.constantFrom(443, "8443", 65535, 0, "", null), fc.constantFrom(65536, "http", -1, 1.5, "99999")),
   agentPort: mostly(fc.constantFrom(61337, "8443", 0, "", null), fc.constantFrom(65536, "http", "01", "1e3", true)),
   sessionsPerUser: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(0, "", null) }, { weight: 6, arbitrary: bounds }),
+  maxSessionTimeSeconds: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(0, "", null) },
+    { weight: 6, arbitrary: sessionTimes }
+  ),
   allowedNamespaces: mostly(
     fc.constantFrom([], null, ["kube-system"], ["a", "b"]),
     fc.constantFrom(["A"], ["a", "b c"], [1.5], [true, "-"])
@@ -328,6 +349,7 @@ const publishedEnvironment = ({
   allowedNamespaces,
   extraEnv,
   jsonLog,
+  maxSessionTimeSeconds,
   multiCluster,
   port,
   requireFrontProxyClientCert,
@@ -345,6 +367,7 @@ const publishedEnvironment = ({
     OPERATOR_OWN_CERTIFICATE: "true",
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
+    ...(isSet(maxSessionTimeSeconds) ? { OPERATOR_MAX_SESSION_TIME_SECONDS: String(maxSessionTimeSeconds) } : {}),
     ...(isSet(sessionsPerUser) ? { OPERATOR_SESSIONS_PER_USER: String(sessionsPerUser) } : {}),
     ...(asArray(allowedNamespaces).length > 0
       ? { OPERATOR_ALLOWED_TARGET_NAMESPACES: asArray(allowedNamespaces).join(",") }

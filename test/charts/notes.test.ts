@@ -117,6 +117,19 @@ describeHelm("NOTES", (helm) => {
     ).toContain("is the published operator")
   })
 
+  it("warn of agents that neither TLS nor a NetworkPolicy protects, where there are agents", async () => {
+    const open = { networkPolicy: { agents: false } }
+    const warning = "Agents serve everybody who can reach them"
+    expect(await chart.notes({ values: open })).toContain(warning)
+    for (const values of [
+      {},
+      { ...open, agent: { tls: true } },
+      { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
+      { ...open, operator: { multiCluster: { enabled: true } } }
+    ])
+      expect(await chart.notes({ values })).not.toContain(warning)
+  })
+
   it("name settings of agents that there are not, once each", async () => {
     const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, ephemeral: true }
     const notes = await chart.notes({ values: { agent: { extraConfig } } })

@@ -8,6 +8,7 @@ import { operatorNamespace } from "../../lab/simulation/world/operator-replica.t
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
+import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
   operatorApiService,
@@ -34,14 +35,15 @@ import type { ApiCall } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; the
- * hooks of the chart.
+ * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; an
+ * operator whose agents speak TLS, as far as that is more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
   "primary-with-workloads",
   "primary-management-only",
   "primary-at-a-member",
+  "operator-with-agent-tls",
   "hooks"
 ] as const
 export type ApiUser = (typeof callers)[number]
@@ -160,6 +162,13 @@ const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
   )
 }
 
+/** The key towards agents is made and read. In the machine's time, which making keys takes. */
+const ofAgentKey = (): Promise<Array<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const recorded = recordingKubeApi(new MemoryKubeApi("recorded"), calls)
+  return Effect.runPromise(Effect.as(ensureAgentIdentity(recorded, operatorNamespace), calls))
+}
+
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
  * program, in that part alone.
@@ -170,6 +179,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-workloads": [],
     "primary-management-only": [],
     "primary-at-a-member": [],
+    "operator-with-agent-tls": await ofAgentKey(),
     hooks: []
   }
   const record = (name: string, faults?: FaultPlan): void => {

@@ -5,26 +5,6 @@ import { outsideOf, resourceCalls } from "./audited-calls.ts"
 const accounts = "system:serviceaccount:mirrord:"
 const operator = `${accounts}mirrord-operator`
 
-/** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
-const tablesOf = (
-  { primary }: AnyPlayground,
-  running: AnyRunningCluster,
-  runsDoctor: boolean
-): Readonly<Record<string, ReadonlyArray<string>>> => {
-  const roles = [
-    ...(running.description === primary.description ? ["primary-management-only"] : []),
-    ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
-  ]
-  // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
-  const doctor = runsDoctor ? ["doctor"] : []
-  return {
-    [operator]: [...roles, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
-    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
-    [primaryUser]: ["primary-at-a-member", ...doctor],
-    [`${accounts}mirrord-hooks`]: ["hooks"]
-  }
-}
-
 export interface UnexpectedCallsOptions {
   /** Epoch ms; all from the beginning unless given. */
   readonly since?: number
@@ -32,6 +12,29 @@ export interface UnexpectedCallsOptions {
   readonly until?: ReadonlyMap<string, number>
   /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
   readonly runsDoctor?: boolean
+  /** Whether agents speak TLS. */
+  readonly hasAgentTls?: boolean
+}
+
+/** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
+const tablesOf = (
+  { primary }: AnyPlayground,
+  running: AnyRunningCluster,
+  { hasAgentTls = false, runsDoctor = false }: UnexpectedCallsOptions
+): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const roles = [
+    ...(running.description === primary.description ? ["primary-management-only"] : []),
+    ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
+  ]
+  const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
+  // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
+  const doctor = runsDoctor ? ["doctor"] : []
+  return {
+    [operator]: [...roles, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...agentTls, ...doctor],
+    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
+    [primaryUser]: ["primary-at-a-member", ...doctor],
+    [`${accounts}mirrord-hooks`]: ["hooks"]
+  }
 }
 
 /**
@@ -40,14 +43,15 @@ export interface UnexpectedCallsOptions {
  */
 export const unexpectedCalls = (
   playground: AnyPlayground,
-  { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}
-): ReadonlyArray<string> =>
-  playground.clusters.flatMap((running) => {
+  options: UnexpectedCallsOptions = {}
+): ReadonlyArray<string> => {
+  const { since = 0, until = new Map() } = options
+  return playground.clusters.flatMap((running) => {
     const { cluster, description } = running
     const calls = cluster
       .callers()
       .filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
-    return Object.entries(tablesOf(playground, running, runsDoctor)).flatMap(([user, tables]) => {
+    return Object.entries(tablesOf(playground, running, options)).flatMap(([user, tables]) => {
       const own = calls.filter((call) => call.user === user)
       return [
         ...(user === operator && own.length === 0 ? ["has called nothing"] : []),
@@ -56,3 +60,4 @@ export const unexpectedCalls = (
       ].map((text) => `${description.name}: ${user} ${text}`)
     })
   })
+}

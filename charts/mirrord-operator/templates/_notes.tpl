@@ -64,6 +64,10 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 
 The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
 {{- end }}
+{{- if and (include "braid.hasAgents" .) (not (include "braid.on" .Values.agent.tls)) (not (include "braid.on" .Values.networkPolicy.agents)) }}
+
+Agents serve everybody who can reach them: a connection to an agent gives the environment, the files and the network of its target, and neither TLS nor a NetworkPolicy keeps others away. Set agent.tls, or leave networkPolicy.agents out.
+{{- end }}
 {{- $unused := list }}
 {{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
 {{- $value := (include "braid.at" (list $ .path) | fromJson).value }}

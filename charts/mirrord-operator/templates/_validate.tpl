@@ -143,6 +143,8 @@ lists it. Outputs nothing.
 {{- range $name, $value := .Values.agent.extraEnv -}}
   {{- if or (include "braid.isStructure" $value) (not (regexMatch "^[ -<>-~]+$" $name)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "a variable must have a name and be text" $value "write the text in quotes")) -}}
+  {{- else if and (eq $name "AGENT_OPERATOR_CERT_ENV") (not (kindIs "invalid" $value)) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "the operator makes this certificate itself" $value "leave it out, and set agent.tls")) -}}
   {{- end -}}
 {{- end -}}
 {{- $bounds := include "braid.boundVariables" . | fromJson -}}
@@ -151,6 +153,9 @@ lists it. Outputs nothing.
   {{- with include "braid.boundProblem" $value -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "bounds." $name) . $value "write for example 100, or leave it out")) -}}
   {{- end -}}
+{{- end -}}
+{{- with include "braid.sessionTimeProblem" $operator.maxSessionTimeSeconds -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.maxSessionTimeSeconds" . $operator.maxSessionTimeSeconds "write for example 28800, or leave it out")) -}}
 {{- end -}}
 {{- $allowed := .Values.targets.allowedNamespaces -}}
 {{- if and $allowed (not (kindIs "slice" $allowed)) -}}
@@ -187,7 +192,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "PRIMARY_MANAGEMENT_ONLY") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "PRIMARY_MANAGEMENT_ONLY") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -206,6 +211,8 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_AGENT_EXTRA_ENV" -}}
     {{- if include "braid.extraEnvironmentProblem" $text -}}
       {{- $problem = list "it must be variables as a JSON object" "write for example {\"NAME\":\"value\"}" -}}
+    {{- else if not (kindIs "invalid" (index (fromJson $text) "AGENT_OPERATOR_CERT_ENV")) -}}
+      {{- $problem = list "the operator makes AGENT_OPERATOR_CERT_ENV itself" "leave it out, and set agent.tls" -}}
     {{- end -}}
   {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}
     {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}
@@ -214,6 +221,10 @@ lists it. Outputs nothing.
   {{- else if has $name (values $bounds) -}}
     {{- with include "braid.boundProblem" $text -}}
       {{- $problem = list . "write for example 100, or leave it out" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_MAX_SESSION_TIME_SECONDS" -}}
+    {{- with include "braid.sessionTimeProblem" $text -}}
+      {{- $problem = list . "write for example 28800, or leave it out" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_ALLOWED_TARGET_NAMESPACES" -}}
     {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$" $text) -}}
@@ -343,6 +354,14 @@ lists it. Outputs nothing.
 the renew deadline is {{ $deadline }} s; it must be more than 1.2 times the retry period of {{ $retry }} s
 {{- else if le (int64 $duration) (int64 $deadline) -}}
 the lease duration is {{ $duration }} s; it must be longer than the renew deadline of {{ $deadline }} s
+{{- end -}}
+{{- end -}}
+
+{{/* Why a value cannot be the longest time of a session, or nothing: the value, which may be missing. */}}
+{{- define "braid.sessionTimeProblem" -}}
+{{- $text := include "braid.text" . -}}
+{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,8}$" $text)) (gt (int64 $text) 315360000)) -}}
+it must be a whole number of seconds from 1 to 315360000
 {{- end -}}
 {{- end -}}
 

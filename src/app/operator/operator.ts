@@ -38,6 +38,8 @@ export interface OperatorOptions {
   /** The fleet of a primary; without it the operator serves its own cluster only, with a member's abilities. */
   readonly fleet: FleetConfiguration | undefined
   readonly bounds: SessionBounds
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs?: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
 }
 
@@ -70,7 +72,7 @@ export const makeOperator = (
 
 /** The ground that capabilities are made on. */
 const makeGround = (
-  { bounds, fleet, namespace, protectedNamespaces, version }: OperatorOptions,
+  { bounds, fleet, longestSessionSecs, namespace, protectedNamespaces, version }: OperatorOptions,
   { fingerprint }: UserAuthority
 ) =>
   Effect.gen(function* () {
@@ -84,6 +86,7 @@ const makeGround = (
       fingerprint,
       fleet,
       bounds,
+      longestSessionSecs,
       protectedNamespaces,
       feed: new ChangeFeed(),
       notifier,

@@ -43,9 +43,13 @@ export interface Settings {
   /** Without files: keep a certificate in a Secret and its authority in the APIService, instead of one per start. */
   readonly ownCertificate: boolean
   readonly agents: AgentSettings
+  /** Whether connections to agents are encrypted. */
+  readonly agentTls: boolean
   readonly fleet: FleetConfiguration | undefined
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs: number | undefined
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
@@ -82,6 +86,8 @@ const usualAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
 const greatestPort = 65_535
 /** Beyond, a bound protects nothing. */
 const greatestBound = 10_000
+/** Ten years, in seconds. */
+const greatestSessionTime = 315_360_000
 /** In s: a lease of more than a day serves nobody. */
 const greatestLeaseTime = 86_400
 
@@ -99,7 +105,7 @@ const wholeNumber = (name: string, greatest: number) =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter((digits) =>
-        /^[1-9]\d{0,4}$/u.test(digits) && Number(digits) <= greatest
+        /^[1-9]\d{0,8}$/u.test(digits) && Number(digits) <= greatest
           ? undefined
           : `Expected a whole number from 1 to ${greatest}`
       )
@@ -134,6 +140,9 @@ const objectName = (name: string) =>
 
 /** Whether the operator keeps its own serving certificate; `braid doctor` asks for the rights that this needs. */
 export const ownCertificate = Config.Boolean("OPERATOR_OWN_CERTIFICATE").pipe(Config.withDefault(false))
+
+/** Whether agents speak TLS; `braid doctor` asks for the right that this needs. */
+export const agentTls = Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false))
 
 /** Names of namespaces, separated by commas. */
 const Namespaces = Schema.String.check(
@@ -171,6 +180,7 @@ const environment = Config.all({
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
+  agentTls,
   agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
   agentImage: text("MIRRORD_AGENT_IMAGE"),
   agentPullPolicy: text("MIRRORD_AGENT_IMAGE_PULL_POLICY"),
@@ -191,6 +201,7 @@ const environment = Config.all({
     agentsPerUser: bound("OPERATOR_AGENTS_PER_USER", usualBounds.agentsPerUser),
     agents: bound("OPERATOR_AGENTS", usualBounds.agents)
   }),
+  longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
   allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
@@ -226,6 +237,16 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
     "OPERATOR_LEASE_DURATION_SECS, OPERATOR_LEASE_RENEW_DEADLINE_SECS and OPERATOR_LEASE_RETRY_PERIOD_SECS do not " +
     `fit together: ${problem}; leave them out for 15, 10 and 2.`
 })
+
+const certificateMistake: ConfigurationMistake = {
+  file: "environment",
+  field: "OPERATOR_AGENT_EXTRA_ENV",
+  value: "AGENT_OPERATOR_CERT_ENV",
+  cure: "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS",
+  message:
+    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; " +
+    "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
+}
 
 /** The mistake of a pair of variables of which only one is set. `neither`: what an operator without both does. */
 const halfPair = (
@@ -279,6 +300,8 @@ export const readSettings = (
     const certificate = Option.all({ certificatePath, keyPath })
     const pod = Option.all({ name: podName, uid: podUid })
     const agents = agentSettings(env, file.success)
+    if (agents.extraEnv["AGENT_OPERATOR_CERT_ENV"] !== undefined)
+      return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
     return {
       ...splitAddress(env.address),
       fallback: Option.getOrUndefined(Option.map(env.fallback, splitAddress)),
@@ -288,9 +311,11 @@ export const readSettings = (
       ownCertificate: env.ownCertificate,
       certificate: Option.getOrUndefined(certificate),
       agents,
+      agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
+      longestSessionSecs: Option.getOrUndefined(env.longestSession),
       protectedNamespaces: protectedNamespaces({
         operator: env.namespace,
         agents: agents.namespace,

@@ -5,6 +5,7 @@ import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { makeLedgerCache } from "../../../src/app/kernel/ledger.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { makeStoppedLedger, storedLedger } from "../../../src/app/kernel/stopped-ledger.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
 import { makeSessionManager } from "../../../src/app/sessions/primary/multi-cluster-session-manager.ts"
@@ -244,6 +245,7 @@ export class SessionFleet {
           settings: configuration,
           sockets,
           debts,
+          stopped: makeStoppedLedger(primary, operatorNamespace, storedLedger(primary, operatorNamespace)),
           notifier,
           ends: new SessionEnds(),
           events: yield* makeEventRecorder(recorded),
@@ -273,6 +275,7 @@ export class SessionFleet {
           ends: new SessionEnds(),
           events,
           defaults: configurationOf([]),
+          stopped: makeStoppedLedger(api, operatorNamespace, storedLedger(api, operatorNamespace)),
           ...usualLimits,
           requirements: () => []
         })
