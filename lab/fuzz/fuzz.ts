@@ -55,7 +55,7 @@ interface Place {
 class Wrong extends Error {}
 
 const seedOf = (...parts: ReadonlyArray<string | number>): number =>
-  createHash("sha256").update(parts.join("/")).digest().readInt32BE(0)
+  createHash("sha256").update(parts.join("/")).digest().readUInt32BE(0) >>> 1
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

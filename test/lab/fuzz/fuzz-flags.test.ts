@@ -1,8 +1,10 @@
 import { Option } from "effect"
 import { expect, it } from "vitest"
 import { failureText, readFuzzOptions } from "../../../lab/fuzz/fuzz-command.ts"
+import { subnetOf } from "../../address-plan.ts"
 
-const none = { seconds: 300, seed: Option.none(), surface: Option.none(), path: Option.none(), subnet: 60 }
+const subnet = subnetOf("fuzz, unless told otherwise")
+const none = { seconds: 300, seed: Option.none(), surface: Option.none(), path: Option.none(), subnet }
 
 it("says of each flag that cannot be used what was found and what would be right", () => {
   expect(readFuzzOptions({ ...none, seconds: 0, surface: Option.some("x"), path: Option.some("1,2") })).toEqual([
