@@ -97,7 +97,7 @@ export const readAnswers = (bytes: Buffer, isHead = false): Answers => {
   return end({})
 }
 
-const right: ReadonlySet<number> = new Set([101, 200, 201, 400, 401, 403, 404, 408, 410, 413, 431])
+const right: ReadonlySet<number> = new Set([100, 101, 200, 201, 400, 401, 403, 404, 408, 410, 413, 431])
 
 const parsed = (body: Buffer): unknown => {
   try {

@@ -64,12 +64,14 @@ const soon = { answer: 250, session: 2_000, pong: 200 } as const
 
 const isAnswered = (heard: Buffer): boolean => {
   const { answers, isCut } = readAnswers(heard)
-  return answers.length > 0 && !isCut
+  return answers.some(({ code }) => code !== 100) && !isCut
 }
 
 /** The flaw of an answer to a peer without the front proxy's certificate, which is told nothing. */
 const strangersProblem = ({ answers }: Answers): string | undefined => {
-  const told = answers.find(({ body, code }) => code < 400 && !(code === 200 && body.toString("latin1") === "ok"))
+  const told = answers.find(
+    ({ body, code }) => code < 400 && code !== 100 && !(code === 200 && body.toString("latin1") === "ok")
+  )
   return told === undefined ? undefined : `a stranger got ${told.code}: ${told.body.toString("utf8").slice(0, 200)}`
 }
 

@@ -26,6 +26,7 @@ describe("an answer is right", () => {
     ["in chunks", `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
     ["as another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\u0001\u0002"],
     ["when it breaks off", answer(400, status(400)).slice(0, -3)],
+    ["behind a word to go on", `HTTP/1.1 100 Continue\r\n\r\n${answer(200, "{}")}`],
     ["as nothing", ""]
   ])("%s", (_, text) => expect(problemOf(text)).toBeUndefined())
 
