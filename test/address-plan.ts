@@ -12,6 +12,7 @@ const networks = {
   "real client, management": [70, 3],
   "real client, primary-default": [80, 2],
   "real client, labels": [86, 2],
+  "real client, policies": [158, 3],
   "real client, real agent": [90, 3],
   "Services of control planes without a proxy: nobody listens": [96, 1],
   "real client, failures": [100, 3],

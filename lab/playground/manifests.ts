@@ -70,6 +70,7 @@ const operatorRules = (primary: boolean): ReadonlyArray<object> => [
   rule("batch", ["jobs"], ["get"]),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
+  rule("policies.mirrord.metalbear.co", ["mirrordpolicies", "mirrordclusterpolicies"], ["list", "watch"]),
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
   ...(primary
     ? [

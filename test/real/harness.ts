@@ -100,6 +100,8 @@ export interface RealPlaygroundOptions {
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
+  /** Whether members refuse sessions, as policies tell them. */
+  readonly refusesSessions?: boolean
 }
 
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
@@ -145,7 +147,7 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { agentTls: hasAgentTls = false, runsDoctor = false }: RealPlaygroundOptions,
+  { agentTls: hasAgentTls = false, refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -175,7 +177,9 @@ const useStarted = <Cluster extends LocalCluster>(
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
     const unexpected =
-      started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls })
+      started === undefined
+        ? []
+        : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls, refusesSessions })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls

@@ -111,7 +111,7 @@ Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
 
-Policies (MirrordPolicy, MirrordClusterPolicy) and TLS steal configs are stored and not enforced yet: what a policy blocks is allowed.
+TLS steal configs (MirrordTlsStealConfig, MirrordClusterTlsStealConfig) are stored, and nothing acts on them yet.
 
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
   braid cleanup

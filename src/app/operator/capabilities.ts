@@ -7,11 +7,12 @@ import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
+import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends MemberGround, PrimaryGround {}
+export interface Ground extends PolicyGround, MemberGround, PrimaryGround {}
 
 /** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
@@ -23,7 +24,11 @@ export type MakeCapability = (
  * The capabilities in the order in which they are made. A capability that sessions may wait for stands before the
  * sessions.
  */
-export const operatorCapabilities: ReadonlyArray<MakeCapability> = [makeMemberCapability, makePrimaryCapability]
+export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
+  makePolicyCapability,
+  makeMemberCapability,
+  makePrimaryCapability
+]
 
 /** Makes each capability after those that it may ask, and subscribes it to changes at once. */
 export const makeCapabilities = (

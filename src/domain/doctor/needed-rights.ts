@@ -33,7 +33,9 @@ export interface KeptSecrets {
 }
 
 const sessions = "mirrord.metalbear.co"
+const policies = "policies.mirrord.metalbear.co"
 
+const noPolicies = "it is not known what sessions may not do, and none is served"
 const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
@@ -76,6 +78,20 @@ const everyOperator: ReadonlyArray<NeededRight> = [
     resource: "subjectaccessreviews",
     verbs: ["create"],
     without: "no primary can attach to a session here"
+  },
+  {
+    scope: "cluster",
+    group: policies,
+    resource: "mirrordpolicies",
+    verbs: ["list", "watch"],
+    without: noPolicies
+  },
+  {
+    scope: "cluster",
+    group: policies,
+    resource: "mirrordclusterpolicies",
+    verbs: ["list", "watch"],
+    without: noPolicies
   },
   {
     scope: "cluster",
