@@ -72,7 +72,8 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         version,
         fleet: settings.fleet,
         bounds: settings.bounds,
-        protectedNamespaces: settings.protectedNamespaces
+        protectedNamespaces: settings.protectedNamespaces,
+        copyImage: settings.copyImage
       },
       connector,
       agents: (api) => podAgents(retryingApi(api), settings.agents, (host, port) => dialAgent(host, port, { room })),

@@ -5,6 +5,7 @@
 
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
@@ -26,6 +27,7 @@ import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { describeOperator, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
+import { copyTargetRequests } from "./copy-target-requests.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
 import { stopSession, stopSessions } from "./stop-sessions.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
@@ -39,6 +41,8 @@ export interface OperatorOptions {
   readonly fleet: FleetConfiguration | undefined
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
+  /** The image of copied containers; without it they keep their own. */
+  readonly copyImage?: CopyImage | undefined
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -70,7 +74,7 @@ export const makeOperator = (
 
 /** The ground that capabilities are made on. */
 const makeGround = (
-  { bounds, fleet, namespace, protectedNamespaces, version }: OperatorOptions,
+  { bounds, copyImage, fleet, namespace, protectedNamespaces, version }: OperatorOptions,
   { fingerprint }: UserAuthority
 ) =>
   Effect.gen(function* () {
@@ -85,6 +89,7 @@ const makeGround = (
       fleet,
       bounds,
       protectedNamespaces,
+      copyImage,
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),
@@ -130,6 +135,7 @@ const facadeOf = (operator: Operator): Facade => {
   return {
     problems,
     connect: (request) => admitConnect(reception, request),
+    ...copyTargetRequests(reception),
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),

@@ -63,6 +63,10 @@ export type SessionAct =
    * Somebody deleted the object without asking the operator, for example with `kubectl`. Only the API server knows who.
    */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Deleted"; readonly message: string })
+  /** A user's copy of a target was made, for a first session. `copy`: name of its pod. */
+  | (AuditedSession & Asked & { readonly act: "copied"; readonly copy: string; readonly scaleDown: boolean })
+  /** The operator has deleted a copy that no session used. */
+  | (AuditedSession & { readonly act: "copyDeleted"; readonly copy: string; readonly message: string })
 
 /** A value of a line in the log. */
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
@@ -76,6 +80,7 @@ const clean = (value: AuditValue): AuditValue => {
 
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
+  if (act.act === "copyDeleted") return {}
   if (act.act !== "ended") return act
   return "by" in act ? act : {}
 }
@@ -98,7 +103,9 @@ const whyOf = (act: SessionAct): string | undefined => {
     case "created":
     case "connected":
     case "reconnected":
+    case "copied":
       return undefined
+    case "copyDeleted":
     case "disconnected":
     case "refused":
       return act.message
@@ -116,6 +123,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
   const { by, claims, userId } = askedOf(act)
   const cause = act.act === "ended" ? act.cause : undefined
   const refusal = act.act === "refused" ? act : undefined
+  const copied = act.act === "copied" ? act : undefined
   const fields = {
     audit: true,
     act: act.act,
@@ -131,6 +139,8 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
+    copy: act.act === "copied" || act.act === "copyDeleted" ? act.copy : undefined,
+    scaleDown: copied?.scaleDown,
     cause,
     code: refusal?.code,
     reason: refusal?.reason,

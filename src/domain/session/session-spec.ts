@@ -21,6 +21,8 @@ export interface SessionRequest {
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
   readonly target: string
   readonly clientVersion: string | undefined
+  /** Set for a copy of a target, whose pod is the target. */
+  readonly copyTarget?: { readonly scaledown: boolean }
 }
 
 /** The clusters of a new multi-cluster session. */
@@ -83,6 +85,7 @@ export const sessionSpec = (
       owner,
       ...(target === undefined ? {} : { target }),
       ...(key === undefined ? {} : { key: storedText(key) }),
-      ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
+      ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion }),
+      ...(request.copyTarget === undefined ? {} : { copyTarget: request.copyTarget })
     }
   })

@@ -75,7 +75,10 @@ const describe = (error: TargetError): string => {
     case "PodNotUsable":
       return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
     case "CopyTargetRequired":
-      return `${error.target} can only be used with a copy of it, which this operator does not make yet`
+      return (
+        `${error.target} can only be used with a copy of it, which is made in one cluster only, by the operator of that ` +
+        "cluster"
+      )
     case "NodeFull":
       return `node ${error.node} is full with ${error.pods} pods, the agent has no place there`
     case "ImagePullFailed":
