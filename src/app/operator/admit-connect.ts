@@ -134,7 +134,10 @@ const hasBeen = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt):
     for (const { sessions } of capabilities) {
       if (sessions?.nameOf(id) !== session) continue
       if (sessions.find(session) !== undefined) return true
-      if (yield* Effect.orElseSucceed(sessions.stopped.has(session), () => false)) return true
+      const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
+        internalError(`It is not known whether session ${session} was stopped: ${message}. Try again in a moment.`)
+      )
+      if (isStopped) return true
     }
     return false
   })
@@ -143,7 +146,7 @@ const hasBeen = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt):
  * The attempt with the copy's pod as its target, if it is for a copy. A client that has a session already is told to
  * give up when its copy is gone; without a session it makes a new copy (operator-api.md §9.6).
  */
-const onCopy = <A extends ConnectAttempt>(reception: Reception, attempt: A): Effect.Effect<A, ApiError> =>
+const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<ConnectAttempt, ApiError> =>
   Effect.gen(function* () {
     const { request } = attempt
     if (request.isCopy !== true || attempt._tag === "Child") return attempt

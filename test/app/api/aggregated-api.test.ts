@@ -116,6 +116,10 @@ const start = async (options: StartOptions = {}) => {
           ? Effect.fail(notFound("There is no session missing."))
           : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
     deleteSessions: (which, { user }) => Effect.sync(() => (fake.seen.push(["delete", which, user]), 3)),
+    createCopyTarget: ({ caller, certificate, namespace }) =>
+      Effect.sync(() => (fake.seen.push(["copy", namespace, caller.user, certificate]), { kind: "CopyTarget" })),
+    listCopyTargets: (namespace) => Effect.sync(() => (fake.seen.push(["copies", namespace]), [])),
+    copyTarget: (namespace, name) => Effect.succeed({ metadata: { namespace, name } }),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())
