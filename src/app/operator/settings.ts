@@ -244,6 +244,24 @@ const halfPair = (
   return [{ file: "environment", field: missing, value: "nothing", cure, message }]
 }
 
+/** The mistakes that are seen only when variables are looked at together. */
+const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake> => {
+  const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
+  const problem = leaseTimesProblem({ leaseDuration, renewDeadline, retryPeriod })
+  return [
+    ...(problem === undefined ? [] : [leaseMistake(problem)]),
+    ...halfPair(
+      { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
+      "a certificate that is made at each start"
+    ),
+    ...halfPair({ OPERATOR_POD_NAME: podName, OPERATOR_POD_UID: podUid }, "an operator that elects no leader")
+  ]
+}
+
+const mistakesOf = <A>(
+  result: Result.Result<A, ReadonlyArray<ConfigurationMistake>> | undefined
+): ReadonlyArray<ConfigurationMistake> => (result !== undefined && Result.isFailure(result) ? result.failure : [])
+
 export const readSettings = (
   sha256Hex: (text: string) => string
 ): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
@@ -254,25 +272,16 @@ export const readSettings = (
     const fleet = Option.isNone(env.multiClusterFile)
       ? undefined
       : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
-    if (fleet !== undefined && Result.isFailure(fleet))
-      return yield* new RefusedConfiguration({ mistakes: fleet.failure })
-    const { leaseDuration, renewDeadline, retryPeriod } = env
+    const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
+    const together = mistakesTogether(env)
+    if ((fleet !== undefined && Result.isFailure(fleet)) || Result.isFailure(file) || together.length > 0)
+      return yield* new RefusedConfiguration({
+        mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(file)]
+      })
+    const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
     const times = { leaseDuration, renewDeadline, retryPeriod }
-    const problem = leaseTimesProblem(times)
-    if (problem !== undefined) return yield* new RefusedConfiguration({ mistakes: [leaseMistake(problem)] })
-    const { certificatePath, keyPath, podName, podUid } = env
-    const halves = [
-      ...halfPair(
-        { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
-        "a certificate that is made at each start"
-      ),
-      ...halfPair({ OPERATOR_POD_NAME: podName, OPERATOR_POD_UID: podUid }, "an operator that elects no leader")
-    ]
-    if (halves.length > 0) return yield* new RefusedConfiguration({ mistakes: halves })
     const certificate = Option.all({ certificatePath, keyPath })
     const pod = Option.all({ name: podName, uid: podUid })
-    const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
-    if (Result.isFailure(file)) return yield* new RefusedConfiguration({ mistakes: file.failure })
     const agents = agentSettings(env, file.success)
     return {
       ...splitAddress(env.address),

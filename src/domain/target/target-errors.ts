@@ -48,8 +48,6 @@ export type TargetError =
   | { readonly _tag: "LabelTargetNotReady"; readonly selector: string }
   | { readonly _tag: "PodNotUsable"; readonly pod: string; readonly problem: PodProblem }
   | { readonly _tag: "CopyTargetRequired"; readonly target: string }
-  | { readonly _tag: "NodeFull"; readonly node: string; readonly pods: number }
-  | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly detail: string }
   | { readonly _tag: "Forbidden"; readonly target: string; readonly detail: string }
 
 const describe = (error: TargetError): string => {
@@ -79,10 +77,6 @@ const describe = (error: TargetError): string => {
         `${error.target} can only be used with a copy of it, which is made in one cluster only, by the operator of that ` +
         "cluster"
       )
-    case "NodeFull":
-      return `node ${error.node} is full with ${error.pods} pods, the agent has no place there`
-    case "ImagePullFailed":
-      return `the agent's image ${error.image} cannot be pulled: ${error.detail}`
     case "Forbidden":
       return `the operator may not look up ${error.target}: ${error.detail}`
   }
@@ -127,8 +121,6 @@ export const targetFailure = (error: TargetError): SessionFailure => {
     case "AmbiguousTemplate":
     case "UnknownWorkloadRef":
     case "CopyTargetRequired":
-    case "NodeFull":
-    case "ImagePullFailed":
       return { reason: "Error", message }
   }
 }

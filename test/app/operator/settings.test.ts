@@ -238,6 +238,21 @@ describe("settings", () => {
     expect(message).toMatch(/managementOnly|management-only/)
   })
 
+  it("tell the mistakes of all files and of the variables together", async () => {
+    const { mistakes } = await refusal({
+      MIRRORD_MULTICLUSTER_CONFIG: file("bad-ttl.yaml", `${multiCluster.replace("60", "soon")}`),
+      OPERATOR_LEASE_DURATION_SECS: "1",
+      OPERATOR_POD_NAME: "mirrord-operator-0",
+      OPERATOR_AGENT_CONFIG: file("bad-agents.yaml", "nftables: maybe\n")
+    })
+    expect(mistakes.map(({ field }) => field)).toEqual([
+      "sessionTtlSecs",
+      expect.stringContaining("OPERATOR_LEASE_DURATION_SECS"),
+      "OPERATOR_POD_UID",
+      "nftables"
+    ])
+  })
+
   it("let PRIMARY_MANAGEMENT_ONLY replace the file's managementOnly, and check the outcome", async () => {
     const managementOnly = async (env: Readonly<Record<string, string>>, text = multiCluster) => {
       const exit = await read({ MIRRORD_MULTICLUSTER_CONFIG: file("overridden.yaml", text), ...env })
