@@ -19,7 +19,12 @@ import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
-import { makePlannedController, type PlannedController, type PlannedTurns, type Turn } from "../kernel/planned-controller.ts"
+import {
+  makePlannedController,
+  type PlannedController,
+  type PlannedTurns,
+  type Turn
+} from "../kernel/planned-controller.ts"
 import { makeScaledDownWorkloads, type PlacedWorkload, type ScaledDownWorkloads } from "./scaled-down-workloads.ts"
 
 /** A copy as this process knows it. */
@@ -94,7 +99,11 @@ const observed = ({ options }: State, { key, known, now, view }: CopyTurn): Obse
   return { uid: view.metadata.uid ?? "", isInUse, usedAt: known.usedAt, idleTtl: spec?.idle_ttl }
 }
 
-const deleteCopy = ({ options: { api } }: State, { view: { metadata } }: CopyTurn, why: string): Effect.Effect<void, KubeError> => {
+const deleteCopy = (
+  { options: { api } }: State,
+  { view: { metadata } }: CopyTurn,
+  why: string
+): Effect.Effect<void, KubeError> => {
   const { name, namespace, uid } = metadata
   const record = copyRecord(metadata)
   const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }

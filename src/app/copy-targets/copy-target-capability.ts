@@ -36,7 +36,9 @@ const infoOf =
 const usedCopies = (capabilities: ReadonlyArray<Capability>): ReadonlySet<string> | undefined =>
   capabilities.some(({ problems }) => (problems?.() ?? []).length > 0)
     ? undefined
-    : new Set(capabilities.flatMap(({ sessions }) => sessions?.all().flatMap(({ copyTarget: used }) => used ?? []) ?? []))
+    : new Set(
+        capabilities.flatMap(({ sessions }) => sessions?.all().flatMap(({ copyTarget: used }) => used ?? []) ?? [])
+      )
 
 const absent = (namespace: string, name: string) =>
   notFound(

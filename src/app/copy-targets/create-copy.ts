@@ -4,8 +4,8 @@
  */
 
 import { Clock, Effect, Random, Result } from "effect"
-import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
 import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copy-target/copied-pod.ts"
+import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
 import { copyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
 import { copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"

@@ -1,7 +1,7 @@
 /**
  * Scales workloads down for copies, and gives them their pods back when the copy is gone: after its end, after a
- * deletion with `kubectl`, after a change of leaders. Follows only workloads that are scaled down; at its start it looks
- * for those that another process has left. `domain/copy-target/scaled-down.ts` decides.
+ * deletion with `kubectl`, after a change of leaders. Follows only workloads that are scaled down; at its start it
+ * looks for those that another process has left. `domain/copy-target/scaled-down.ts` decides.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -83,7 +83,12 @@ const readWorkload = (
     return Result.isSuccess(read)
       ? Effect.succeed(read.success)
       : Effect.fail(
-          new KubeError({ cluster: api.cluster, operation: `get ${kind}`, reason: "Other", detail: read.failure.message })
+          new KubeError({
+            cluster: api.cluster,
+            operation: `get ${kind}`,
+            reason: "Other",
+            detail: read.failure.message
+          })
         )
   })
 

@@ -10,8 +10,8 @@ import { withoutEnd } from "../clean-text.ts"
 import { asObject, asObjects, asString, at, type JsonObject, omit } from "../json.ts"
 import { ownerLabel } from "../session/names.ts"
 import { chooseContainer } from "../target/container-choice.ts"
-import type { CopyRequest } from "./copy-request.ts"
 import { copyLabel, type CopyRecord, recordAnnotation } from "./copy-record.ts"
+import type { CopyRequest } from "./copy-request.ts"
 
 /** The agent's image, whose `sleep` the copied container runs: the target's own image may have none. */
 export interface CopyImage {

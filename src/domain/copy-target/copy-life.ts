@@ -5,8 +5,8 @@
  */
 
 import { quotation } from "../clean-text.ts"
-import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
 import type { CopyTargetPhase } from "../resources/copy-target.ts"
+import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
 
 /** Whether the workload that a copy replaces has no pods because of it. `Unknown`: nobody has looked yet. */
 export type Replacement = "NotWanted" | "Unknown" | "Down" | "NotDown"

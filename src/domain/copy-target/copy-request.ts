@@ -37,7 +37,8 @@ const scalable: ReadonlySet<TargetKind> = new Set(["deployment", "statefulset", 
 const copied = (target: Target): Result.Result<CopiedTarget, string> => {
   if (target._tag === "Workload" && target.kind !== "service") return Result.succeed(target)
   const found = formatTargetPath(target)
-  const what = target._tag === "Targetless" ? "Without a target there is nothing to copy" : `${found} has no pod template`
+  const what =
+    target._tag === "Targetless" ? "Without a target there is nothing to copy" : `${found} has no pod template`
   return Result.fail(
     `${what}: a copy is made of a deployment, rollout, statefulset, replicaset, job, cronjob or pod. Name one of ` +
       "these, or take feature.copy_target out."
@@ -75,7 +76,10 @@ export const readCopyRequest = (body: unknown): Result.Result<CopyRequest, strin
     if (!isObject(sent)) return yield* Result.fail("spec: found none; a copy target has a spec.")
     const spec = yield* Result.mapError(
       Schema.decodeUnknownResult(CopyTargetSpec, { errors: "all" })(sent),
-      (error) => `${fieldProblems(error).map(({ message, path }) => `spec.${path}: ${message}`).join("; ")}.`
+      (error) =>
+        `${fieldProblems(error)
+          .map(({ message, path }) => `spec.${path}: ${message}`)
+          .join("; ")}.`
     )
     const named = yield* Result.mapError(parseTargetJson(spec.target), (problem) => `spec.target: ${problem}.`)
     const target = yield* copied(named)

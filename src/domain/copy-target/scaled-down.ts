@@ -30,7 +30,11 @@ const wantedPods = ({ spec }: Workload): number => spec?.replicas ?? 1
 export const copyOf = ({ metadata }: Workload): string | undefined =>
   metadata.labels?.[scaledDownFrom] === undefined ? undefined : (metadata.labels[scaledDownBy] ?? "")
 
-const patchOf = (workload: Workload, labels: WorkloadPatch["metadata"]["labels"], replicas?: number): WorkloadPatch => ({
+const patchOf = (
+  workload: Workload,
+  labels: WorkloadPatch["metadata"]["labels"],
+  replicas?: number
+): WorkloadPatch => ({
   metadata: { resourceVersion: workload.metadata.resourceVersion ?? "", labels },
   ...(replicas === undefined ? {} : { spec: { replicas } })
 })

@@ -39,12 +39,17 @@ const template: JsonObject = {
       },
       { name: "istio-proxy", image: "mesh", readinessProbe: probe }
     ],
-    volumes: [{ name: "config", configMap: { name: "app" } }, { name: "kube-api-access-1", projected: {} }]
+    volumes: [
+      { name: "config", configMap: { name: "app" } },
+      { name: "kube-api-access-1", projected: {} }
+    ]
   }
 }
 
 const copy = (spec: object = {}, change: Partial<NewCopy> = {}): Result.Result<JsonObject, string> => {
-  const request = Result.getOrThrow(readCopyRequest({ spec: { target: { deployment: "x", container: null }, ...spec } }))
+  const request = Result.getOrThrow(
+    readCopyRequest({ spec: { target: { deployment: "x", container: null }, ...spec } })
+  )
   const record = { owner, session: "FF" }
   return copiedPod({ name: "c", namespace: "n", request, template, selector: [], record, image: agent, ...change })
 }
@@ -133,6 +138,8 @@ describe("the pod of a copy", () => {
 
   it("has a name that is a host's and a label's value", () => {
     for (const name of ["x", "a.b", "x".repeat(253), `${"x".repeat(41)}.y`])
-      expect(copyName(name, "0123456789abcdef")).toMatch(/^mirrord-copy-(?=.{1,50}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?-89abcdef$/)
+      expect(copyName(name, "0123456789abcdef")).toMatch(
+        /^mirrord-copy-(?=.{1,50}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?-89abcdef$/
+      )
   })
 })

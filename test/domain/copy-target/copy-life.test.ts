@@ -13,7 +13,13 @@ describe("how far a copy is", () => {
   it.each<readonly [string, Pod, Replacement, number, string]>([
     ["a pod that nobody has scheduled yet", pod("Pending"), "NotWanted", 0, "InProgress"],
     ["a pod whose container starts", pod("Running", { name: "app", ready: false }), "NotWanted", 0, "InProgress"],
-    ["a pod whose other container is ready", pod("Running", { name: "sidecar", ready: true }), "NotWanted", 0, "InProgress"],
+    [
+      "a pod whose other container is ready",
+      pod("Running", { name: "sidecar", ready: true }),
+      "NotWanted",
+      0,
+      "InProgress"
+    ],
     ["a pod that is ready", ready, "NotWanted", 0, "Ready"],
     ["a ready pod that is to replace its workload, where nobody has looked", ready, "Unknown", 0, "InProgress"],
     ["a ready pod that replaces its workload", ready, "Down", 0, "Ready"],

@@ -4,7 +4,13 @@ import { describe, expect, it } from "vitest"
 import { readCopyRequest } from "../../../src/domain/copy-target/copy-request.ts"
 
 const read = (spec: unknown) => readCopyRequest({ metadata: { name: "deploy.x" }, spec })
-const usual = { idle_ttl: 30, scale_down: false, split_queues: null, exclude_containers: [], exclude_init_containers: [] }
+const usual = {
+  idle_ttl: 30,
+  scale_down: false,
+  split_queues: null,
+  exclude_containers: [],
+  exclude_init_containers: []
+}
 const refusal = (spec: unknown): string => Result.getOrThrow(Result.flip(read(spec)))
 
 describe("a request for a copy", () => {

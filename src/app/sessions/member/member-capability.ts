@@ -52,7 +52,9 @@ const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyA
   })
 
 /** The copy that a session runs on: the pod that is its target. */
-const usedCopy = ({ spec: { copyTarget, namespace, target } }: MirrordClusterSession): { readonly copyTarget?: string } =>
+const usedCopy = ({
+  spec: { copyTarget, namespace, target }
+}: MirrordClusterSession): { readonly copyTarget?: string } =>
   (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? {} : { copyTarget: `${namespace}/${target.name}` }
 
 const served =
