@@ -64,7 +64,7 @@ export interface ServedSessions {
 /** Copies of targets (operator-api.md §9). */
 export interface CopyTargets {
   readonly create: (request: CopyTargetRequest, owner: SessionOwner) => Effect.Effect<object, ApiError>
-  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>>
+  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
   readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
   /** The target of a session on a copy, as a connect URL names targets, and whether the copy replaces its workload. */
   readonly connect: (

@@ -12,7 +12,6 @@ import {
   type ObservedCopy
 } from "../../domain/copy-target/copy-life.ts"
 import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
-import type { CopyTargetSpec } from "../../domain/resources/copy-target.ts"
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
@@ -45,7 +44,6 @@ interface CopyUse {
 export interface CopiedPods {
   /** Completes when the copies have been read. */
   readonly started: Effect.Effect<void>
-  readonly synced: () => boolean
   /** The copies that are not being deleted. */
   readonly all: () => ReadonlyArray<Copy>
   readonly find: (namespace: string, name: string) => Copy | undefined
@@ -80,7 +78,7 @@ const copyOf = (key: string, pod: Pod | undefined): Copy | undefined => {
 }
 
 /** The workload that a copy replaces. */
-export const replacedBy = ({ pod, record }: Pick<Copy, "pod" | "record">): PlacedWorkload | undefined =>
+const replacedBy = ({ pod, record }: Pick<Copy, "pod" | "record">): PlacedWorkload | undefined =>
   record.replaces === undefined ? undefined : { ...record.replaces, namespace: pod.metadata.namespace ?? "" }
 
 const useOf = ({ uses }: State, key: string, uid: string, now: number): CopyUse => {
@@ -95,8 +93,13 @@ const observed = ({ options }: State, { key, known, now, view }: CopyTurn): Obse
   const used = options.inUse()
   const isInUse = used === undefined || used.has(key)
   if (isInUse) known.usedAt = now
-  const spec = copyRecord(view.metadata)?.spec as Partial<CopyTargetSpec> | undefined
-  return { uid: view.metadata.uid ?? "", isInUse, usedAt: known.usedAt, idleTtl: spec?.idle_ttl }
+  const idleTtl = copyRecord(view.metadata)?.spec["idle_ttl"]
+  return {
+    uid: view.metadata.uid ?? "",
+    isInUse,
+    usedAt: known.usedAt,
+    idleTtl: typeof idleTtl === "number" ? idleTtl : undefined
+  }
 }
 
 const deleteCopy = (
@@ -166,10 +169,8 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
       (self) => turnsOf(state, self)
     )
     const { cache } = controller
-    workloads.search()
     return {
       started: cache.awaitSynced,
-      synced: cache.synced,
       all,
       find,
       state: (copy, now) => {

@@ -3,7 +3,7 @@
  * a session on a copy is for. Primaries make none, since a request does not say in which cluster.
  */
 
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Option, type Scope } from "effect"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import { copyTarget } from "../../domain/copy-target/copy-info.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -12,11 +12,15 @@ import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability, CopyTargets } from "../api/capability.ts"
-import { forbidden, notFound } from "../api/status.ts"
+import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
+import { type ApiError, forbidden, internalError, notFound } from "../api/status.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type CopiedPods, type Copy, makeCopiedPods } from "./copied-pods.ts"
 import { createCopy } from "./create-copy.ts"
+import { findLeftovers } from "./leftovers.ts"
+
+/** How long a request waits for the copies to be read. */
+const patience = "8 seconds"
 
 /** The parts of the operator that this capability builds on. */
 export interface CopyTargetGround {
@@ -32,6 +36,9 @@ const infoOf =
   (copy: Copy): CopyTarget =>
     copyTarget(copy.pod.metadata, copy.record, copies.state(copy, now), now)
 
+const statusOf = (copies: CopiedPods, now: number): NonNullable<FurtherStatus["copy_targets"]> =>
+  copies.all().map((copy) => ({ pod_name: copy.pod.metadata.name, copy_target: infoOf(copies, now)(copy) }))
+
 /** The copies that sessions use; nothing as long as their capabilities have not read them. */
 const usedCopies = (capabilities: ReadonlyArray<Capability>): ReadonlySet<string> | undefined =>
   capabilities.some(({ problems }) => (problems?.() ?? []).length > 0)
@@ -42,58 +49,98 @@ const usedCopies = (capabilities: ReadonlyArray<Capability>): ReadonlySet<string
 
 const absent = (namespace: string, name: string) =>
   notFound(
-    `There is no copy target ${name} in namespace ${namespace}. A copy ends some seconds after its last session; start ` +
-      "the program again to get a new one."
+    `There is no copy target ${name} in namespace ${namespace}. A copy ends some seconds after its last session; ` +
+      "start the program again to get a new one."
   )
 
-const copyTargets = (copies: CopiedPods, create: CopyTargets["create"]): CopyTargets => ({
-  create,
+/** A copy that a client asks for, which counts as a use of it. */
+const asked = (copies: CopiedPods, namespace: string, name: string) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const copy = copies.find(namespace, name)
+    if (copy === undefined) return Effect.fail(absent(namespace, name))
+    copies.use(copy, now)
+    return Effect.succeed({ copy, now })
+  })
+
+/** `awake`: the copies when they have been read. */
+const copyTargets = (
+  awake: Effect.Effect<CopiedPods, ApiError>,
+  create: (copies: CopiedPods) => CopyTargets["create"]
+): CopyTargets => ({
+  create: (request, owner) => Effect.flatMap(awake, (copies) => create(copies)(request, owner)),
   list: (namespace) =>
-    Effect.map(Clock.currentTimeMillis, (now) =>
-      copies
-        .all()
-        .filter(({ pod }) => namespace === undefined || pod.metadata.namespace === namespace)
-        .map(infoOf(copies, now))
-    ),
+    Effect.gen(function* () {
+      const copies = yield* awake
+      const wanted = copies.all().filter(({ pod }) => namespace === undefined || pod.metadata.namespace === namespace)
+      return wanted.map(infoOf(copies, yield* Clock.currentTimeMillis))
+    }),
+  // The client asks again and again while it waits, and asks no more when it has gone.
   get: (namespace, name) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const copy = copies.find(namespace, name)
-      if (copy === undefined) return Effect.fail(absent(namespace, name))
-      // The client asks again and again while it waits, and asks no more when it has gone.
-      copies.use(copy, now)
-      return Effect.succeed(infoOf(copies, now)(copy))
+    Effect.gen(function* () {
+      const copies = yield* awake
+      const { copy, now } = yield* asked(copies, namespace, name)
+      return infoOf(copies, now)(copy)
     }),
   connect: (namespace, name, { userId }) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const copy = copies.find(namespace, name)
-      if (copy === undefined) return Effect.fail(absent(namespace, name))
+    Effect.gen(function* () {
+      const { copy } = yield* asked(yield* awake, namespace, name)
       const { container, owner, replaces } = copy.record
-      if (owner.userId !== userId) return Effect.fail(forbidden(`The copy target ${name} belongs to another user.`))
-      copies.use(copy, now)
+      if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
       const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
-      return Effect.succeed({ target, scaledown: replaces !== undefined })
+      return { target, scaledown: replaces !== undefined }
     })
 })
 
-/** `earlier`: the capabilities whose sessions may use copies. */
+/** Fails with a sentence if the copies cannot be read in time. */
+const whenRead = (copies: CopiedPods): Effect.Effect<CopiedPods, ApiError> =>
+  Effect.flatMap(Effect.timeoutOption(copies.started, patience), (read) =>
+    Option.isSome(read)
+      ? Effect.succeed(copies)
+      : Effect.fail(internalError("The copies of targets have not been read yet. Try again in a moment."))
+  )
+
+/**
+ * `earlier`: the capabilities whose sessions may use copies. An operator without copies follows no pods: it begins with
+ * the first request, or when it finds what another process has left.
+ */
 export const makeCopyTargetCapability = (
   { api, bounds, copyImage, fleet, protectedNamespaces }: CopyTargetGround,
   earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     if (fleet !== undefined) return {}
+    // Requests come with the host's clock, which may jump, and with scopes of their own.
+    const ground = yield* Effect.context<Scope.Scope>()
     const awaited = retryingApi(api)
-    const copies = yield* makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) })
-    const options = { awaited, copies, bounds, protectedNamespaces, image: copyImage }
+    let copies: CopiedPods | undefined
+    const wake = yield* Effect.cached(
+      makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) }).pipe(
+        Effect.tap((made) => Effect.sync(() => (copies = made))),
+        Effect.uninterruptible,
+        Effect.provideContext(ground)
+      )
+    )
+    yield* findLeftovers({
+      api,
+      isAwake: () => copies !== undefined,
+      copies: Effect.asVoid(wake),
+      workloads: (found) =>
+        found.length === 0 ? Effect.void : Effect.map(wake, ({ workloads }) => found.forEach(workloads.look))
+    })
+    const served = copyTargets(
+      Effect.flatMap(wake, whenRead),
+      (made) => (request, owner) =>
+        createCopy({ awaited, copies: made, bounds, protectedNamespaces, image: copyImage }, request, owner)
+    )
+    const here = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.provideContext(request, ground)
     return {
       features: ["CopyTarget", "CopyTargetExcludeContainers"],
-      started: copies.started,
-      status: (now) => ({
-        copy_targets: copies.all().map((copy) => ({
-          pod_name: copy.pod.metadata.name,
-          copy_target: infoOf(copies, now)(copy)
-        }))
-      }),
-      copyTargets: copyTargets(copies, (request, owner) => createCopy(options, request, owner))
+      status: (now) => ({ copy_targets: copies === undefined ? [] : statusOf(copies, now) }),
+      copyTargets: {
+        create: (request, owner) => here(served.create(request, owner)),
+        list: (namespace) => here(served.list(namespace)),
+        get: (namespace, name) => here(served.get(namespace, name)),
+        connect: (namespace, name, owner) => here(served.connect(namespace, name, owner))
+      }
     }
   })

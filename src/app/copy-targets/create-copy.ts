@@ -29,7 +29,7 @@ import { askedBy } from "../api/asked-by.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
-import type { CopiedPods } from "./copied-pods.ts"
+import type { CopiedPods, Copy } from "./copied-pods.ts"
 
 export interface CreateCopyOptions {
   /** The API with retries, since the user waits. */
@@ -65,7 +65,7 @@ const lookedUp = (
     return internalError(`Looking up ${path} failed: ${error.detail}.`)
   })
 
-/** What a copy is made of. */
+/** The template of a copy, and the workload that it is to replace. */
 interface Original {
   readonly template: JsonObject
   readonly selector: ReadonlyArray<string>
@@ -91,32 +91,26 @@ const earlierCopy = (
   { copies }: CreateCopyOptions,
   { asked: { namespace }, owner, request }: Wanted,
   now: number
-): CopyTarget | undefined => {
-  if (!request.scaleDown) return undefined
-  for (const copy of copies.all()) {
-    const { pod, record } = copy
-    const isSame =
-      pod.metadata.namespace === namespace &&
-      record.owner.userId === owner.userId &&
-      jsonEqual(record.spec, request.sent)
-    const state = copies.state(copy, now)
-    if (!isSame || state.phase === "Failed") continue
-    copies.use(copy, now)
-    return sharedCopyTarget(copyTarget(pod.metadata, record, state, now))
-  }
-  return undefined
-}
+): Copy | undefined =>
+  !request.scaleDown
+    ? undefined
+    : copies
+        .all()
+        .find(
+          (copy) =>
+            copy.pod.metadata.namespace === namespace &&
+            copy.record.owner.userId === owner.userId &&
+            jsonEqual(copy.record.spec, request.sent) &&
+            copies.state(copy, now).phase !== "Failed"
+        )
 
 /** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
 const allowed = (options: CreateCopyOptions, { asked, request }: Wanted): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
-    const { awaited, bounds, copies, protectedNamespaces } = options
+    const { awaited, protectedNamespaces } = options
     const { caller, namespace } = asked
     const failure = protectedTarget(protectedNamespaces, namespace, false)
     if (failure !== undefined) return yield* forbidden(explainFailure(undefined, failure))
-    const users = copies.all().map(({ record }) => record.owner.k8sUsername)
-    const problem = copyBoundProblem(bounds, caller.user, users)
-    if (problem !== undefined) return yield* forbidden(problem)
     const name = formatTargetName({ ...request.target, container: undefined })
     const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
     if (yield* mayDo(awaited, caller, deed)) return
@@ -125,6 +119,15 @@ const allowed = (options: CreateCopyOptions, { asked, request }: Wanted): Effect
         `"${namespace}", and so gets no copy of ${request.path}.`
     )
   })
+
+const bounded = (
+  { bounds, copies }: CreateCopyOptions,
+  { asked: { caller } }: Wanted
+): Effect.Effect<void, ApiError> => {
+  const users = copies.all().map(({ record }) => record.owner.k8sUsername)
+  const problem = copyBoundProblem(bounds, caller.user, users)
+  return problem === undefined ? Effect.void : Effect.fail(forbidden(problem))
+}
 
 /** Random bits for a session's id, which is no secret: a session belongs to the user of its certificate. */
 const newSessionId: Effect.Effect<SessionId> = Effect.map(
@@ -153,9 +156,9 @@ const createPod = (
     Effect.tap((made) => Effect.sync(() => copies.made(made)))
   )
 
-/** Takes the pods from the workload that a copy replaces. The copy goes if that is not possible. */
-const replace = (
-  { awaited, copies }: CreateCopyOptions,
+/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
+const takePods = (
+  { copies }: CreateCopyOptions,
   { asked: { namespace }, request: { path } }: Wanted,
   workload: ScalableWorkload,
   copy: string
@@ -174,9 +177,52 @@ const replace = (
                 "Wait until that session has ended and its copy is gone, or take feature.copy_target.scale_down out."
             })
           )
-    ),
-    Effect.tapError(() => Effect.ignore(awaited.delete(pods, copy, { namespace })))
+    )
   )
+
+/** An earlier copy once more. The process that made it may have ended before it took the workload's pods. */
+const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { metadata } = copy.pod
+    const { replaces } = copy.record
+    if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
+    const now = yield* Clock.currentTimeMillis
+    options.copies.use(copy, now)
+    return sharedCopyTarget(copyTarget(metadata, copy.record, options.copies.state(copy, now), now))
+  })
+
+const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, owner, request } = wanted
+    const { namespace } = asked
+    yield* bounded(options, wanted)
+    const { replaces, selector, template } = yield* original(options, wanted)
+    const id = yield* newSessionId
+    const name = copyName(request.target.name, sessionIdName(id))
+    const record = { owner, session: sessionIdHex(id), ...(replaces === undefined ? {} : { replaces }) }
+    const { awaited, image } = options
+    const pod = yield* Effect.fromResult(
+      Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
+    )
+    const made = yield* createPod(options, wanted, name, pod)
+    const kept = copyRecord(made.metadata)
+    if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+    if (replaces !== undefined)
+      yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
+        Effect.ignore(awaited.delete(pods, name, { namespace }))
+      )
+    yield* audit({
+      act: "copied",
+      ...askedBy(asked, owner),
+      session: sessionIdName(id),
+      namespace,
+      target: formatTargetName(request.target),
+      owner: owner.k8sUsername,
+      copy: name,
+      scaleDown: request.scaleDown
+    })
+    return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+  })
 
 /** Makes the copy; the result is a copy target that is on its way. */
 export const createCopy = (
@@ -189,29 +235,5 @@ export const createCopy = (
     const wanted: Wanted = { asked, owner, request }
     yield* allowed(options, wanted)
     const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
-    if (earlier !== undefined) return earlier
-    const { namespace } = asked
-    const { replaces, selector, template } = yield* original(options, wanted)
-    const id = yield* newSessionId
-    const name = copyName(request.target.name, sessionIdName(id))
-    const record = { owner, session: sessionIdHex(id), ...(replaces === undefined ? {} : { replaces }) }
-    const { image } = options
-    const pod = yield* Effect.fromResult(
-      Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
-    )
-    const made = yield* createPod(options, wanted, name, pod)
-    const kept = copyRecord(made.metadata)
-    if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
-    if (replaces !== undefined) yield* replace(options, wanted, replaces, name)
-    yield* audit({
-      act: "copied",
-      ...askedBy(asked, owner),
-      session: sessionIdName(id),
-      namespace,
-      target: formatTargetName(request.target),
-      owner: owner.k8sUsername,
-      copy: name,
-      scaleDown: request.scaleDown
-    })
-    return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+    return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
   })

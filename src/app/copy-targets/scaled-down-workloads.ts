@@ -1,7 +1,7 @@
 /**
  * Scales workloads down for copies, and gives them their pods back when the copy is gone: after its end, after a
- * deletion with `kubectl`, after a change of leaders. Follows only workloads that are scaled down; at its start it
- * looks for those that another process has left. `domain/copy-target/scaled-down.ts` decides.
+ * deletion with `kubectl`, after a change of leaders. Follows only workloads that are scaled down, or are to be.
+ * `domain/copy-target/scaled-down.ts` decides; leftovers.ts finds the workloads that another process has left.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -18,7 +18,7 @@ import {
 import { deployments, pods, rollouts, statefulSets, type Workload } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
-import { KubeError, type KubeApi, type KubeObject } from "../../ports/kube-api.ts"
+import { KubeError, type KubeApi } from "../../ports/kube-api.ts"
 import { type Controller, makeController, type Requeue } from "../kernel/controller.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
@@ -30,7 +30,8 @@ const tellEvery = 600_000
 /** How often a write is tried while other writers come first. */
 const attempts = 5
 
-const kinds: Readonly<Record<ScalableWorkload["kind"], ResourceDescriptor<Workload>>> = {
+/** The kinds of workloads that copies can replace. */
+export const scalableKinds: Readonly<Record<ScalableWorkload["kind"], ResourceDescriptor<Workload>>> = {
   deployment: deployments,
   statefulset: statefulSets,
   rollout: rollouts
@@ -48,8 +49,6 @@ export interface ScaledDownWorkloads {
   readonly scaleDown: (workload: PlacedWorkload, copy: string) => Effect.Effect<string | undefined, KubeError>
   /** Looks at a workload, because something about its copy has changed. */
   readonly look: (workload: PlacedWorkload) => void
-  /** Looks for workloads that an earlier process has scaled down. */
-  readonly search: () => void
 }
 
 interface State {
@@ -62,13 +61,12 @@ interface State {
 
 const keyOf = ({ kind, name, namespace }: PlacedWorkload): string => `${kind}/${namespace}/${name}`
 
-const isKind = (text: string): text is ScalableWorkload["kind"] => Object.hasOwn(kinds, text)
+export const isScalable = (kind: string): kind is ScalableWorkload["kind"] => Object.hasOwn(scalableKinds, kind)
 
-/** The workload of a key. A key that is a kind alone is about all workloads of that kind. */
-const workloadOf = (key: string): PlacedWorkload | ScalableWorkload["kind"] | undefined => {
+/** The workload of a key. */
+const workloadOf = (key: string): PlacedWorkload | undefined => {
   const [kind = "", namespace, name] = key.split("/")
-  if (!isKind(kind)) return undefined
-  return namespace === undefined || name === undefined ? kind : { kind, namespace, name }
+  return isScalable(kind) && namespace !== undefined && name !== undefined ? { kind, namespace, name } : undefined
 }
 
 const unlessAbsent = (error: KubeError): Effect.Effect<undefined, KubeError> =>
@@ -78,8 +76,8 @@ const readWorkload = (
   { api }: Pick<State, "api">,
   { kind, name, namespace }: PlacedWorkload
 ): Effect.Effect<Workload, KubeError> =>
-  Effect.flatMap(api.get(kinds[kind], name, namespace), (object) => {
-    const read = readResource(kinds[kind], object)
+  Effect.flatMap(api.get(scalableKinds[kind], name, namespace), (object) => {
+    const read = readResource(scalableKinds[kind], object)
     return Result.isSuccess(read)
       ? Effect.succeed(read.success)
       : Effect.fail(
@@ -129,17 +127,21 @@ const reconcile = (state: State, workload: PlacedWorkload): Effect.Effect<Requeu
     const { api, isWanted, known } = state
     const key = keyOf(workload)
     const { kind, name, namespace } = workload
-    const found = yield* Effect.catch(readWorkload(state, workload), unlessAbsent)
+    const found = yield* readWorkload(state, workload).pipe(Effect.catch(unlessAbsent))
     const copy = found === undefined ? undefined : copyOf(found)
     if (found === undefined || copy === undefined) {
-      if (isWanted(workload)) known.set(key, undefined)
-      else known.delete(key)
-      return undefined
+      if (!isWanted(workload)) {
+        known.delete(key)
+        return undefined
+      }
+      known.set(key, undefined)
+      // The process before this one may still scale it down.
+      return found === undefined ? undefined : { after: lookEvery }
     }
     known.set(key, copy)
     const action = scaledDownPlan(found, yield* isNeeded(state, namespace, copy))
     if (action._tag === "Restore" || action._tag === "LetGo") {
-      const written = yield* Effect.result(api.mergePatch(kinds[kind], name, action.patch, { namespace }))
+      const written = yield* Effect.result(api.mergePatch(scalableKinds[kind], name, action.patch, { namespace }))
       if (Result.isFailure(written) && written.failure.reason === "Conflict") return "Conflict"
       yield* Effect.fromResult(written)
       yield* told(workload, copy, action)
@@ -148,21 +150,6 @@ const reconcile = (state: State, workload: PlacedWorkload): Effect.Effect<Requeu
     yield* told(workload, copy, action)
     return { after: action._tag === "Unreadable" ? tellEvery : lookEvery }
   })
-
-/** Looks for workloads of a kind that were scaled down by an earlier process. A kind that is not there has none. */
-const search = (
-  api: KubeApi,
-  kind: ScalableWorkload["kind"],
-  look: (workload: PlacedWorkload) => void
-): Effect.Effect<Requeue, KubeError> =>
-  api.list(kinds[kind], { labelSelector: scaledDownFrom }).pipe(
-    Effect.map(({ items }) => items),
-    Effect.catch((error) => Effect.map(unlessAbsent(error), (): ReadonlyArray<KubeObject> => [])),
-    Effect.map((items) => {
-      for (const { metadata } of items) look({ kind, name: metadata.name, namespace: metadata.namespace ?? "" })
-      return undefined
-    })
-  )
 
 const scaleDownFor = (
   state: State,
@@ -175,7 +162,7 @@ const scaleDownFor = (
     const step = scaleDown(found, copy)
     if (step._tag === "Taken") return step.by
     if (step._tag === "Patch") {
-      yield* state.api.mergePatch(kinds[kind], name, step.patch, { namespace })
+      yield* state.api.mergePatch(scalableKinds[kind], name, step.patch, { namespace })
       yield* logInfo("workload scaled down", { kind, name, namespace, copy, replicas: found.spec?.replicas ?? 1 })
     }
     state.known.set(keyOf(workload), copy)
@@ -196,14 +183,12 @@ export const makeScaledDownWorkloads = (
       name: "ScaledDown",
       reconcile: (key) => {
         const workload = workloadOf(key)
-        if (workload === undefined) return Effect.succeed(undefined)
-        return typeof workload === "string" ? search(api, workload, look) : reconcile(state, workload)
+        return workload === undefined ? Effect.succeed(undefined) : reconcile(state, workload)
       }
     })
     const look = (workload: PlacedWorkload): void => controller.enqueue(keyOf(workload))
     return {
       look,
-      search: () => Object.keys(kinds).forEach(controller.enqueue),
       replacement: (workload, copy) => {
         const key = keyOf(workload)
         if (!known.has(key)) return "Unknown"

@@ -54,8 +54,8 @@ const problemOf = (path: string, kind: TargetKind, object: unknown): string | un
     )
   if (kind === "replicaset" && ownerOf(object) === undefined)
     return (
-      `${path} cannot be copied: it belongs to no deployment and no rollout, and it would take the copy for one of its ` +
-      "own pods. Take feature.copy_target out."
+      `${path} cannot be copied: it belongs to no deployment and no rollout, and it would take the copy for one of ` +
+      "its own pods. Take feature.copy_target out."
     )
   return undefined
 }

@@ -39,7 +39,7 @@ const patchOf = (
   ...(replicas === undefined ? {} : { spec: { replicas } })
 })
 
-/** What is to be done so that a workload has no pods while a copy lives. */
+/** The step towards a workload without pods while a copy lives. */
 export type ScaleDown =
   | { readonly _tag: "Patch"; readonly patch: WorkloadPatch }
   | { readonly _tag: "Done" }
@@ -55,7 +55,7 @@ export const scaleDown = (workload: Workload, copy: string): ScaleDown => {
   return { _tag: "Patch", patch: patchOf(workload, labels, 0) }
 }
 
-/** What is to be done with a workload that may have the labels. */
+/** The step for a workload that may have the labels. */
 export type ScaledDownAction =
   | { readonly _tag: "Nothing" }
   /** It gets its pods back. */

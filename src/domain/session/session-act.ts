@@ -98,6 +98,12 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
   }
 }
 
+/** The fields about a copy of a target. */
+const copyOf = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
+  if (act.act === "copied") return { copy: act.copy, scaleDown: act.scaleDown }
+  return act.act === "copyDeleted" ? { copy: act.copy } : {}
+}
+
 const whyOf = (act: SessionAct): string | undefined => {
   switch (act.act) {
     case "created":
@@ -123,7 +129,6 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
   const { by, claims, userId } = askedOf(act)
   const cause = act.act === "ended" ? act.cause : undefined
   const refusal = act.act === "refused" ? act : undefined
-  const copied = act.act === "copied" ? act : undefined
   const fields = {
     audit: true,
     act: act.act,
@@ -139,8 +144,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
-    copy: act.act === "copied" || act.act === "copyDeleted" ? act.copy : undefined,
-    scaleDown: copied?.scaleDown,
+    ...copyOf(act),
     cause,
     code: refusal?.code,
     reason: refusal?.reason,

@@ -74,8 +74,8 @@ const describe = (error: TargetError): string => {
       return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
     case "CopyTargetRequired":
       return (
-        `${error.target} can only be used with a copy of it, which is made in one cluster only, by the operator of that ` +
-        "cluster"
+        `${error.target} can only be used with a copy of it, and copies are made in one cluster only, by its ` +
+        "own operator"
       )
     case "Forbidden":
       return `the operator may not look up ${error.target}: ${error.detail}`
