@@ -14,11 +14,13 @@ import {
 import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { leaderGrace } from "../../domain/session/liveness.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
 import {
+  keyOfObject,
   makePlannedController,
   type PlannedController,
   type PlannedTurns,
@@ -36,7 +38,7 @@ export interface Copy {
 
 /** The uses of a copy that this process has seen. Times are epoch ms. */
 interface CopyUse {
-  readonly uid: string
+  readonly uid: string | undefined
   readonly since: number
   usedAt: number
 }
@@ -50,8 +52,8 @@ export interface CopiedPods {
   readonly state: (copy: Copy, now: number) => CopyState
   /** Its user has just asked for it. */
   readonly use: (copy: Copy, now: number) => void
-  /** Takes the pod of a copy that was just made. */
-  readonly made: (pod: KubeObject) => void
+  /** Takes the pod of a copy that this process has just made. */
+  readonly made: (pod: KubeObject, now: number) => void
   readonly workloads: ScaledDownWorkloads
 }
 
@@ -81,10 +83,11 @@ const copyOf = (key: string, pod: Pod | undefined): Copy | undefined => {
 const replacedBy = ({ pod, record }: Pick<Copy, "pod" | "record">): PlacedWorkload | undefined =>
   record.replaces === undefined ? undefined : { ...record.replaces, namespace: pod.metadata.namespace ?? "" }
 
-const useOf = ({ uses }: State, key: string, uid: string, now: number): CopyUse => {
+/** A copy of an earlier process may have a user who is in a pause between two tries, as a session may. */
+const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: number): CopyUse => {
   const known = uses.get(key)
-  if (known?.uid === uid) return known
-  const fresh = { uid, since: now, usedAt: now }
+  if (known !== undefined && known.uid === uid) return known
+  const fresh = { uid, since: now, usedAt: now + leaderGrace }
   uses.set(key, fresh)
   return fresh
 }
@@ -92,7 +95,7 @@ const useOf = ({ uses }: State, key: string, uid: string, now: number): CopyUse 
 const observed = ({ options }: State, { key, known, now, view }: CopyTurn): ObservedCopy => {
   const used = options.inUse()
   const isInUse = used === undefined || used.has(key)
-  if (isInUse) known.usedAt = now
+  if (isInUse) known.usedAt = Math.max(known.usedAt, now)
   const idleTtl = copyRecord(view.metadata)?.spec["idle_ttl"]
   return {
     uid: view.metadata.uid ?? "",
@@ -134,8 +137,7 @@ const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, 
   forget: (key) => Effect.sync(() => void state.uses.delete(key)),
   unreadable: (key, problem) => logWarning("copy of a target ignored", { pod: key, problem }),
   isOver: ({ metadata }) => isBeingDeleted(metadata),
-  known: (key, { metadata }) =>
-    Effect.map(Clock.currentTimeMillis, (now) => useOf(state, key, metadata.uid ?? "", now)),
+  known: (key, { metadata }) => Effect.map(Clock.currentTimeMillis, (now) => useOf(state.uses, key, metadata.uid, now)),
   observe: (turn) => observed(state, turn),
   plan: copyPlan,
   perform: (turn, { why }) => deleteCopy(state, turn, why),
@@ -177,13 +179,17 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
         const { key, pod, record } = copy
         const replaced = replacedBy(copy)
         const replacement = replaced === undefined ? "NotWanted" : workloads.replacement(replaced, pod.metadata.name)
-        const { since } = useOf(state, key, pod.metadata.uid ?? "", now)
+        const { since } = useOf(uses, key, pod.metadata.uid, now)
         return copyState(pod, record.container, replacement, now - since)
       },
       use: ({ key, pod }, now) => {
-        useOf(state, key, pod.metadata.uid ?? "", now).usedAt = now
+        const use = useOf(uses, key, pod.metadata.uid, now)
+        use.usedAt = Math.max(use.usedAt, now)
       },
-      made: cache.wrote,
+      made: (pod, now) => {
+        uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now })
+        cache.wrote(pod)
+      },
       workloads
     }
   })

@@ -153,7 +153,7 @@ const createPod = (
       error.reason === "AlreadyExists" ? awaited.get(pods, name, namespace) : Effect.fail(error)
     ),
     Effect.mapError((error) => refusedPod(path, error)),
-    Effect.tap((made) => Effect.sync(() => copies.made(made)))
+    Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
   )
 
 /** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */

@@ -657,7 +657,6 @@ describe("an upgrade", () => {
     ["an unknown path", `${root}/namespaces/a/pods/b`, {}, [], 404],
     ["a path with a bad escape", `${root}/proxy/namespaces/a/targets/%zz`, {}, [], 400],
     ["the path //", "//", {}, [], 404],
-    ["a copy target", `${root}/proxy/namespaces/a/copytargets/b`, {}, [], 400],
     ["parameters that are not base64", target, { "x-mirrord-connect-params": "$$$" }, [], 400],
     ["no key", target, {}, ["Sec-WebSocket-Key"], 400],
     ["a bad key", target, { "Sec-WebSocket-Key": "abc" }, [], 400],
