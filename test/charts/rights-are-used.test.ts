@@ -38,8 +38,13 @@ const primaryWithWorkloads = { operator: { multiCluster: { enabled: true, manage
  * shows all of both in one.
  */
 const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, ReadonlyArray<ApiUser>]> = [
-  ["single", {}, account("mirrord-operator"), ["operator-with-workloads"]],
-  ["member", { operator: { multiClusterMember: true } }, account("mirrord-operator"), ["operator-with-workloads"]],
+  ["single", {}, account("mirrord-operator"), ["operator-with-workloads", "operator-with-copies"]],
+  [
+    "member",
+    { operator: { multiClusterMember: true } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies"]
+  ],
   ["primary", primary, account("mirrord-operator"), ["primary-management-only"]],
   [
     "primary with workloads",

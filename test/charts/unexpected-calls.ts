@@ -15,10 +15,11 @@ const tablesOf = (
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
+  const copies = running.description === primary.description ? [] : ["operator-with-copies"]
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []
   return {
-    [operator]: [...roles, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
+    [operator]: [...roles, ...copies, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
     [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
     [primaryUser]: ["primary-at-a-member", ...doctor],
     [`${accounts}mirrord-hooks`]: ["hooks"]
