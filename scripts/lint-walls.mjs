@@ -54,7 +54,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/sessions/member": inApp("kernel", "api", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
   "src/app/operator": inApp("kernel", "api", "relay", "fleet", "leadership", "sessions/**", "copy-targets"),
-  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "operator"),
+  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "operator", "copy-targets"),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
   "lab/vectors": ["src/**"],

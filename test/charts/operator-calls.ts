@@ -9,6 +9,7 @@ import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
+import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
   operatorApiService,
@@ -17,7 +18,9 @@ import {
 } from "../../src/app/operator/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
-import { apiServices, configMaps, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
+import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
+import { apiServices, configMaps, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
@@ -46,7 +49,8 @@ export const callers = [
   "primary-with-workloads",
   "primary-management-only",
   "primary-at-a-member",
-  "hooks"
+  "hooks",
+  "hooks-with-copies"
 ] as const
 export type ApiUser = (typeof callers)[number]
 
@@ -109,11 +113,16 @@ const ofTargets = Promise.all(
   })
 )
 
-const ofCleanup = (): Promise<ReadonlyArray<ApiCall>> => {
+const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   const api = new MemoryKubeApi("recorded")
+  api.write(pods, "x", { metadata: { labels: { [copyLabel]: "true" } } }, "default")
+  for (const kind of Object.values(scalableKinds)) {
+    const metadata = { labels: { [scaledDownFrom]: "1" } }
+    api.write(kind, "x", { metadata, spec: { replicas: 0 } }, "default")
+  }
   api.write(mirrordMultiClusterSessions, "mc-1", { metadata: { finalizers: [parentFinalizer] } })
   api.write(mirrordClusterSessions, "1", {})
-  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2 }), api)
+  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, copies }), api)
 }
 
 /** A user's own session in one cluster, which no scenario has, from its start until it is stopped. */
@@ -236,7 +245,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-workloads": [],
     "primary-management-only": [],
     "primary-at-a-member": [],
-    hooks: []
+    hooks: [],
+    "hooks-with-copies": []
   }
   const record = (name: string, faults?: FaultPlan): void => {
     const story = {
@@ -293,6 +303,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))
   found["operator-with-copies"].push(...(await ofCopies()))
-  found.hooks.push(...(await ofCleanup()))
+  found.hooks.push(...(await ofCleanup(false)))
+  found["hooks-with-copies"].push(...(await ofCleanup(true)))
   return found
 }

@@ -64,7 +64,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     account("mirrord-operator-envoy"),
     ["primary-at-a-member"]
   ],
-  ["single", {}, account("mirrord-hooks"), ["hooks"]],
+  ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]
 
@@ -113,7 +113,7 @@ describeHelm("rights and calls", (helm) => {
       const unused = grants
         .filter((grant: Grant) => !made.some((call) => covers(grant, call)))
         .map((grant) => `${grant.role}: ${rowOf(grant)}`)
-      const expected = users.includes("hooks") ? [] : (exceptional[mode] ?? [])
+      const expected = holder.name === "mirrord-hooks" ? [] : (exceptional[mode] ?? [])
       // An exception that is not needed any more is to go.
       expect({ missing: [...missing].toSorted(), unused: unused.toSorted() }).toEqual({
         missing: [],

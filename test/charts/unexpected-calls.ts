@@ -22,7 +22,7 @@ const tablesOf = (
     [operator]: [...roles, ...copies, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
     [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
     [primaryUser]: ["primary-at-a-member", ...doctor],
-    [`${accounts}mirrord-hooks`]: ["hooks"]
+    [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
   }
 }
 
