@@ -81,7 +81,8 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list events of operator.metalbear.co": "the same",
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
   "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
-  "get copytargets of operator.metalbear.co": "copies of targets, once they are made",
+  "get copytargets of operator.metalbear.co":
+    "copies of targets, which clients get in a single cluster (test/real/copy-targets.test.ts)",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co":
     "database branches with values of the client's (operator-api.md §1.8)",
