@@ -113,7 +113,7 @@ describeReal(
       for (const command of commands.splice(0)) command.stop()
     })
 
-    it("a scaled-down deployment has no pods while the program serves its Service, and then has them again", async () => {
+    it("a scaled-down deployment has no pods while the program serves its Service, then has them again", async () => {
       scale(2)
       await eventually("the workload answers", async () => expect(await request(entry(), "/")).toContain("hello"))
       const steal = [layerApp, "--steal", "80", "--respond", "laptop"]

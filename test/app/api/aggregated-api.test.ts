@@ -541,6 +541,23 @@ describe("requests", () => {
     expect([status, body["kind"], body["reason"], body["status"]]).toEqual([404, "Status", "NotFound", "Failure"])
     expect(headers["content-type"]).toContain("application/json")
   })
+
+  it("make, list and read copy targets", async () => {
+    const { call, fake } = await start()
+    const path = `${root}/namespaces/my-ns/copytargets`
+    const headers = { "X-Client-Der": "AAAA, AAAA" }
+    const made = await call("POST", `${path}?`, { headers, body: JSON.stringify({ spec: {} }) })
+    expect([made.status, made.body]).toEqual([201, { kind: "CopyTarget" }])
+    expect((await call("GET", path)).body).toMatchObject({ kind: "CopyTargetList", items: [] })
+    expect((await call("GET", `${root}/copytargets`)).status).toBe(200)
+    expect((await call("GET", `${path}/x`)).body).toEqual({ metadata: { namespace: "my-ns", name: "x" } })
+    expect((await call("POST", path, { body: "{" })).status).toBe(400)
+    expect(fake.seen).toEqual([
+      ["copy", "my-ns", "dev", "AAAA"],
+      ["copies", "my-ns"],
+      ["copies", undefined]
+    ])
+  })
 })
 
 describe("an upgrade", () => {
@@ -603,6 +620,8 @@ describe("an upgrade", () => {
       query
     })
     expect(seen[1]).toMatchObject({ target: "targetless", query, term: "3" })
+    await answerOf(await upgrade(`${root}/proxy/namespaces/my-ns/copytargets/mirrord-copy-x?${query}`))
+    expect(seen[2]).toMatchObject({ isCopy: true, checked: "proxy", namespace: "my-ns", target: "mirrord-copy-x" })
   })
 
   it("loses nothing that an eager client says or does with its very request", async () => {

@@ -148,7 +148,7 @@ export class Copied {
 }
 
 /** The moment at which tests begin, epoch ms. */
-export const today = Date.UTC(2026, 10, 21)
+const today = Date.UTC(2026, 10, 21)
 
 export const begin = (limits: MemoryWorldOptions["limits"] = {}) =>
   Effect.gen(function* () {

@@ -61,7 +61,8 @@ export const cleanUpCopies = (api: KubeApi, tell: Tell): Effect.Effect<ReadonlyA
     for (const { metadata } of yield* tell("listing the copies of targets", labelled(api, pods, copyLabel), [])) {
       const { name, namespace, uid } = metadata
       const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
-      yield* tell(`deleting copy ${name}`, Effect.catch(api.delete(pods, name, address), unlessGone), undefined)
+      const deleted = api.delete(pods, name, address).pipe(Effect.catch(unlessGone))
+      yield* tell(`deleting copy ${name}`, deleted, undefined)
     }
     for (const kind of Object.values(scalableKinds)) {
       const found = yield* tell(`listing scaled-down ${kind.plural}`, labelled(api, kind, scaledDownFrom), [])
