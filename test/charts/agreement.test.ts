@@ -167,6 +167,10 @@ const objectNames = mostly(
   fc.constantFrom("agent", "a.b-c", "5", "x".repeat(253)),
   fc.constantFrom("Agent", "a b", "-a", "a-", "a,b", "../a", "x".repeat(254))
 )
+const sessionTimes = mostly(
+  fc.constantFrom(1, "28800", 315_360_000),
+  fc.constantFrom(315_360_001, 0.5, -1, "8h", "08", true, "9999999999")
+)
 const namespaceNames = mostly(
   fc.constantFrom("kube-system", "a,b", "x".repeat(63)),
   fc.constantFrom("a, b", ",a", "Kube", "a.b", "-a", "x".repeat(64), 1.5)
@@ -194,6 +198,7 @@ const variables = {
   OPERATOR_CONNECTIONS_PER_SESSION: bounds,
   OPERATOR_AGENTS_PER_USER: bounds,
   OPERATOR_AGENTS: bounds,
+  OPERATOR_MAX_SESSION_TIME_SECONDS: sessionTimes,
   OPERATOR_ALLOWED_TARGET_NAMESPACES: namespaceNames,
   OPERATOR_POD_NAME: words,
   OPERATOR_POD_UID: words,
@@ -301,6 +306,10 @@ const installations = fc.record({
   port: mostly(fc.constantFrom(443, "8443", 65535, 0, "", null), fc.constantFrom(65536, "http", -1, 1.5, "99999")),
   agentPort: mostly(fc.constantFrom(61337, "8443", 0, "", null), fc.constantFrom(65536, "http", "01", "1e3", true)),
   sessionsPerUser: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(0, "", null) }, { weight: 6, arbitrary: bounds }),
+  maxSessionTimeSeconds: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(0, "", null) },
+    { weight: 6, arbitrary: sessionTimes }
+  ),
   allowedNamespaces: mostly(
     fc.constantFrom([], null, ["kube-system"], ["a", "b"]),
     fc.constantFrom(["A"], ["a", "b c"], [1.5], [true, "-"])
@@ -329,6 +338,7 @@ const publishedEnvironment = ({
   allowedNamespaces,
   extraEnv,
   jsonLog,
+  maxSessionTimeSeconds,
   multiCluster,
   port,
   requireFrontProxyClientCert,
@@ -347,6 +357,7 @@ const publishedEnvironment = ({
     OPERATOR_OWN_CERTIFICATE: "true",
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
+    ...(isSet(maxSessionTimeSeconds) ? { OPERATOR_MAX_SESSION_TIME_SECONDS: String(maxSessionTimeSeconds) } : {}),
     ...(isSet(sessionsPerUser) ? { OPERATOR_SESSIONS_PER_USER: String(sessionsPerUser) } : {}),
     ...(asArray(allowedNamespaces).length > 0
       ? { OPERATOR_ALLOWED_TARGET_NAMESPACES: asArray(allowedNamespaces).join(",") }

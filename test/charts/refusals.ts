@@ -12,6 +12,8 @@ const where = "operator.multiCluster"
 const authTypes = "write one of bearerToken, eks, aks, mtls."
 const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
 
+const noSessionTime = "it must be a whole number of seconds from 1 to 315360000"
+const sessionTimeCure = "write for example 28800, or leave it out."
 const noBound = "it must be a whole number from 1 to 10000"
 const boundCure = "write for example 100, or leave it out."
 
@@ -473,6 +475,14 @@ export const refusals: ReadonlyArray<Refusal> = [
       `bounds.agents: ${noBound} (found 10001); ${boundCure}`,
       `bounds.sessions: ${noBound} (found "many"); ${boundCure}`,
       `bounds.sessionsPerUser: ${noBound} (found 0.5); ${boundCure}`
+    ]
+  },
+  {
+    name: "a longest time of sessions that is none",
+    values: { operator: { maxSessionTimeSeconds: "8h", extraEnv: { OPERATOR_MAX_SESSION_TIME_SECONDS: "0" } } },
+    sentences: [
+      `operator.maxSessionTimeSeconds: ${noSessionTime} (found "8h"); ${sessionTimeCure}`,
+      `operator.extraEnv.OPERATOR_MAX_SESSION_TIME_SECONDS: ${noSessionTime} (found "0"); ${sessionTimeCure}`
     ]
   },
   {

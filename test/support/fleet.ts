@@ -12,6 +12,7 @@ export const operatorNamespace = "mirrord"
 /** The limits of an operator unless a test is about them. Agents are in the operator's namespace. */
 export const usualLimits = {
   bounds: usualBounds,
+  longestSessionSecs: undefined as number | undefined,
   protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 }
 

@@ -1,7 +1,7 @@
 /**
- * N15 (failures.md §3.16, §4.32). A session that says Ready can carry a request: each agent that it has runs, answers,
- * and works on a pod that exists. Looks at the world itself and not at the operator's pings, every few seconds of
- * virtual time while something is wrong with agents; an operator that cannot write its status is excused.
+ * N15 (failures.md §3.16, §4.32). A session that says Ready can carry a request: each agent that it holds runs,
+ * answers, and works on a pod that exists. Looks at the world itself and not at the operator's pings, every few seconds
+ * of virtual time while something is wrong with agents; an operator that cannot write its status is excused.
  */
 
 import { isObject } from "../../../src/domain/json.ts"
@@ -46,7 +46,8 @@ const obstacles = (world: World, cluster: SimCluster, session: KubeObject): Read
   const podNames = new Set(
     all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
   )
-  const agents = kubelet.agents.filter((agent) => podNames.has(agent.name))
+  // An agent without a connection is none of the session's any more: nobody waits for it, and it ends by itself.
+  const agents = kubelet.agents.filter(({ agent, name: pod }) => podNames.has(pod) && agent.clients > 0)
   const found = new Map<string, string>()
   if (agents.length === 0) found.set("none", "it has no agent that runs")
   const nodes = nodesOf(name)

@@ -72,6 +72,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         version,
         fleet: settings.fleet,
         bounds: settings.bounds,
+        longestSessionSecs: settings.longestSessionSecs,
         protectedNamespaces: settings.protectedNamespaces,
         copyImage: settings.copyImage
       },

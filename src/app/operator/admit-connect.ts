@@ -121,7 +121,10 @@ const counted = (
       const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
         internalError(`It is not known whether session ${session} was stopped: ${message}. Try again in a moment.`)
       )
-      if (isStopped) return yield* reconnectNotPossible(`Session ${session} was stopped; start a new one.`)
+      if (isStopped)
+        return yield* reconnectNotPossible(
+          `Session ${session} was stopped, by a user or at the end of the longest time allowed; start a new one.`
+        )
     }
     yield* quota.take({ session, user: request.caller.user }, owner.userId)
     users.saw(owner.userId, yield* wall.currentTimeMillis)

@@ -40,6 +40,8 @@ export interface OperatorOptions {
   /** The fleet of a primary; without it the operator serves its own cluster only, with a member's abilities. */
   readonly fleet: FleetConfiguration | undefined
   readonly bounds: SessionBounds
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs?: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
@@ -74,7 +76,7 @@ export const makeOperator = (
 
 /** The ground that capabilities are made on. */
 const makeGround = (
-  { bounds, copyImage, fleet, namespace, protectedNamespaces, version }: OperatorOptions,
+  { bounds, copyImage, fleet, longestSessionSecs, namespace, protectedNamespaces, version }: OperatorOptions,
   { fingerprint }: UserAuthority
 ) =>
   Effect.gen(function* () {
@@ -88,6 +90,7 @@ const makeGround = (
       fingerprint,
       fleet,
       bounds,
+      longestSessionSecs,
       protectedNamespaces,
       copyImage,
       feed: new ChangeFeed(),

@@ -47,6 +47,8 @@ export interface Settings {
   readonly fleet: FleetConfiguration | undefined
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs: number | undefined
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers: the agent's, unless they keep their own. */
@@ -85,6 +87,8 @@ const usualAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
 const greatestPort = 65_535
 /** Beyond, a bound protects nothing. */
 const greatestBound = 10_000
+/** Ten years, in seconds. */
+const greatestSessionTime = 315_360_000
 /** In s: a lease of more than a day serves nobody. */
 const greatestLeaseTime = 86_400
 
@@ -102,7 +106,7 @@ const wholeNumber = (name: string, greatest: number) =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter((digits) =>
-        /^[1-9]\d{0,4}$/u.test(digits) && Number(digits) <= greatest
+        /^[1-9]\d{0,8}$/u.test(digits) && Number(digits) <= greatest
           ? undefined
           : `Expected a whole number from 1 to ${greatest}`
       )
@@ -195,6 +199,7 @@ const environment = Config.all({
     agents: bound("OPERATOR_AGENTS", usualBounds.agents)
   }),
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
+  longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
   allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
@@ -295,6 +300,7 @@ export const readSettings = (
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
+      longestSessionSecs: Option.getOrUndefined(env.longestSession),
       protectedNamespaces: protectedNamespaces({
         operator: env.namespace,
         agents: agents.namespace,

@@ -57,7 +57,7 @@ export const eventCatalogue = {
   Expired: {
     type: "Normal",
     on: "both",
-    when: "the operator deletes the session itself: no client for the TTL, or a while after it failed"
+    when: "the operator deletes the session itself: no client for the TTL, its longest time, or a while after it failed"
   }
 } as const satisfies Readonly<Record<string, Entry>>
 

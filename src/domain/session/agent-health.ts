@@ -22,6 +22,12 @@ const suspectedAfter = 2
  */
 const lostAfter = 4
 
+/**
+ * Milliseconds in which an agent must say its first word on a new connection: a round more than a watch needs to give
+ * up an agent that is silent on all of them.
+ */
+export const answersWithin: number = (lostAfter + 2) * roundEvery
+
 /** Looks in a row that must find a target's pod being deleted before its agent is given up. */
 const leavingAfter = 2
 

@@ -14,6 +14,7 @@ import type { MergePatch } from "./merge-patch.ts"
 import { childAnnotations } from "./names.ts"
 import { firstUnmet, met, type Requirement } from "./requirement.ts"
 import type { Precondition } from "./session-action.ts"
+import { endByAge } from "./session-age.ts"
 import type { SessionFailure } from "./session-failure.ts"
 
 /** An attempt that failed. `failures`: how many in a row, at least 1; `at`: epoch ms. */
@@ -67,6 +68,8 @@ export interface ObservedChild<P> {
   readonly operatorSince: number
   /** The times of sessions whose annotations give none. */
   readonly defaults: SessionTimes
+  /** The longest time of a session without a parent, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs?: number | undefined
 }
 
 /** The next action of a member for one of its sessions. At most one action writes the object. */
@@ -84,8 +87,15 @@ export type ChildAction<P> =
   | { readonly _tag: "RefreshAgents" }
   /** Merge patch of the child's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
-  /** Delete the child; `why` is for log and Event. */
-  | { readonly _tag: "DeleteChild"; readonly why: string; readonly precondition: Precondition }
+  /**
+   * Delete the child; `why` is for log and Event. `staysStopped`: its client must get no other session under this id.
+   */
+  | {
+      readonly _tag: "DeleteChild"
+      readonly why: string
+      readonly precondition: Precondition
+      readonly staysStopped?: true
+    }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
 /**
@@ -103,6 +113,9 @@ export const refreshEvery = 30_000
 const retryAt = ({ at, failures }: FailedAttempt): number =>
   at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), longestRetry)
 
+const fromParent = ({ spec }: MirrordClusterSession): boolean =>
+  (spec.multiClusterParentName ?? undefined) !== undefined
+
 const seconds = (child: MirrordClusterSession, annotation: string, fallback: number): number => {
   const text = child.metadata.annotations?.[annotation]
   return text !== undefined && /^[1-9][0-9]{0,8}$/u.test(text) ? Number(text) : fallback
@@ -113,10 +126,10 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
   const { createdSeenAt, sockets, operatorSince, defaults } = observed
   if (sockets.open > 0) return undefined
   // Without a parent the real client connects to us directly, and may pause for minutes (`leaderGrace` in liveness.ts).
-  const fromParent = (child.spec.multiClusterParentName ?? undefined) !== undefined
+  const isPart = fromParent(child)
   const started = Math.max(
     createdSeenAt,
-    operatorSince + (fromParent ? 0 : graceAfterStart(createdSeenAt, operatorSince, sockets))
+    operatorSince + (isPart ? 0 : graceAfterStart(createdSeenAt, operatorSince, sockets))
   )
   const lastSeen = Math.max(
     observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
@@ -127,10 +140,27 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
     const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
     // The parent may outlive its client by the TTL, and longer after a change of leaders. Ending the child earlier
     // would only make the parent create it again.
-    const wait = Math.max(timeout, ttl + (fromParent ? leaderGrace : 0))
+    const wait = Math.max(timeout, ttl + (isPart ? leaderGrace : 0))
     return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
   }
   return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }
+}
+
+/** The end by age of a session that has no parent; a child ends with its parent. */
+const endOfAge = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
+  const { createdSeenAt, longestSessionSecs, operatorSince } = observed
+  if (fromParent(child)) return undefined
+  const { metadata } = child
+  return endByAge({ metadata, createdSeenAt, servedSince: operatorSince, longestSecs: longestSessionSecs }, now)
+}
+
+/** Why a session is over now, or the times at which to look at its ends again. */
+const endOrTimes = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
+  const lonely = ending(observed, child)
+  if (lonely !== undefined && now >= lonely.at) return { over: { why: lonely.why } }
+  const age = endOfAge(observed, child, now)
+  if (age?.isReached === true) return { over: { why: age.why, staysStopped: true } as const }
+  return { times: [lonely?.at, age?.at] }
 }
 
 const targetRequirement = <P>(target: TargetObservation<P>): Requirement => {
@@ -206,15 +236,15 @@ export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyA
   const { child } = observed
   if (child === undefined || isBeingDeleted(child.metadata)) return []
   const precondition = { uid: child.metadata.uid ?? "", resourceVersion: child.metadata.resourceVersion ?? "" }
-  const end = ending(observed, child)
-  if (end !== undefined && now >= end.at) return [{ _tag: "DeleteChild", why: end.why, precondition }]
+  const { over, times: ends } = endOrTimes(observed, child, now)
+  if (over !== undefined) return [{ _tag: "DeleteChild", precondition, ...over }]
 
   const { act, at } = progress(observed, now)
   const before = child.status?.conditions ?? []
   const conditions = withCondition(before, readiness(observed, child), now)
   const status: ReadonlyArray<ChildAction<P>> =
     conditions === before ? [] : [{ _tag: "PatchStatus", patch: { conditions, ...observedFor(child) }, precondition }]
-  const times = [end?.at, at].filter((time): time is number => time !== undefined && time > now)
+  const times = [...ends, at].filter((time): time is number => time !== undefined && time > now)
   const requeue: ReadonlyArray<ChildAction<P>> =
     times.length === 0 ? [] : [{ _tag: "RequeueAt", at: Math.min(...times) }]
   return [...(act === undefined ? [] : [act]), ...status, ...requeue]

@@ -19,9 +19,11 @@ export interface ClusterReach {
   readonly askedAt?: number
 }
 
-/** Settings of sessions, from the fleet's configuration. */
+/** Settings of sessions, from the fleet's configuration and the operator's environment. */
 export interface SessionSettings extends SessionTimes {
   readonly sessionStart: SessionStart
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs?: number | undefined
 }
 
 /** Everything from which the next step of one multi-cluster session is decided. Times are epoch ms. */

@@ -62,7 +62,14 @@ export type SessionAction =
       readonly parentUid: string
     }
   | { readonly _tag: "RemoveFinalizer"; readonly finalizer: string; readonly precondition: Precondition }
-  /** Delete the parent; `why` is for log and Event. */
-  | { readonly _tag: "DeleteParent"; readonly why: string; readonly precondition: Precondition }
+  /**
+   * Delete the parent; `why` is for log and Event. `staysStopped`: its client must get no other session under this id.
+   */
+  | {
+      readonly _tag: "DeleteParent"
+      readonly why: string
+      readonly precondition: Precondition
+      readonly staysStopped?: true
+    }
   /** Plan again at this time (epoch ms, in the future) if nothing happens before. */
   | { readonly _tag: "RequeueAt"; readonly at: number }

@@ -12,6 +12,7 @@ import { childName, parentFinalizer } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import { parentConditions, parentView, type ParentView, recordedFailure } from "./parent-view.ts"
 import type { SessionAction } from "./session-action.ts"
+import { endByAge } from "./session-age.ts"
 import { cleanUpChildren, cleanupRetry, debtGrace } from "./session-cleanup.ts"
 import type { FailureReason } from "./session-failure.ts"
 import { planStart } from "./session-start.ts"
@@ -136,8 +137,21 @@ export const plan = (observed: ObservedSession, now: number): ReadonlyArray<Sess
     return [{ _tag: "DeleteParent", why, precondition: parent.precondition }]
   }
 
+  const age = endByAge(
+    {
+      metadata: observed.parent.metadata,
+      createdSeenAt: observed.createdSeenAt,
+      servedSince: observed.leaderSince,
+      longestSecs: observed.settings.longestSessionSecs
+    },
+    now
+  )
+  if (age?.isReached === true) {
+    return [{ _tag: "DeleteParent", why: age.why, precondition: parent.precondition, staysStopped: true }]
+  }
+
   const record = recordChildren(observed, parent)
-  if (record !== undefined) return [record, ...requeue([endsAt], now)]
+  if (record !== undefined) return [record, ...requeue([endsAt, age?.at], now)]
   const { actions, lookAgainAt } = planStart(observed, observed.parent.spec, parent, now)
-  return [...actions, ...requeue([endsAt, ...lookAgainAt], now)]
+  return [...actions, ...requeue([endsAt, age?.at, ...lookAgainAt], now)]
 }

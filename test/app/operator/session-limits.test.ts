@@ -179,6 +179,38 @@ describe("a target in a protected namespace", () => {
   )
 })
 
+describe("a session of the longest time", () => {
+  it.live("ends although its client is there, and no other of its id begins", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits: { longestSessionSecs: 100 } })
+      for (const cluster of [memberOf(world, "a"), world.primary]) {
+        const own = cluster === world.primary ? certificate : yield* certificateOf(cluster)
+        opened((yield* session(cluster, request(own))).result)
+        const kept = objectsOf(cluster)
+        for (let i = 0; i < 18; i++) yield* pass("5 seconds")
+        assert.strictEqual(objectsOf(cluster), kept)
+        for (let i = 0; i < 5; i++) yield* pass("5 seconds")
+        assert.strictEqual(objectsOf(cluster), 0)
+        const gone = refusedWith(yield* connectTo(cluster, request(own)))
+        assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
+        opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is over in all its clusters when it is over at its primary, and not before", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits: { longestSessionSecs: 100 } })
+      opened((yield* session(world.primary, request(certificate))).result)
+      const children = () => [...world.members.values()].map(objectsOf)
+      for (let i = 0; i < 18; i++) yield* pass("5 seconds")
+      assert.deepStrictEqual(children(), [1, 1])
+      for (let i = 0; i < 5; i++) yield* pass("5 seconds")
+      assert.deepStrictEqual(children(), [0, 0])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("a session that was stopped", () => {
   const caller = { user: "admin", groups: [], extra: {} }
 
@@ -199,7 +231,7 @@ describe("a session that was stopped", () => {
           assert.strictEqual(objectsOf(cluster), 0)
           const gone = refusedWith(yield* connectTo(cluster, request(own, { sessionId })))
           assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
-          assert.match(gone.message, /^Session \S+ was stopped; start a new one\.$/)
+          assert.match(gone.message, /^Session \S+ was stopped, by a user or at the end of .+; start a new one\.$/)
           assert.strictEqual(objectsOf(cluster), 0)
         }
         opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))

@@ -183,13 +183,22 @@ describe("settings", () => {
     const limitsOf = async (env: Readonly<Record<string, string>>) => {
       const exit = await read(env)
       if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
-      return { bounds: exit.value.bounds, namespaces: [...exit.value.protectedNamespaces.keys()].toSorted() }
+      return {
+        bounds: exit.value.bounds,
+        longest: exit.value.longestSessionSecs,
+        namespaces: [...exit.value.protectedNamespaces.keys()].toSorted()
+      }
     }
-    expect(await limitsOf({})).toEqual({ bounds: usualBounds, namespaces: ["kube-system", "mirrord"] })
+    expect(await limitsOf({})).toEqual({
+      bounds: usualBounds,
+      longest: undefined,
+      namespaces: ["kube-system", "mirrord"]
+    })
     expect(
       await limitsOf({
         MIRRORD_AGENT_NAMESPACE: "agents",
         OPERATOR_ALLOWED_TARGET_NAMESPACES: "kube-system,other",
+        OPERATOR_MAX_SESSION_TIME_SECONDS: "28800",
         OPERATOR_SESSIONS_PER_USER: "1",
         OPERATOR_SESSIONS: "2",
         OPERATOR_CONNECTIONS_PER_SESSION: "3",
@@ -198,6 +207,7 @@ describe("settings", () => {
       })
     ).toEqual({
       bounds: { sessionsPerUser: 1, sessions: 2, connectionsPerSession: 3, agentsPerUser: 4, agents: 10_000 },
+      longest: 28_800,
       namespaces: ["agents", "mirrord"]
     })
   })
@@ -322,6 +332,8 @@ describe("settings", () => {
     ["OPERATOR_LEASE_RETRY_PERIOD_SECS", "2s"],
     ["OPERATOR_SESSIONS", "10001"],
     ["OPERATOR_SESSIONS_PER_USER", "0"],
+    ["OPERATOR_MAX_SESSION_TIME_SECONDS", "8h"],
+    ["OPERATOR_MAX_SESSION_TIME_SECONDS", "315360001"],
     ["OPERATOR_CONNECTIONS_PER_SESSION", "few"],
     ["OPERATOR_AGENTS", "1.5"],
     ["OPERATOR_AGENTS_PER_USER", "-1"],

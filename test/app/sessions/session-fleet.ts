@@ -5,6 +5,7 @@ import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { makeLedgerCache } from "../../../src/app/kernel/ledger.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { makeStoppedLedger, storedLedger } from "../../../src/app/kernel/stopped-ledger.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
 import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
 import { makeSessionManager } from "../../../src/app/sessions/primary/multi-cluster-session-manager.ts"
@@ -40,6 +41,8 @@ const pong = daemonMessage.encode({ _tag: "Pong" })
 
 /** Agents that are plain values and answer each message with a Pong; every one that is held can be made to end. */
 export class FakeAgents {
+  /** The answer to a ping. */
+  readonly pong = pong
   readonly ensured: Array<{ readonly pod: string | undefined; readonly owner: OwnerReference }> = []
   /** Which agent each held connection belongs to. */
   readonly held = new Map<FrameHandlers | undefined, string>()
@@ -242,6 +245,7 @@ export class SessionFleet {
           settings: configuration,
           sockets,
           debts,
+          stopped: makeStoppedLedger(primary, operatorNamespace, storedLedger(primary, operatorNamespace)),
           notifier,
           ends: new SessionEnds(),
           events: yield* makeEventRecorder(recorded),
@@ -271,6 +275,7 @@ export class SessionFleet {
           ends: new SessionEnds(),
           events,
           defaults: configurationOf([]),
+          stopped: makeStoppedLedger(api, operatorNamespace, storedLedger(api, operatorNamespace)),
           ...usualLimits,
           requirements: () => []
         })

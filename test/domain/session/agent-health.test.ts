@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
   type AgentWatch,
+  answersWithin,
   healthOf,
   heardAgent,
   lookedAtPod,
@@ -62,6 +63,8 @@ describe("the watch over an agent", () => {
     }
     expect(roundsUntil("Suspected") * roundEvery).toBe(24_000)
     expect(roundsUntil("Lost") * roundEvery).toBe(40_000)
+    // The watch must come to its end first: a greeting that gives up lets go of the connection that is asked.
+    expect(answersWithin).toBeGreaterThan(40_000)
   })
 
   it("never gives up an agent that answers each round and has its pod", () => {

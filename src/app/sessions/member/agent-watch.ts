@@ -10,6 +10,7 @@ import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import {
   type AgentHealth,
   type AgentWatch,
+  answersWithin,
   healthOf,
   heardAgent,
   lookedAtPod,
@@ -18,7 +19,7 @@ import {
   type PodSign,
   roundEvery
 } from "../../../domain/session/agent-health.ts"
-import type { AgentHandle, Agents } from "../../../ports/agents.ts"
+import { type AgentHandle, type Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
@@ -36,8 +37,14 @@ export interface AgentHold {
   readonly health: () => AgentHealth
   /** Tells the watch what the API server said of the pod that the agent works on. */
   readonly lookedAtPod: (sign: PodSign) => void
-  /** Joins the watch. Called once; after `close` it does nothing. */
-  readonly open: (news: HoldNews) => void
+  /**
+   * Joins the watch, and completes with the agent's first word on this connection: a hung agent takes connections too,
+   * and no session may be called ready for it. Run once, and before `follow`. Fails when the connection ends, when the
+   * watch gives the agent up, and after as much time as a silent agent has.
+   */
+  readonly greet: Effect.Effect<void, AgentUnreachable>
+  /** Tells what happens to the agent from now on, and what has happened since it answered. Called once. */
+  readonly follow: (news: HoldNews) => void
   /** Leaves the watch and closes the connection. */
   readonly close: () => void
 }
@@ -51,8 +58,8 @@ export interface AgentWatches {
 interface Watched {
   readonly agent: AgentHandle
   watch: AgentWatch
-  /** The open connections, in the order in which they are used for pings. */
-  readonly holds: Map<FrameChannel, HoldNews>
+  /** Called when the health has changed, by open connection, in the order in which they are used for pings. */
+  readonly holds: Map<FrameChannel, () => void>
 }
 
 interface WatchesState {
@@ -87,16 +94,16 @@ const update = (state: WatchesState, watched: Watched, watch: AgentWatch): void 
   if (now._tag === before._tag) return
   // First, so that no session that starts over finds the old agent.
   if (now._tag === "Lost") state.run(`give up ${watched.agent.uid}`, giveUp(state, watched, now.why))
-  for (const { changed } of [...watched.holds.values()]) changed()
+  for (const changed of [...watched.holds.values()]) changed()
 }
 
 /** Pings over the connection that was used longest ago. */
 const ask = ({ holds }: Watched): void => {
   const [oldest] = holds
   if (oldest === undefined) return
-  const [channel, news] = oldest
+  const [channel, changed] = oldest
   holds.delete(channel)
-  holds.set(channel, news)
+  holds.set(channel, changed)
   channel.send(ping)
 }
 
@@ -113,6 +120,7 @@ const rounds = (state: WatchesState, watched: Watched): Effect.Effect<void> =>
     state.watched.delete(watched.agent.uid)
   })
 
+/** The watch over an agent, which begins with the first connection that joins it. */
 const watchedOf = (state: WatchesState, agent: AgentHandle): Watched => {
   const known = state.watched.get(agent.uid)
   if (known !== undefined) return known
@@ -122,35 +130,104 @@ const watchedOf = (state: WatchesState, agent: AgentHandle): Watched => {
   return made
 }
 
-const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel): AgentHold => {
-  let watched: Watched | undefined
-  let isClosed = false
-  const leave = (): void => void watched?.holds.delete(channel)
-  return {
-    health: () => healthOf(watched?.watch ?? newWatch),
-    lookedAtPod: (sign) => {
-      if (watched !== undefined) update(state, watched, lookedAtPod(watched.watch, sign))
+/** One connection that holds an agent. */
+interface HoldState {
+  readonly agent: AgentHandle
+  readonly channel: FrameChannel
+  /** From the greeting on. */
+  watched: Watched | undefined
+  /** Ends the greeting: with nothing when the agent has answered, otherwise with what happened. */
+  greeted: (failure: string | undefined) => void
+  /** From {@link AgentHold.follow} on. */
+  news: HoldNews | undefined
+  /** Why the connection has ended, if it has. */
+  ended: string | undefined
+  isClosed: boolean
+}
+
+const leave = ({ channel, watched }: HoldState): void => void watched?.holds.delete(channel)
+
+const holdHealth = ({ watched }: HoldState): AgentHealth => healthOf(watched?.watch ?? newWatch)
+
+/** Ends the greeting if the agent was given up. */
+const giveUpGreeting = (hold: HoldState): void => {
+  const health = holdHealth(hold)
+  if (health._tag === "Lost") hold.greeted(health.why)
+}
+
+/** Joins the watch and asks the agent over this very connection. */
+const join = (state: WatchesState, hold: HoldState): void => {
+  const watched = watchedOf(state, hold.agent)
+  const { channel } = hold
+  hold.watched = watched
+  watched.holds.set(channel, () => {
+    giveUpGreeting(hold)
+    hold.news?.changed()
+  })
+  channel.open({
+    message: () => {
+      update(state, watched, heardAgent(watched.watch))
+      hold.greeted(undefined)
     },
-    open: (news) => {
-      if (isClosed) return
-      const joined = watchedOf(state, agent)
-      watched = joined
-      joined.holds.set(channel, news)
-      channel.open({
-        message: () => update(state, joined, heardAgent(joined.watch)),
-        ended: () => {
-          leave()
-          news.ended()
-        },
-        drained: () => {},
-        ignored: () => {}
+    ended: (reason) => {
+      leave(hold)
+      hold.ended = reason
+      hold.greeted(`the connection ended before the agent answered: ${reason}`)
+      hold.news?.ended()
+    },
+    drained: () => {},
+    ignored: () => {}
+  })
+  channel.send(ping)
+  giveUpGreeting(hold)
+}
+
+const greeting = (state: WatchesState, hold: HoldState): Effect.Effect<void, AgentUnreachable> => {
+  const unreachable = (detail: string) => Effect.fail(new AgentUnreachable({ agent: hold.agent.name, detail }))
+  return Effect.callback<void, AgentUnreachable>((resume) => {
+    hold.greeted = (failure) => resume(failure === undefined ? Effect.void : unreachable(failure))
+    join(state, hold)
+  }).pipe(
+    // The agent may answer on other connections all the while.
+    Effect.timeoutOrElse({
+      duration: answersWithin,
+      orElse: () => unreachable("it does not answer on a new connection")
+    }),
+    Effect.ensuring(
+      Effect.sync(() => {
+        hold.greeted = () => {}
       })
-      // It was given up while this connection was made.
-      if (healthOf(joined.watch)._tag === "Lost" && joined.holds.has(channel)) news.changed()
+    )
+  )
+}
+
+const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel): AgentHold => {
+  const hold: HoldState = {
+    agent,
+    channel,
+    watched: undefined,
+    greeted: () => {},
+    news: undefined,
+    ended: undefined,
+    isClosed: false
+  }
+  return {
+    health: () => holdHealth(hold),
+    lookedAtPod: (sign) => {
+      if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, sign))
+    },
+    greet: greeting(state, hold),
+    follow: (news) => {
+      if (hold.isClosed) return
+      hold.news = news
+      if (hold.ended !== undefined) news.ended()
+      // It was given up while other agents of the session were still being started.
+      else if (holdHealth(hold)._tag === "Lost") news.changed()
     },
     close: () => {
-      isClosed = true
-      leave()
+      hold.isClosed = true
+      hold.news = undefined
+      leave(hold)
       channel.close()
     }
   }

@@ -92,7 +92,7 @@ const observedAgent = ({ agent, agents }: SessionState): AgentObservation => {
 
 /** Everything from which the next step of one session is decided. */
 const observedChild = (
-  { operatorSince, options: { defaults, requirements, sockets }, sightings }: ClusterSessionState,
+  { operatorSince, options: { defaults, longestSessionSecs, requirements, sockets }, sightings }: ClusterSessionState,
   { key, known, now, view }: ChildTurn
 ): ObservedChild<Placements> => ({
   child: view,
@@ -103,6 +103,7 @@ const observedChild = (
   heartbeatSeenAt: sightings.heartbeatSeen(key, view.status?.connectedTimestamp, now),
   operatorSince,
   defaults,
+  longestSessionSecs,
   requirements: requirements(view)
 })
 

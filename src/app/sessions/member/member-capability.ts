@@ -37,6 +37,8 @@ export interface MemberGround {
   /** The fleet that this operator is the primary of, if it has one. */
   readonly fleet: FleetConfiguration | undefined
   readonly bounds: SessionBounds
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
@@ -85,22 +87,20 @@ const attachTo =
 
 /** `earlier`: the capabilities that sessions in this cluster may have to wait for. */
 export const makeMemberCapability = (
-  { api, bounds, ends, events, feed, fleet, namespace, notifier, protectedNamespaces }: MemberGround,
+  ground: MemberGround,
   earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, Agents | Scope.Scope> =>
   Effect.gen(function* () {
+    const { api, feed, fleet, namespace, notifier, protectedNamespaces } = ground
+    const stopped = makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
     const times = fleet ?? defaultSessionTimes
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ChildChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const controller = yield* makeClusterSessionController({
-      api,
+      ...ground,
       sockets,
-      notifier,
-      ends,
-      events,
+      stopped,
       defaults: times,
-      bounds,
-      protectedNamespaces,
       requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
     })
     const members = yield* makeMemberSessions({
@@ -126,7 +126,7 @@ export const makeMemberCapability = (
           const session = controller.session(name)
           return session === undefined ? undefined : served(members, controller)(session)
         },
-        stopped: makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
+        stopped
       },
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,

@@ -44,11 +44,11 @@ const performPatchStatus = (state: ClusterSessionState, turn: ChildTurn, action:
 }
 
 const performDeleteChild = (
-  { options: { api, ends, events } }: ClusterSessionState,
+  { options: { api, ends, events, stopped } }: ClusterSessionState,
   { key: name, view: session }: ChildTurn,
-  { precondition, why }: Act<"DeleteChild">
-): Performed =>
-  ends
+  { precondition, staysStopped, why }: Act<"DeleteChild">
+): Performed => {
+  const deletion = ends
     .end(session.metadata, api.delete(mirrordClusterSessions, name, { uid: precondition.uid }), {
       act: "ended",
       cause: "Expired",
@@ -59,6 +59,8 @@ const performDeleteChild = (
       Effect.map(() => events.record(mirrordClusterSessions, session, expiredEvent(why))),
       Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
     )
+  return staysStopped === true ? Effect.andThen(stopped.record([name]), deletion) : deletion
+}
 
 export const performChildAction = (
   state: ClusterSessionState,

@@ -116,7 +116,7 @@ const agentChanged = (state: ClusterSessionState, turn: ChildTurn, agent: Runnin
 }
 
 const followAgent = (state: ClusterSessionState, turn: ChildTurn, agent: RunningAgent): void =>
-  agent.hold.open({
+  agent.hold.follow({
     changed: () => agentChanged(state, turn, agent),
     ended: () => agentEnded(state, turn, agent, "Ended")
   })
@@ -128,7 +128,7 @@ const ownerOf = ({ key: name, view }: ChildTurn): OwnerReference => ({
   uid: view.metadata.uid ?? ""
 })
 
-/** Starts one agent and connects to it. Each connection is added to `opened`. */
+/** Starts one agent, connects to it, and waits for its first word. Each connection is added to `opened`. */
 const startAgent = (
   { agents, watches }: ClusterSessionState,
   turn: ChildTurn,
@@ -136,18 +136,19 @@ const startAgent = (
   opened: Set<AgentHold>
 ): Effect.Effect<StartedAgent> => {
   const owner = ownerOf(turn)
-  const connected = Effect.gen(function* () {
+  const answering = Effect.gen(function* () {
     const handle = yield* agents.ensure(placement, owner)
     const hold = yield* Effect.map(agents.connect(handle), (channel) => {
       const made = watches.hold(handle, channel)
       opened.add(made)
       return made
     })
+    yield* Effect.tapError(hold.greet, () => Effect.sync(() => hold.close()))
     return { hold, handle }
   })
   return Effect.gen(function* () {
     // An agent that cannot be reached may have ended; the next try creates another agent in its place.
-    const { handle, hold } = yield* retrying(connected, (error) => error._tag === "AgentUnreachable")
+    const { handle, hold } = yield* retrying(answering, (error) => error._tag === "AgentUnreachable")
     return {
       hold,
       handle,

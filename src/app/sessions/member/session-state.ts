@@ -23,6 +23,7 @@ import { auditedChild } from "../../kernel/audit.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import type { StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -36,6 +37,9 @@ export interface ClusterSessionOptions {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly defaults: SessionTimes
+  /** The longest time of a session without a parent, in seconds. */
+  readonly longestSessionSecs: number | undefined
+  readonly stopped: StoppedLedger
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   /** Needs of other capabilities before a session is ready. */

@@ -78,11 +78,11 @@ const recordDebt = (
   )
 
 const deleteParent = (
-  { options: { ends, events, ownApi } }: SessionManagerState,
+  { options: { ends, events, ownApi, stopped } }: SessionManagerState,
   { key, object, view }: SessionTurn,
-  { precondition, why }: Act<"DeleteParent">
-): Performed =>
-  ends
+  { precondition, staysStopped, why }: Act<"DeleteParent">
+): Performed => {
+  const deletion = ends
     .end(object.metadata, ownApi.delete(mirrordMultiClusterSessions, key, { uid: precondition.uid }), {
       act: "ended",
       cause: "Expired",
@@ -93,6 +93,8 @@ const deleteParent = (
       Effect.map(() => events.record(mirrordMultiClusterSessions, object, expiredEvent(why))),
       unlessGone
     )
+  return staysStopped === true ? Effect.andThen(stopped.record([key]), deletion) : deletion
+}
 
 export const performSessionAction = (
   state: SessionManagerState,

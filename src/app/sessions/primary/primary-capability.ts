@@ -46,6 +46,8 @@ export interface PrimaryGround {
   /** Fingerprint of the authority for users' certificates. */
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
+  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
+  readonly longestSessionSecs: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
@@ -95,6 +97,7 @@ const makePrimary = (
     const { api: ownApi, ends, events, feed, namespace, notifier } = ground
     const ledgers = yield* makeLedgerCache(ownApi, namespace)
     const debts = makeDebtLedger(ownApi, namespace, ledgers)
+    const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
@@ -103,15 +106,15 @@ const makePrimary = (
       ownApi,
       fleet,
       defaultCluster: configuration.defaultCluster,
-      settings: configuration,
+      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs },
       sockets,
       debts,
+      stopped,
       notifier,
       ends,
       events,
       sha256Hex
     })
-    const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
     return { configuration, ground, sockets, debts, stopped, fleet, manager }
   })
 

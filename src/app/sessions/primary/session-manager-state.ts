@@ -17,6 +17,7 @@ import type { Fleet } from "../../fleet/fleet.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import type { StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -29,6 +30,7 @@ export interface SessionManagerOptions {
   readonly settings: SessionSettings
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
+  readonly stopped: StoppedLedger
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder

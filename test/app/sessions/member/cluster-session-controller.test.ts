@@ -212,6 +212,78 @@ describe("one session in one cluster", () => {
     })
   )
 
+  it.effect("is not ready before its agent has said a word; if it never does, another is made", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.hanging.add("myapp-1")
+      create()
+      yield* pass(30)
+      expect(condition()?.status).not.toBe("True")
+      expect(agents.givenUp).toEqual([])
+      yield* pass(11)
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(condition()).toMatchObject({
+        status: "False",
+        reason: "Error",
+        message: expect.stringContaining("agent-of-myapp-1 cannot be reached: it does not answer any more")
+      })
+      expect(agents.open).toBe(0)
+      agents.hanging.clear()
+      yield* pass(16)
+      expect(condition()?.status).toBe("True")
+      expect(agents.open).toBe(1)
+    })
+  )
+
+  it.effect("waits for an agent that is slow to say its first word", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.hanging.add("myapp-1")
+      create()
+      yield* pass(20)
+      agents.wakeAll()
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      expect(agents.ensured.length).toBe(1)
+    })
+  )
+
+  it.effect("is not ready by an agent that answers others and leaves its own connection unanswered", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create } = yield* start
+      create()
+      yield* pass(15)
+      const [first] = agents.held.keys()
+      agents.hanging.add("myapp-1")
+      api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
+      for (let second = 0; second < 49; second++) {
+        yield* pass(1)
+        first?.message(agents.pong)
+      }
+      expect(condition()?.status).toBe("True")
+      expect(condition("session-2")).toMatchObject({
+        status: "False",
+        message: expect.stringContaining("it does not answer on a new connection")
+      })
+      expect(agents.givenUp).toEqual([])
+    })
+  )
+
+  it.effect("takes another agent at once when the connection to the first ends before its first word", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.hanging.add("myapp-1")
+      create()
+      yield* pass(1)
+      agents.hanging.clear()
+      agents.endAll()
+      yield* pass(1)
+      expect(condition()?.status).toBe("True")
+      expect(agents.ensured.length).toBe(2)
+      expect(agents.open).toBe(1)
+    })
+  )
+
   it.effect("keeps an agent that was only busy", () =>
     Effect.gen(function* () {
       const { agents, condition, create } = yield* start
@@ -233,7 +305,7 @@ describe("one session in one cluster", () => {
       create()
       agents.hanging.add("myapp-1")
       for (let i = 0; i < 90; i++) yield* pass(10)
-      expect(agents.givenUp.length).toBeGreaterThan(3)
+      expect(agents.givenUp.length).toBeGreaterThan(2)
       expect(agents.ensured.length).toBeLessThan(12)
     })
   )

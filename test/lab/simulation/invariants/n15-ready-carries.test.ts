@@ -67,6 +67,23 @@ describe("N15", () => {
     expect(foundAfter(world, 70)).toContain(expected)
   })
 
+  it("lets an agent be that the session let go of, until it ends by itself", () => {
+    const world = makeWorld()
+    const { kubelet } = world.cluster("a")
+    kubelet.scale("myapp", 2)
+    world.startClient({ name: "s1", user: "ann", shape: "exec", target: "deployment.myapp", sessionId })
+    world.pass(20_000)
+    const [representative] = kubelet.podsOf("myapp")
+    const isOther = ({ containerId }: { containerId: string | undefined }) =>
+      containerId !== representative?.containerId
+    const isForgotten = () => kubelet.agents.some((agent) => isOther(agent) && agent.isForgotten)
+    while (!isForgotten()) kubelet.forgetPod("myapp")
+    for (const agent of kubelet.agents) if (!isOther(agent)) kubelet.crashAgent(agent.name)
+    world.pass(20_000)
+    expect(isForgotten()).toBe(true)
+    expect(foundAfter(world, 300)).toBeUndefined()
+  })
+
   it("takes a session that says that it is not ready, until it says Ready again", () => {
     const world = served()
     agentOf(world, "b").process.pause()
